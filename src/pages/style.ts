@@ -39,7 +39,7 @@ h1{margin:0;font-size:min(1.75rem,9vw);line-height:1.18;letter-spacing:-.022em;t
 p{margin:.5rem 0 0;color:var(--quiet);text-wrap:pretty}
 .outcome main{text-align:center}.outcome p{text-wrap:balance}:lang(en) h1+p{text-wrap:pretty}
 .whole{display:inline-block;max-width:100%}
-html:lang(ko){word-break:keep-all}html:lang(ja){word-break:auto-phrase}:lang(ja) h1{word-break:keep-all}:lang(ja) :is(.text,.box,.about){word-break:normal}
+html:lang(ko){word-break:keep-all}html:lang(ja){word-break:auto-phrase}:lang(ja) h1{word-break:keep-all;font-size:min(1.75rem,7.75vw)}:lang(ja) :is(.text,.note,.alert,.about){word-break:normal}
 .box{margin:1rem 0 0;padding:.75rem 1rem;border-radius:1rem;background:var(--fill);font-size:.9375rem;text-align:start}
 .box>:first-child{margin-top:0}
 :is(.note,.alert,.note p){color:var(--text)}
@@ -53,7 +53,7 @@ dl>div{padding:.375rem 0}
 dl>div+div,.compare+*{border-top:1px solid var(--rule)}
 dt{color:var(--quiet);overflow-wrap:break-word}
 dd{margin:0;font-weight:600}
-@container (min-width:14rem){dl>div{display:flex;justify-content:space-between;gap:1rem}dt{max-width:50%}dd{text-align:end}}
+@container (min-width:14rem){dl>div{display:flex;justify-content:space-between;gap:1rem}dt{flex:none;max-width:50%}dd{text-align:end}}
 .compare{padding-bottom:.5rem;text-align:center}
 .compare+*{padding-top:.375rem}
 .code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-weight:600;letter-spacing:.06em}

@@ -50,7 +50,7 @@ test.each(SERVICES)('%s: typed, continued, signed in: the device gets tokens', a
   const typed = `  ${[...device.userCode.toLowerCase()].join('. ')}`;
   await page.getByLabel(FIELD).fill(typed);
 
-  expect(await follow(page, () => press(page, 'Next'))).toMatchObject(CONFIRMATION);
+  expect(await follow(page, () => press(page, 'Check'))).toMatchObject(CONFIRMATION);
   expect(page.url()).toBe(device.shortUrl);
   const facts = (await page.locator('dl').innerText()).replaceAll(/\s+/g, ' ');
   const { host } = new URL(providers[service].authorizeUrl);
@@ -150,12 +150,12 @@ test('a wrong code can be corrected in the form that refuses it', async () => {
   await page.goto(`${baseUrl}/`);
   const field = page.getByLabel(FIELD);
   await field.fill(device.userCode.slice(0, -1));
-  await follow(page, () => press(page, 'Next'));
+  await follow(page, () => press(page, 'Check'));
   expect(await page.getByRole('alert').innerText()).toContain('That code is incomplete');
   expect(await field.inputValue()).toBe(device.userCode.slice(0, -1));
   await field.press('End');
   await field.pressSequentially(device.userCode.slice(-1));
-  expect(await follow(page, () => press(page, 'Next'))).toMatchObject(CONFIRMATION);
+  expect(await follow(page, () => press(page, 'Check'))).toMatchObject(CONFIRMATION);
 });
 
 test("another site's form decides nothing", async () => {

@@ -30,8 +30,8 @@ async function see(page: Page): Promise<Sight> {
 }
 
 const BUTTONS: Partial<Record<Sight, string>> = {
-  form: 'Next',
-  'wrong code': 'Next',
+  form: 'Check',
+  'wrong code': 'Check',
   provider: 'Allow',
 };
 
@@ -53,7 +53,7 @@ async function act(page: Page, device: Shown, sight: Sight, choice: Choice): Pro
   if (page.url() === 'about:blank') return void (await page.goto(shortUrl));
   if (sight === 'nothing') return void (await page.reload());
   const before = page.url();
-  if (BUTTONS[sight] === 'Next') await page.getByRole('textbox').fill(userCode);
+  if (BUTTONS[sight] === 'Check') await page.getByRole('textbox').fill(userCode);
   await press(page, BUTTONS[sight] ?? choice);
   await pollUntil('another page', async () => page.url() !== before || (await see(page)) !== sight);
 }

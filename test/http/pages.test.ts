@@ -41,8 +41,8 @@ describe('the page at the end', () => {
     expect(pages[2]).toBe(pages[0] ?? '');
   });
 
-  const THEIRS = 'MyAnimeList didn’t answer as it should.';
-  const REFUSED = 'MyAnimeList refused it, perhaps because it took too long.';
+  const THEIRS = 'MyAnimeList had a problem.';
+  const REFUSED = 'MyAnimeList declined the sign-in; it may have taken too long.';
   test.each<[string, Fetch, string]>([
     ['no answer', () => Promise.reject(new Error('ECONNREFUSED')), THEIRS],
     ['a fault of the provider', answering(500, {}), THEIRS],
@@ -219,7 +219,7 @@ describe('the brand', () => {
     const page = await (await service.ask('/')).text();
     const text = sentencesOf(page);
     for (const said of [
-      'you sign in to Acme TV',
+      'Use your phone to sign in to Acme TV',
       'Acme TV gets access to your account only if you agree',
       'keeps none of it',
       'MyAnimeList, AniList',

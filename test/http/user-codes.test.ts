@@ -29,8 +29,8 @@ test('one address may be wrong ten times, then once in ten seconds; refused, it 
     expect([status, headers.get('retry-after')]).toEqual([429, String(1 / ratePerSecond)]);
   }
   const [wrongPage, rightPage] = await Promise.all(refused.map((answer) => answer.text()));
-  expect(wrongPage).toContain('Too many tries');
-  expect(wrongPage).toContain('This page tries again by itself in 10 seconds.');
+  expect(wrongPage).toContain('Too many attempts');
+  expect(wrongPage).toContain('This page will try again automatically in 10 seconds.');
   // Without a URL: the page's own, by GET.
   expect(wrongPage).toContain('<meta http-equiv="refresh" content="10"/>');
   expect(rightPage).toBe(wrongPage ?? '');

@@ -11,31 +11,29 @@ export const de: Messages = {
     title: 'Anmeldung fehlgeschlagen',
     cancelled: 'Die Anmeldung wurde abgebrochen.',
     notSignedIn: 'Ihr Gerät wurde nicht angemeldet. Sie können diesen Tab schließen.',
-    tryAgain: 'Die Anmeldung ist fehlgeschlagen.',
+    tryAgain: 'Bitte versuchen Sie es erneut.',
     incomplete: 'Die Antwort des Anbieters war unvollständig.',
     notCompleted: 'Die Anmeldung konnte nicht abgeschlossen werden.',
     linkInvalid: (app = 'der App') =>
-      `Dieser Anmeldelink ist nicht mehr gültig. Bitte beginnen Sie in ${app} von vorn.`,
+      `Dieser Anmeldelink ist nicht mehr gültig. Bitte beginnen Sie in ${app} neu.`,
     linkEnded:
       'Er ist abgelaufen oder wurde schon benutzt. Wenn Sie sich gerade angemeldet haben, ist Ihr Gerät vielleicht schon angemeldet.',
     otherBrowser:
       '„Fortfahren“ wurde in einem anderen Browser gewählt. Schließen Sie die Anmeldung dort ab, oder öffnen Sie den Link von Ihrem Gerät in diesem Browser.',
-    providerFault: (provider) => `${provider} hat nicht richtig geantwortet.`,
+    providerFault: (provider) => `Bei ${provider} ist ein Problem aufgetreten.`,
     refused: (provider) =>
       `${provider} hat die Anmeldung abgelehnt. Vielleicht hat sie zu lange gedauert.`,
     tellOperator:
       'Wenn das wieder geschieht, nennen Sie dem Betreiber dieses Dienstes die Vorgangsnummer.',
-    ownFault: 'Der Fehler liegt bei diesem Dienst. Laden Sie diese Seite gleich noch einmal.',
+    ownFault: 'Der Fehler liegt bei diesem Dienst. Laden Sie diese Seite in einem Moment neu.',
     startAgain: (device) =>
-      device
-        ? `Beginnen Sie auf dem Gerät ${device} von vorn.`
-        : 'Beginnen Sie auf Ihrem Gerät von vorn.',
+      device ? `Beginnen Sie auf dem Gerät ${device} neu.` : 'Beginnen Sie auf Ihrem Gerät neu.',
     reference: 'Vorgangsnummer',
   },
   home: {
     title: (app) => (app ? `Bei ${app} anmelden` : 'Mit einem Code anmelden'),
     about: (app = 'einer App') =>
-      `Mit diesem Dienst melden Sie sich über Ihr Telefon bei ${app} an, auf einem Fernseher oder einem anderen Gerät. Das geschieht beim Anbieter selbst: Ihr Passwort läuft nie über diesen Dienst.`,
+      `Mit diesem Dienst melden Sie sich über Ihr Telefon bei ${app} an, auf einem Fernseher oder einem anderen Gerät. Die Anmeldung läuft direkt beim Anbieter: Ihr Passwort gelangt nie hierher.`,
     data: (app) =>
       `${app} erhält nur dann Zugriff auf Ihr Konto, wenn Sie zustimmen. Dieser Dienst gibt den Zugriff an Ihr Gerät weiter und behält davon nichts.`,
     providers: 'Dienste',
@@ -44,7 +42,7 @@ export const de: Messages = {
     title: 'Code eingeben',
     label: 'Code, den Ihr Gerät anzeigt',
     hint: 'Acht Buchstaben, groß oder klein. Der Bindestrich kann entfallen.',
-    submit: 'Weiter',
+    submit: 'Prüfen',
   },
   confirm: {
     title: (app) => (app ? `Bei ${app} anmelden?` : 'Auf Ihrem Gerät anmelden?'),
@@ -71,7 +69,7 @@ export const de: Messages = {
   codeUnknown: {
     title: 'Dieser Code ist nicht gültig',
     message:
-      'Vielleicht ist er abgelaufen oder wurde schon benutzt. Prüfen Sie ihn, oder beginnen Sie auf dem Gerät von vorn.',
+      'Vielleicht ist er abgelaufen oder wurde schon benutzt. Prüfen Sie ihn, oder beginnen Sie auf dem Gerät neu.',
   },
   notFound: {
     title: 'Diese Seite gibt es nicht',
@@ -80,12 +78,12 @@ export const de: Messages = {
   tooManyTries: {
     title: 'Zu viele Versuche',
     message: (seconds) =>
-      `Bitte warten Sie. Diese Seite versucht es in ${seconds} Sekunden von selbst noch einmal.`,
+      `Bitte warten Sie. Diese Seite versucht es in ${seconds} Sekunden automatisch erneut.`,
   },
   inProgress: {
     title: 'Fast fertig',
     message:
-      'Die Anmeldung wird gerade abgeschlossen. Sehen Sie auf Ihr Gerät, oder laden Sie diese Seite gleich noch einmal.',
+      'Die Anmeldung wird gerade abgeschlossen. Sehen Sie auf Ihr Gerät, oder laden Sie diese Seite in einem Moment neu.',
   },
   cancelledOnDevice: {
     title: 'Anmeldung abgebrochen',

@@ -19,8 +19,8 @@ export const en: Messages = {
       'It has expired or been used already. If you’ve just signed in, your device may be signed in.',
     otherBrowser:
       'Continue was pressed in another browser. Finish signing in there, or open the link from your device in this one.',
-    providerFault: (provider) => `${provider} didn’t answer as it should.`,
-    refused: (provider) => `${provider} refused it, perhaps because it took too long.`,
+    providerFault: (provider) => `${provider} had a problem.`,
+    refused: (provider) => `${provider} declined the sign-in; it may have taken too long.`,
     tellOperator: 'If it happens again, tell the operator of this service the reference.',
     ownFault: 'The fault is with this service. Reload this page in a moment.',
     startAgain: (device = 'your device') => `Start again on ${device}.`,
@@ -29,7 +29,7 @@ export const en: Messages = {
   home: {
     title: (app) => (app ? `Sign in to ${app}` : 'Sign in with a code'),
     about: (app = 'an app') =>
-      `With this service you sign in to ${app} on a television or another device, using your phone. You do so at the provider itself: your password never passes through here.`,
+      `Use your phone to sign in to ${app} on a TV or other device. You sign in on the provider’s own site: your password never passes through here.`,
     data: (app) =>
       `${app} gets access to your account only if you agree. This service passes the access on to your device, and keeps none of it.`,
     providers: 'Services',
@@ -38,7 +38,7 @@ export const en: Messages = {
     title: 'Enter the code',
     label: 'Code shown on your device',
     hint: 'Eight letters, upper or lower case. The dash is optional.',
-    submit: 'Next',
+    submit: 'Check',
   },
   confirm: {
     title: (app) => (app ? `Sign in to ${app}?` : 'Sign in on your device?'),
@@ -71,8 +71,9 @@ export const en: Messages = {
     message: 'Check the address, or enter the code that your device shows.',
   },
   tooManyTries: {
-    title: 'Too many tries',
-    message: (seconds) => `Please wait. This page tries again by itself in ${seconds} seconds.`,
+    title: 'Too many attempts',
+    message: (seconds) =>
+      `Please wait. This page will try again automatically in ${seconds} seconds.`,
   },
   inProgress: {
     title: 'Almost done',

@@ -10,7 +10,7 @@ export const es: Messages = {
     title: 'Error al iniciar sesión',
     cancelled: 'Se ha cancelado el inicio de sesión.',
     notSignedIn: 'No se ha iniciado sesión en tu dispositivo. Puedes cerrar esta pestaña.',
-    tryAgain: 'No se pudo iniciar sesión.',
+    tryAgain: 'Vuelve a intentarlo.',
     incomplete: 'La respuesta del proveedor estaba incompleta.',
     notCompleted: 'No se pudo completar el inicio de sesión.',
     linkInvalid: (app = 'la aplicación') =>
@@ -19,7 +19,7 @@ export const es: Messages = {
       'Ha caducado o ya se ha usado. Si acabas de iniciar sesión, puede que tu dispositivo ya tenga la sesión iniciada.',
     otherBrowser:
       'Se pulsó «Continuar» en otro navegador. Termina allí o abre en este navegador el enlace de tu dispositivo.',
-    providerFault: (provider) => `${provider} no ha respondido como debía.`,
+    providerFault: (provider) => `${provider} no ha respondido correctamente.`,
     refused: (provider) =>
       `${provider} ha rechazado el inicio de sesión. Puede que haya tardado demasiado.`,
     tellOperator: 'Si vuelve a ocurrir, indica la referencia al responsable del servicio.',
@@ -33,7 +33,7 @@ export const es: Messages = {
   home: {
     title: (app) => (app ? `Iniciar sesión en ${app}` : 'Iniciar sesión con un código'),
     about: (app = 'una aplicación') =>
-      `Con este servicio usas el teléfono para iniciar sesión en ${app}, en un televisor u otro dispositivo. Lo haces en la página del propio proveedor: tu contraseña nunca pasa por aquí.`,
+      `Usa el teléfono para iniciar sesión en ${app} en un televisor u otro dispositivo. Inicias sesión directamente en el sitio del proveedor: tu contraseña nunca pasa por aquí.`,
     data: (app) =>
       `${app} solo tendrá acceso a tu cuenta si lo aceptas. Este servicio transmite ese acceso a tu dispositivo y no conserva nada.`,
     providers: 'Servicios',
@@ -42,7 +42,7 @@ export const es: Messages = {
     title: 'Introduce el código',
     label: 'Código que muestra tu dispositivo',
     hint: 'Ocho letras, mayúsculas o minúsculas. El guion es opcional.',
-    submit: 'Siguiente',
+    submit: 'Comprobar',
   },
   confirm: {
     title: (app) => (app ? `¿Iniciar sesión en ${app}?` : '¿Iniciar sesión en tu dispositivo?'),
@@ -78,7 +78,7 @@ export const es: Messages = {
   tooManyTries: {
     title: 'Demasiados intentos',
     message: (seconds) =>
-      `Espera un momento. Esta página volverá a intentarlo sola dentro de ${seconds} segundos.`,
+      `Espera un momento. Esta página volverá a intentarlo automáticamente dentro de ${seconds} segundos.`,
   },
   inProgress: {
     title: 'Casi listo',

@@ -13,7 +13,7 @@ export const fr: Messages = {
     title: 'Échec de la connexion',
     cancelled: 'La connexion a été annulée.',
     notSignedIn: 'Votre appareil n’a pas été connecté. Vous pouvez fermer cet onglet.',
-    tryAgain: 'La connexion a échoué.',
+    tryAgain: 'Veuillez réessayer.',
     incomplete: 'La réponse du fournisseur était incomplète.',
     notCompleted: 'Impossible de terminer la connexion.',
     linkInvalid: (app = 'l’application') =>
@@ -22,7 +22,7 @@ export const fr: Messages = {
       'Il a expiré ou a déjà servi. Si vous venez de vous connecter, votre appareil est peut-être déjà connecté.',
     otherBrowser:
       'Le bouton «\u00a0Continuer\u00a0» a été utilisé dans un autre navigateur. Terminez la connexion là-bas, ou ouvrez le lien de votre appareil dans ce navigateur.',
-    providerFault: (provider) => `${provider} n’a pas répondu comme prévu.`,
+    providerFault: (provider) => `${provider} a rencontré un problème.`,
     refused: (provider) =>
       `${provider} a refusé la connexion. Elle a peut-être pris trop de temps.`,
     tellOperator: 'Si cela se reproduit, indiquez la référence au responsable de ce service.',
@@ -34,7 +34,7 @@ export const fr: Messages = {
   home: {
     title: (app) => (app ? `Se connecter à ${app}` : 'Se connecter avec un code'),
     about: (app = 'une application') =>
-      `Avec ce service, vous vous connectez à ${app} sur un téléviseur ou un autre appareil, à l’aide de votre téléphone. Cela se passe chez le fournisseur lui-même${BEFORE_MARK}: votre mot de passe ne passe jamais par ici.`,
+      `Utilisez votre téléphone pour vous connecter à ${app} sur un téléviseur ou un autre appareil. Vous vous connectez directement sur le site du fournisseur${BEFORE_MARK}: votre mot de passe ne passe jamais par ici.`,
     data: (app) =>
       `${app} n’a accès à votre compte que si vous l’acceptez. Ce service transmet cet accès à votre appareil et n’en conserve rien.`,
     providers: 'Fournisseurs',
@@ -43,7 +43,7 @@ export const fr: Messages = {
     title: 'Saisissez le code',
     label: 'Code affiché sur votre appareil',
     hint: 'Huit lettres, majuscules ou minuscules. Le tiret est facultatif.',
-    submit: 'Suivant',
+    submit: 'Vérifier',
   },
   confirm: {
     title: (app) =>

@@ -9,17 +9,17 @@ export const it: Messages = {
   failed: {
     title: 'Accesso non riuscito',
     cancelled: 'L’accesso è stato annullato.',
-    notSignedIn: 'L’accesso sul tuo dispositivo non è avvenuto. Puoi chiudere questa scheda.',
-    tryAgain: 'L’accesso non è riuscito.',
+    notSignedIn: 'Il tuo dispositivo non è stato collegato. Puoi chiudere questa scheda.',
+    tryAgain: 'Riprova.',
     incomplete: 'La risposta del provider era incompleta.',
     notCompleted: 'Non è stato possibile completare l’accesso.',
     linkInvalid: (app) =>
       `Questo link di accesso non è più valido. Ricomincia ${app ? `da ${app}` : 'dall’app'}.`,
     linkEnded:
-      'È scaduto o è già stato usato. Se hai appena effettuato l’accesso, forse l’accesso sul dispositivo è già riuscito.',
+      'È scaduto o è già stato usato. Se hai appena effettuato l’accesso, il dispositivo potrebbe essere già collegato.',
     otherBrowser:
       '«Continua» è stato premuto in un altro browser. Completa lì l’accesso, oppure apri in questo browser il link del tuo dispositivo.',
-    providerFault: (provider) => `${provider} non ha risposto come previsto.`,
+    providerFault: (provider) => `${provider} ha avuto un problema.`,
     refused: (provider) => `${provider} ha rifiutato l’accesso. Forse è passato troppo tempo.`,
     tellOperator: 'Se succede di nuovo, comunica il riferimento a chi gestisce questo servizio.',
     ownFault: 'Il problema è di questo servizio. Ricarica questa pagina tra un momento.',
@@ -30,7 +30,7 @@ export const it: Messages = {
   home: {
     title: (app) => (app ? `Accedi a ${app}` : 'Accedi con un codice'),
     about: (app) =>
-      `Con questo servizio usi il telefono per accedere ${app ? `a ${app}` : 'a un’app'} su un televisore o un altro dispositivo. L’accesso avviene sulla pagina del provider stesso: la tua password non passa mai di qui.`,
+      `Usa il telefono per accedere ${app ? `a ${app}` : 'a un’app'} su un televisore o un altro dispositivo. Accedi direttamente sul sito del provider: la tua password non passa mai da qui.`,
     data: (app) =>
       `${app} avrà accesso al tuo account solo se acconsenti. Questo servizio trasmette l’accesso al tuo dispositivo e non ne conserva nulla.`,
     providers: 'Servizi',
@@ -39,7 +39,7 @@ export const it: Messages = {
     title: 'Inserisci il codice',
     label: 'Codice mostrato dal dispositivo',
     hint: 'Otto lettere, maiuscole o minuscole. Il trattino è facoltativo.',
-    submit: 'Avanti',
+    submit: 'Verifica',
   },
   confirm: {
     title: (app) => (app ? `Accedere a ${app}?` : 'Accedere sul tuo dispositivo?'),
@@ -47,7 +47,7 @@ export const it: Messages = {
     service: 'Servizio',
     device: 'Dispositivo',
     started: 'Richiesto',
-    justNow: 'poco fa',
+    justNow: 'proprio ora',
     code: 'Il dispositivo mostra questo codice?',
     next: 'Poi',
     signInAt: (host) => `accesso su ${host}`,
@@ -72,7 +72,8 @@ export const it: Messages = {
   },
   tooManyTries: {
     title: 'Troppi tentativi',
-    message: (seconds) => `Aspetta. Questa pagina riprova da sola tra ${seconds} secondi.`,
+    message: (seconds) =>
+      `Attendi. Questa pagina riproverà automaticamente tra ${seconds} secondi.`,
   },
   links: {
     privacy: 'Informativa sulla privacy',

@@ -8,14 +8,14 @@ function named(app: string | undefined): string {
 export const ko: Messages = {
   signedIn: {
     title: '로그인 완료',
-    heading: '로그인했습니다',
+    heading: '로그인되었습니다',
     message: (app) => `이 탭을 닫고 ${named(app)}으로 돌아가세요.`,
   },
   failed: {
     title: '로그인 실패',
     cancelled: '로그인이 취소되었습니다.',
     notSignedIn: '기기에서 로그인되지 않았습니다. 이 탭을 닫아도 됩니다.',
-    tryAgain: '로그인하지 못했습니다.',
+    tryAgain: '다시 시도해 주세요.',
     incomplete: '받은 응답이 불완전합니다.',
     notCompleted: '로그인을 완료하지 못했습니다.',
     linkInvalid: (app) =>
@@ -24,7 +24,7 @@ export const ko: Messages = {
       '만료되었거나 이미 사용되었습니다. 방금 로그인했다면 기기에 이미 로그인되어 있을 수 있습니다.',
     otherBrowser:
       '다른 브라우저에서 ‘계속’을 눌렀습니다. 그 브라우저에서 로그인을 마치거나, 기기에 표시된 링크를 이 브라우저에서 열어 주세요.',
-    providerFault: (provider) => `${provider}에서 올바른 응답을 받지 못했습니다.`,
+    providerFault: (provider) => `${provider}에 문제가 발생했습니다.`,
     refused: (provider) =>
       `${provider}에서 로그인을 받아들이지 않았습니다. 시간이 너무 오래 걸렸을 수 있습니다.`,
     tellOperator: '같은 문제가 반복되면 서비스 운영자에게 참조 번호를 알려 주세요.',
@@ -35,7 +35,7 @@ export const ko: Messages = {
   home: {
     title: (app) => (app ? `${named(app)}에 로그인` : '코드로 로그인'),
     about: (app) =>
-      `휴대전화를 사용해 TV나 다른 기기의 ${named(app)}에 로그인하는 서비스입니다. 로그인은 사용하는 계정의 사이트에서 이루어지므로 비밀번호는 이곳을 거치지 않습니다.`,
+      `휴대전화를 사용해 TV나 다른 기기의 ${named(app)}에 로그인하는 서비스입니다. 로그인은 각 서비스의 공식 사이트에서 이루어지므로 비밀번호는 이곳을 거치지 않습니다.`,
     data: (app) =>
       `${named(app)}은 사용자가 동의한 경우에만 계정에 접근할 수 있습니다. 이 서비스는 접근 권한을 기기에 전달할 뿐, 저장하지 않습니다.`,
     providers: '서비스',
@@ -44,7 +44,7 @@ export const ko: Messages = {
     title: '코드 입력',
     label: '기기에 표시된 코드',
     hint: '영문자 8자. 대소문자는 구분하지 않으며 하이픈은 생략할 수 있습니다.',
-    submit: '다음',
+    submit: '확인',
   },
   confirm: {
     title: (app) => (app ? `${named(app)}에 로그인할까요?` : '기기에서 로그인할까요?'),

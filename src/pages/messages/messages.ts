@@ -16,7 +16,7 @@ export interface Messages {
     readonly cancelled: string;
     /** After `cancelled`: what that means. */
     readonly notSignedIn: string;
-    /** In English, as in the two below, with an instruction, because docs/protocol.md §5 has it. */
+    /** In English also what the heading says, and in the two below an instruction: docs/protocol.md §5 has them. */
     readonly tryAgain: string;
     readonly incomplete: string;
     readonly notCompleted: string;

@@ -3,7 +3,7 @@ import type { Messages } from './messages.ts';
 export const ptBr: Messages = {
   signedIn: {
     title: 'Login concluído',
-    heading: 'Você fez login',
+    heading: 'Login concluído',
     message: (app) =>
       `Você pode fechar esta aba e voltar ${app ? `para ${app}` : 'ao aplicativo'}.`,
   },
@@ -11,7 +11,7 @@ export const ptBr: Messages = {
     title: 'Falha no login',
     cancelled: 'O login foi cancelado.',
     notSignedIn: 'O login não foi feito no seu dispositivo. Você pode fechar esta aba.',
-    tryAgain: 'O login falhou.',
+    tryAgain: 'Tente novamente.',
     incomplete: 'A resposta do provedor estava incompleta.',
     notCompleted: 'Não foi possível concluir o login.',
     linkInvalid: (app) =>
@@ -20,7 +20,7 @@ export const ptBr: Messages = {
       'Ele expirou ou já foi usado. Se você acabou de fazer login, talvez o dispositivo já esteja conectado.',
     otherBrowser:
       'O botão “Continuar” foi usado em outro navegador. Conclua o login por lá ou abra neste navegador o link do seu dispositivo.',
-    providerFault: (provider) => `${provider} não respondeu como deveria.`,
+    providerFault: (provider) => `Houve um problema em ${provider}.`,
     refused: (provider) => `${provider} recusou o login. Talvez tenha demorado demais.`,
     tellOperator: 'Se acontecer de novo, informe a referência ao responsável por este serviço.',
     ownFault: 'O problema é deste serviço. Recarregue esta página daqui a pouco.',
@@ -31,7 +31,7 @@ export const ptBr: Messages = {
   home: {
     title: (app) => (app ? `Fazer login em ${app}` : 'Fazer login com um código'),
     about: (app = 'um aplicativo') =>
-      `Com este serviço você usa o celular para fazer login em ${app}, em uma TV ou outro dispositivo. O login acontece na página do próprio provedor: sua senha nunca passa por aqui.`,
+      `Use o celular para fazer login em ${app} em uma TV ou outro dispositivo. O login é feito diretamente no site do provedor: sua senha nunca passa por aqui.`,
     data: (app) =>
       `${app} só terá acesso à sua conta se você concordar. Este serviço repassa esse acesso ao seu dispositivo e não guarda nada dele.`,
     providers: 'Serviços',
@@ -40,7 +40,7 @@ export const ptBr: Messages = {
     title: 'Digite o código',
     label: 'Código mostrado no seu dispositivo',
     hint: 'Oito letras, maiúsculas ou minúsculas. O hífen é opcional.',
-    submit: 'Avançar',
+    submit: 'Verificar',
   },
   confirm: {
     title: (app) => (app ? `Fazer login em ${app}?` : 'Fazer login no seu dispositivo?'),
@@ -74,8 +74,9 @@ export const ptBr: Messages = {
     message: 'Confira o endereço ou digite o código mostrado no seu dispositivo.',
   },
   tooManyTries: {
-    title: 'Tentativas demais',
-    message: (seconds) => `Aguarde. Esta página tentará de novo sozinha em ${seconds} segundos.`,
+    title: 'Muitas tentativas',
+    message: (seconds) =>
+      `Aguarde. Esta página tentará de novo automaticamente em ${seconds} segundos.`,
   },
   inProgress: {
     title: 'Quase pronto',
