@@ -24,8 +24,6 @@ interface Described {
   readonly pointer: string;
 }
 
-const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
-
 /** The document of a relay, as it describes itself. */
 export async function readApiDocument(target: Target): Promise<Node> {
   return (await (await target.ask('/openapi.json')).json()) as Node;
@@ -35,21 +33,13 @@ export function createFindProblems(document: Node): FindProblems {
   const validatorAt = createValidators(document);
   const findPath = createFindPath(document);
 
-  /** The responses that the document has for this request and status. */
-  function describedFor({ method, path, status }: Seen): Described[] {
-    const everywhere = at(document, '/x-any-path', String(status));
+  /** The responses that the document has for this request and status. Undefined: it does not describe the request. */
+  function describedFor({ method, path, status }: Seen): Described[] | undefined {
     const found = findPath(path);
-    if (found === undefined) {
-      return [everywhere, at(document, '/x-other-paths', String(status))].filter(isDefined);
-    }
-    const operation = at(document, found, method.toLowerCase());
-    // A method that the path does not have: its other operations describe the 405.
-    const operations = operation ? [operation] : METHODS.map((name) => at(document, found, name));
-    if (operation === undefined && status !== 405) return [everywhere].filter(isDefined);
-    const own = operations
-      .filter(isDefined)
-      .map(({ pointer }) => at(document, `${pointer}/responses`, String(status)));
-    return [...own, everywhere].filter(isDefined);
+    const operation = found && at(document, found, method.toLowerCase());
+    if (!operation) return undefined;
+    const own = at(document, `${operation.pointer}/responses`, String(status));
+    return [own, at(document, '/x-any-path', String(status))].filter(isDefined);
   }
 
   function problemsOf(what: string, value: unknown, validate: ValidateFunction): string[] {
@@ -86,16 +76,22 @@ export function createFindProblems(document: Node): FindProblems {
   }
 
   return (seen) => {
-    const problems = describedFor(seen).map(({ node, pointer }) => [
-      ...findInHeaders('/x-every-response/headers', seen),
+    const general = findInHeaders('/x-every-response/headers', seen);
+    const described = isForBrowser(seen) ? undefined : describedFor(seen);
+    if (described === undefined) return general;
+    const problems = described.map(({ node, pointer }) => [
+      ...general,
       ...findInHeaders(`${pointer}/headers`, seen),
-      ...findInHeaders('/x-every-response/headers', seen),
       ...findInBody(node, `${pointer}/content`, seen),
     ]);
     if (problems.some(({ length }) => length === 0)) return [];
     return problems[0] ?? ['the document has no such answer'];
   };
 }
+
+/** A page or a redirect, of which the document says only what every answer has. */
+const isForBrowser = ({ status, headers }: Seen) =>
+  Math.floor(status / 100) === 3 || /^text\/html/.test(headers['content-type'] ?? '');
 
 /** Throws if the document does not describe the answer. */
 export function createApiCheck(document: Node) {

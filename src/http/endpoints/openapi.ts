@@ -1,4 +1,4 @@
-/** `GET /openapi.json`: describes every route. The tests check each response against it. docs/api.md. */
+/** `GET /openapi.json`: describes what devices request. The tests check each response against it. docs/api.md. */
 import type { Handler } from '../app.ts';
 import type { Parts } from '../parts.ts';
 import { jsonTextResponse } from '../responses.ts';
