@@ -5,10 +5,10 @@ import { startLog } from '../../log.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
-import { createListener } from './listen.ts';
-import { createDevProvider } from './provider.ts';
-import { createDevRelay, DEFAULT_SERVICE, SettingsProblem } from './relay.ts';
-import { createSignIns } from './sign-ins.ts';
+import { createListener, type DevListener } from './listen.ts';
+import { DevProvider } from './provider.ts';
+import { DEFAULT_SERVICE, DevRelay, SettingsProblem } from './relay.ts';
+import { type DevSignIn, SignIns } from './sign-ins.ts';
 import { createStory, type Story } from './story.ts';
 import { signInAutomatically } from './user.ts';
 
@@ -66,66 +66,70 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
 }
 
 async function run(options: DevOptions, runtime: Runtime): Promise<void> {
-  const { services, blind, lan } = options;
+  const { lan } = options;
   const port = options.port || (await findFreePorts());
   const story = createStory((text) => void process.stdout.write(text), hasColours());
-  const others = lan ? await findLanAddresses() : [];
-  const host = options.address ?? (lan ? others[0] : LOOPBACK);
+  const found = lan ? await findLanAddresses() : [];
+  const host = options.address ?? (lan ? found[0] : LOOPBACK);
   if (host === undefined) {
     throw new CommandError('This machine is in no network. Name its address with --address.');
   }
-  const relayUrl = `http://${host}:${port}`;
-  const providerUrl = `http://${host}:${port + 1}`;
-
+  const addresses: Addresses = {
+    port,
+    relayUrl: `http://${host}:${port}`,
+    providerUrl: `http://${host}:${port + 1}`,
+    others: found.filter((each) => each !== host),
+  };
   startLog({ level: 'debug', format: 'json', write: story.takeLog });
-  const signIns = createSignIns(story.tell);
-  const provider = createDevProvider({ relayUrl, providerUrl, signIns, say: story.say });
-  const relay = createDevRelay({
-    baseUrl: relayUrl,
-    providerUrl,
-    services,
-    blind: BLIND[blind],
-    signIns,
-    say: story.say,
-    env: process.env,
-    fetch: (url, init) => provider.handle(new Request(url, init)),
-  });
-  provider.attach(relay);
-  relay.openLinksBy((signIn) => {
-    const link = relay.linkOf(signIn.service, signIn.browserState);
-    // After the device has its response: no user is faster.
-    setTimeout(() => {
-      signInAutomatically(link, relayUrl, relay, provider).catch((error: unknown) =>
-        story.tell(signIn, `its link could not be opened: ${error}`),
-      );
-    }, AUTO_DELAY_MS);
-  });
-
-  const hostname = lan ? EVERY_ADDRESS : LOOPBACK;
-  const relayListener = createListener({ runtime, hostname, port, handle: relay.handle });
-  const providerListener = createListener({
-    runtime,
-    hostname,
-    port: port + 1,
-    handle: provider.handle,
-  });
-  relay.listenOn(relayListener);
-  await open(relayListener, port);
+  const [relay, provider] = createListeners(options, addresses, story, runtime);
+  await open(relay, port);
   try {
-    await open(providerListener, port + 1);
+    await open(provider, port + 1);
   } catch (error) {
     // Half of it would go on, and the process with it.
-    await relayListener.close();
+    await relay.close();
     throw error;
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => process.exit(0));
   }
-  introduce(
-    options,
-    { relayUrl, providerUrl, others: others.filter((each) => each !== host) },
-    story,
-  );
+  introduce(options, addresses, story);
+}
+
+/** Of the relay and of the provider. Each calls the other one in this process. */
+function createListeners(
+  { services, blind, lan }: DevOptions,
+  { port, relayUrl, providerUrl }: Addresses,
+  { say, tell }: Story,
+  runtime: Runtime,
+): [DevListener, DevListener] {
+  const on = { runtime, hostname: lan ? EVERY_ADDRESS : LOOPBACK };
+  const signIns = new SignIns(tell);
+  const listener = createListener({
+    ...on,
+    port,
+    handle: (request, peers) => relay.handle(request, peers),
+  });
+  const relay: DevRelay = new DevRelay({
+    baseUrl: relayUrl,
+    providerUrl,
+    services,
+    blind: BLIND[blind],
+    signIns,
+    say,
+    env: process.env,
+    listener,
+    fetch: (url, init) => provider.handle(new Request(url, init)),
+    // After the device has its response: no user is faster.
+    openLink: (signIn) => void setTimeout(() => openLink(signIn), AUTO_DELAY_MS),
+  });
+  const provider = new DevProvider({ relayUrl, providerUrl, relay, signIns, say });
+  const openLink = (signIn: DevSignIn) =>
+    signInAutomatically(relay.linkOf(signIn), relayUrl, relay, provider).catch((error: unknown) =>
+      tell(signIn, `its link could not be opened: ${error}`),
+    );
+  const handle = (request: Request) => provider.handle(request);
+  return [listener, createListener({ ...on, port: port + 1, handle })];
 }
 
 const LOOPBACK = '127.0.0.1';
@@ -154,7 +158,7 @@ function listenOnce(port: number): Promise<number | undefined> {
   });
 }
 
-async function open(listener: { open(): Promise<void> }, port: number): Promise<void> {
+async function open(listener: DevListener, port: number): Promise<void> {
   try {
     await listener.open();
   } catch (error) {
@@ -173,6 +177,8 @@ const loginCommand = () =>
   process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : 'sign-in-relay login';
 
 interface Addresses {
+  /** Of the relay. The provider has the next one. */
+  readonly port: number;
   readonly relayUrl: string;
   readonly providerUrl: string;
   readonly others: readonly string[];

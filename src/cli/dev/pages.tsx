@@ -3,7 +3,7 @@
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { describeScenario, SCENARIO_NAMES, type ScenarioName } from './scenarios.ts';
-import type { SignIns } from './sign-ins.ts';
+import type { DevSignIn, SignIns } from './sign-ins.ts';
 
 const STYLE = `
 :root{color-scheme:light dark;--page:#eef2ff;--card:#fff;--text:#1e1b4b;--quiet:#4338ca;--line:#6366f1;--rule:#c7d2fe}
@@ -120,20 +120,13 @@ const SHOWN_SIGN_INS = 10;
 
 export function listPage({ relayUrl, providerUrl, services, signIns }: List): string {
   const [service = ''] = services;
-  const latest = signIns.latest(SHOWN_SIGN_INS);
   return render(
     'Dev relay',
     <>
       <h1>Sign-in Relay for development</h1>
       <p>
         The relay is at <code>{relayUrl}</code> and offers{' '}
-        {services.map((name, index) => (
-          <>
-            {index > 0 ? ', ' : ''}
-            <code>{name}</code>
-          </>
-        ))}
-        . A device starts with
+        {withCode(services.map((name) => `\`${name}\``).join(', '))}. A device starts with
       </p>
       <pre>{`curl -X POST ${relayUrl}/auth/start -d '{"service":"${service}"}'`}</pre>
       <p>
@@ -163,25 +156,30 @@ export function listPage({ relayUrl, providerUrl, services, signIns }: List): st
         dev relay opens the link too, as a user would.
       </p>
       <pre>{`curl ${providerUrl}/next -d '{"scenario":"deny","auto":true}'`}</pre>
-      {latest.length > 0 && (
-        <>
-          <h2>The latest sign-ins</h2>
-          <table class="stack">
-            <tbody>
-              {latest.map(({ number, deviceName, plan, state }) => (
-                <tr>
-                  <th>#{number}</th>
-                  <td>{deviceName ?? 'a device'}</td>
-                  <td>{plan?.scenario ?? ''}</td>
-                  <td>{state}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </>
-      )}
+      {latestTable(signIns.latest(SHOWN_SIGN_INS))}
     </>,
     'wide',
+  );
+}
+
+function latestTable(latest: readonly DevSignIn[]): Child {
+  if (latest.length === 0) return undefined;
+  return (
+    <>
+      <h2>The latest sign-ins</h2>
+      <table class="stack">
+        <tbody>
+          {latest.map(({ number, deviceName, plan, state }) => (
+            <tr>
+              <th>#{number}</th>
+              <td>{deviceName ?? 'a device'}</td>
+              <td>{plan?.scenario ?? ''}</td>
+              <td>{state}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
   );
 }
 

@@ -4,7 +4,6 @@
  * what it would get in production.
  */
 import { randomBytes } from 'node:crypto';
-import type { HandleRequest } from '../../http/app.ts';
 import type { Peers } from '../../http/request.ts';
 import { refuse } from '../../http/responses.ts';
 import type { Fetch } from '../../providers/config.ts';
@@ -16,7 +15,7 @@ import { maintain } from '../../start-service.ts';
 import { createMemoryRefreshStore } from '../../stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../stores/memory/sessions.ts';
 import { readTextFile } from '../../text-file.ts';
-import { urlOf } from './access.ts';
+import { urlOf } from './http.ts';
 import type { DevListener } from './listen.ts';
 import type { Plan } from './scenarios.ts';
 import type { DevSignIn, RequestContext, SignIns } from './sign-ins.ts';
@@ -27,6 +26,9 @@ export const DEFAULT_SERVICE = 'dev';
 
 /** The dev relay's client id at the dev provider. */
 export const CLIENT_ID = 'sign-in-relay-dev';
+
+/** Of requests that are made in this process. */
+export const LOCAL_PEERS: Peers = { requestIP: () => ({ address: '127.0.0.1' }) };
 
 /** What a start that is planned so gets. Planned and refused otherwise, it is still to come. */
 const REFUSALS: Readonly<Record<string, number | undefined>> = { full: 503, 'rate-limited': 429 };
@@ -41,6 +43,10 @@ export interface DevRelayOptions {
   /** Calls the provider in this process. */
   readonly fetch: Fetch;
   readonly say: (text: string) => void;
+  /** Where it listens. A restart closes it for a while. */
+  readonly listener: DevListener;
+  /** Opens the link of a sign-in as a user would. */
+  readonly openLink: (signIn: DevSignIn) => void;
   /** The environment. Only its PAGE_SETTINGS apply. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -48,62 +54,95 @@ export interface DevRelayOptions {
 /** Its message says what is wrong with those settings, for the user. */
 export class SettingsProblem extends Error {}
 
-export type DevRelay = ReturnType<typeof createDevRelay>;
+export class DevRelay {
+  readonly #options: DevRelayOptions;
+  readonly #settings: ReturnType<typeof settingsFor>;
+  #stores: Stores;
+  #usual: Service;
+  /** On the same stores: one for each lifetime of sessions, and one that always confirms. */
+  readonly #variants = new Map<string, Service>();
+  #restarting: { readonly keepsSignIns: boolean; readonly done: Promise<void> } | undefined;
 
-export function createDevRelay(options: DevRelayOptions) {
-  const { signIns } = options;
-  const settings = settingsFor(options);
-  const offered = settings.providers.map(({ name }) => name);
-  let stores = createStores(signIns, settings.maxSessions);
-  let services = createServices();
-  let listener: DevListener | undefined;
-
-  /** Variants of the relay on the same stores: one for each lifetime of sessions, and one that always confirms. */
-  function createServices() {
-    const dependencies = { clock: systemClock, randomBytes, fetch: options.fetch };
-    const usual = maintain(createService(settings, dependencies, stores), systemClock);
-    const others = new Map<string, Service>();
-    return {
-      usual,
-      with(changed: Partial<Settings>): Service {
-        const key = JSON.stringify(changed);
-        const service =
-          others.get(key) ?? createService({ ...settings, ...changed }, dependencies, stores);
-        others.set(key, service);
-        return service;
-      },
-      all: () => [usual, ...others.values()],
-    };
+  /** Throws SettingsProblem. */
+  constructor(options: DevRelayOptions) {
+    this.#options = options;
+    this.#settings = settingsFor(options);
+    this.#stores = createStores(options.signIns, this.#settings.maxSessions);
+    this.#usual = this.#createUsual();
   }
 
-  function serviceFor({ pathname, searchParams }: URL, plan: Plan | undefined): Service {
-    if (plan?.scenario === 'expires') return services.with({ sessionSeconds: plan.seconds });
-    const isLink = settings.providers.some(({ name }) => pathname === `/auth/${name}`);
-    const signIn = isLink ? signIns.find(searchParams.get('state') ?? '') : undefined;
-    const confirms = signIn?.plan?.scenario === 'deny-at-relay';
-    return confirms ? services.with({ confirm: 'always' }) : services.usual;
+  get services(): readonly string[] {
+    return this.#settings.providers.map(({ name }) => name);
   }
 
-  async function handle(request: Request, peers: Peers): Promise<Response> {
+  open(signIn: DevSignIn): void {
+    this.#options.openLink(signIn);
+  }
+
+  linkOf({ service, browserState }: DevSignIn): string {
+    return `${this.#settings.baseUrl}/auth/${service}?state=${browserState}`;
+  }
+
+  async handle(request: Request, peers: Peers): Promise<Response> {
+    const { signIns, say } = this.#options;
     const url = urlOf(request);
     if (url === undefined) return refuse('malformed_request');
     const plan = isStart(request, url) ? signIns.takePlan() : undefined;
     const context: RequestContext = { plan, started: undefined, isCut: false };
     const response = await signIns.context.run(context, () =>
-      serviceFor(url, plan).handle(request, peers),
+      this.#serviceFor(url, plan).handle(request, peers),
     );
     const { status } = response;
     if (plan !== undefined && status === REFUSALS[plan.scenario]) {
-      options.say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
+      say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
     } else {
       if (plan !== undefined && status !== 200) signIns.putBack(plan);
-      if (status >= 400 && isOfDevice(url)) await tellRefusal(url, response);
+      if (status >= 400 && isOfDevice(url)) await this.#tellRefusal(url, response);
     }
-    if (plan?.auto && context.started !== undefined) openLink?.(context.started);
+    if (plan?.auto && context.started !== undefined) this.open(context.started);
     return context.isCut ? breakOff(response) : response;
   }
 
-  async function tellRefusal(url: URL, response: Response): Promise<void> {
+  /** Restarts as production does: it drains, is down, and listens again. Taps that ask for the same during it share one restart. */
+  restart(seconds: number, keepsSignIns: boolean): Promise<void> {
+    const other = this.#restarting;
+    if (other?.keepsSignIns === keepsSignIns) return other.done;
+    const before = Promise.resolve(other?.done).catch(() => {});
+    const done = before.then(() => this.#restartOnce(seconds, keepsSignIns));
+    const current = { keepsSignIns, done };
+    this.#restarting = current;
+    return done.finally(() => {
+      if (this.#restarting === current) this.#restarting = undefined;
+    });
+  }
+
+  #createService(changed: Partial<Settings> = {}) {
+    const { fetch } = this.#options;
+    const dependencies = { clock: systemClock, randomBytes, fetch };
+    return createService({ ...this.#settings, ...changed }, dependencies, this.#stores);
+  }
+
+  #createUsual(): Service {
+    return maintain(this.#createService(), systemClock);
+  }
+
+  #variant(changed: Partial<Settings>): Service {
+    const key = JSON.stringify(changed);
+    const service = this.#variants.get(key) ?? this.#createService(changed);
+    this.#variants.set(key, service);
+    return service;
+  }
+
+  #serviceFor({ pathname, searchParams }: URL, plan: Plan | undefined): Service {
+    if (plan?.scenario === 'expires') return this.#variant({ sessionSeconds: plan.seconds });
+    const isLink = this.services.some((name) => pathname === `/auth/${name}`);
+    const signIn = isLink ? this.#options.signIns.find(searchParams.get('state') ?? '') : undefined;
+    const confirms = signIn?.plan?.scenario === 'deny-at-relay';
+    return confirms ? this.#variant({ confirm: 'always' }) : this.#usual;
+  }
+
+  async #tellRefusal(url: URL, response: Response): Promise<void> {
+    const { signIns, say } = this.#options;
     const { status } = response;
     const what = describeAsked(url);
     const signIn = signIns.findByPollSecret(url.searchParams.get('session') ?? '');
@@ -113,62 +152,27 @@ export function createDevRelay(options: DevRelayOptions) {
       return signIns.tell(signIn, `${what} got 410: ${signIn.ended}`);
     }
     const text = (await response.clone().text()).trim();
-    options.say(explainRefusal({ what, status, text }, offered));
+    say(explainRefusal({ what, status, text }, this.services));
   }
 
-  async function restartOnce(seconds: number, keepsSignIns: boolean): Promise<void> {
-    options.say(`the relay restarts: it drains, then is down for ${seconds} s`);
-    await Promise.all(services.all().map((service) => service.drain()));
-    await listener?.close();
+  async #restartOnce(seconds: number, keepsSignIns: boolean): Promise<void> {
+    const { signIns, say, listener } = this.#options;
+    say(`the relay restarts: it drains, then is down for ${seconds} s`);
+    const running = () => [this.#usual, ...this.#variants.values()];
+    await Promise.all(running().map((service) => service.drain()));
+    await listener.close();
     await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-    for (const service of services.all()) service.close();
+    for (const service of running()) service.close();
     if (!keepsSignIns) {
       signIns.forgetAll();
-      stores = createStores(signIns, settings.maxSessions);
+      this.#stores = createStores(signIns, this.#settings.maxSessions);
     }
-    services = createServices();
-    await listener?.open();
+    this.#variants.clear();
+    this.#usual = this.#createUsual();
+    await listener.open();
     const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
-    options.say(`the relay is up again: ${kept}`);
+    say(`the relay is up again: ${kept}`);
   }
-
-  let restarting: { readonly keepsSignIns: boolean; readonly done: Promise<void> } | undefined;
-  let openLink: ((signIn: DevSignIn) => void) | undefined;
-
-  return {
-    services: offered,
-    handle: handle satisfies HandleRequest,
-
-    linkOf: (service: string, browserState: string) =>
-      `${settings.baseUrl}/auth/${service}?state=${browserState}`,
-
-    /** Called with each sign-in whose link is to be opened as a user would. */
-    openLinksBy(open: (signIn: DevSignIn) => void): void {
-      openLink = open;
-    },
-    open: (signIn: DevSignIn) => openLink?.(signIn),
-
-    listenOn(opened: DevListener): void {
-      listener = opened;
-    },
-
-    /** Restarts as production does: it drains, is down, and listens again. Taps that ask for the same during it share one restart. */
-    restart(seconds: number, keepsSignIns: boolean): Promise<void> {
-      const other = restarting;
-      if (other?.keepsSignIns === keepsSignIns) return other.done;
-      const before = Promise.resolve(other?.done).catch(() => {});
-      const done = before.then(() => restartOnce(seconds, keepsSignIns));
-      const current = { keepsSignIns, done };
-      restarting = current;
-      return done.finally(() => {
-        if (restarting === current) restarting = undefined;
-      });
-    },
-
-    close(): void {
-      for (const service of services.all()) service.close();
-    },
-  };
 }
 
 function isStart({ method }: Request, { pathname }: URL): boolean {

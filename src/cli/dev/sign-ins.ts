@@ -44,196 +44,216 @@ const MAX_SIGN_INS = 1_000;
 
 export type Tell = (signIn: DevSignIn, text: string) => void;
 
-export type SignIns = ReturnType<typeof createSignIns>;
+export class SignIns {
+  /** Of the request that is being handled. */
+  readonly context = new AsyncLocalStorage<RequestContext>();
+  readonly tell: Tell;
+  readonly #byBrowserState = new Map<string, DevSignIn>();
+  readonly #byPollSecret = new Map<string, DevSignIn>();
+  readonly #byUserCode = new Map<string, DevSignIn>();
+  readonly #planned: Plan[] = [];
+  #count = 0;
 
-export function createSignIns(tell: Tell) {
-  const context = new AsyncLocalStorage<RequestContext>();
-  const byBrowserState = new Map<string, DevSignIn>();
-  const byPollSecret = new Map<string, DevSignIn>();
-  const byUserCode = new Map<string, DevSignIn>();
-  const planned: Plan[] = [];
-  let count = 0;
-
-  function note(signIn: DevSignIn, state: string, text = state): void {
-    signIn.state = state;
-    tell(signIn, text);
+  constructor(tell: Tell) {
+    this.tell = tell;
   }
 
-  function add(signIn: DevSignIn, pollSecret: string): void {
-    byBrowserState.set(signIn.browserState, signIn);
-    byPollSecret.set(pollSecret, signIn);
-    if (signIn.userCode !== undefined) byUserCode.set(signIn.userCode, signIn);
-    for (const map of [byBrowserState, byPollSecret, byUserCode]) {
+  /** The plans of the next sign-ins, in their order. */
+  get planned(): readonly Plan[] {
+    return this.#planned;
+  }
+
+  plan(plan: Plan): void {
+    this.#planned.push(plan);
+  }
+
+  takePlan(): Plan | undefined {
+    return this.#planned.shift();
+  }
+
+  putBack(plan: Plan): void {
+    this.#planned.unshift(plan);
+  }
+
+  clearPlans(): void {
+    this.#planned.length = 0;
+  }
+
+  find(browserState: string): DevSignIn | undefined {
+    return this.#byBrowserState.get(browserState);
+  }
+
+  findByPollSecret(pollSecret: string): DevSignIn | undefined {
+    return this.#byPollSecret.get(pollSecret);
+  }
+
+  /** The latest that waits for its user. */
+  findWaiting(): DevSignIn | undefined {
+    const all = [...this.#byBrowserState.values()];
+    return all.findLast(({ wasOpened, ended }) => !wasOpened && !ended);
+  }
+
+  /** The latest first. */
+  latest(most: number): readonly DevSignIn[] {
+    return [...this.#byBrowserState.values()].slice(-most).reverse();
+  }
+
+  /** The relay restarts without them. */
+  forgetAll(): void {
+    for (const signIn of this.#byBrowserState.values()) signIn.ended ??= 'the relay has restarted';
+  }
+
+  note(signIn: DevSignIn | undefined, state: string, text = state): void {
+    if (signIn === undefined) return;
+    signIn.state = state;
+    this.tell(signIn, text);
+  }
+
+  tellExpired(signIn: DevSignIn): void {
+    if (signIn.ended !== undefined) return;
+    signIn.ended = 'it has expired';
+    this.note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
+  }
+
+  /** Refuses a start only on plan. */
+  readonly startLimiter: RateLimiter = {
+    policy: { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY },
+    take: () => {
+      const plan = this.context.getStore()?.plan;
+      return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
+    },
+    refund() {},
+    sweep() {},
+  };
+
+  /** The same store, which reports its events here. */
+  watch(store: SessionStore): SessionStore {
+    return {
+      ...store,
+      register: (session) => this.#register(store, session),
+      authorize: (service, browserState) => {
+        const found = store.authorize(service, browserState);
+        if (found !== undefined) this.#noteOpened(browserState);
+        return found;
+      },
+      getSession: async (key) => {
+        const found = await store.getSession(key);
+        return found === 'cancelled' && this.#findBy(key)?.hasExpired ? undefined : found;
+      },
+      fail: async (service, browserState, error) => {
+        const isFailed = await store.fail(service, browserState, error);
+        if (isFailed) this.#noteEnd(browserState, error);
+        return isFailed;
+      },
+      complete: async (service, browserState, result) => {
+        const isStored = await store.complete(service, browserState, result);
+        if (isStored) this.#noteEnd(browserState, result);
+        return isStored;
+      },
+      claim: async (pollSecret) => {
+        const claim = await store.claim(pollSecret);
+        if (claim.state === 'claimed') this.#noteClaim(pollSecret, claim.result);
+        return claim;
+      },
+      acknowledge: async (pollSecret) => {
+        const outcome = await store.acknowledge(pollSecret);
+        const text = 'the device acknowledged what it received';
+        if (outcome === 'acknowledged') this.note(this.findByPollSecret(pollSecret), outcome, text);
+        return outcome;
+      },
+      cancel: async (pollSecret) => {
+        const outcome = await store.cancel(pollSecret);
+        const signIn = this.findByPollSecret(pollSecret);
+        if (outcome === 'cancelled' && signIn !== undefined) {
+          signIn.ended ??= 'its device cancelled it';
+          this.note(signIn, outcome, 'the device cancelled its sign-in');
+        }
+        return outcome;
+      },
+      // So that a restart does not wait.
+      hasUndelivered: () => false,
+    };
+  }
+
+  async #register(store: SessionStore, session: NewSession) {
+    const current = this.context.getStore();
+    const plan = current?.plan;
+    if (plan?.scenario === 'full') return 'busy';
+    const outcome = await store.register(session);
+    if (outcome !== 'registered') return outcome;
+    this.#count += 1;
+    const signIn: DevSignIn = {
+      number: this.#count,
+      service: session.service,
+      browserState: session.browserState,
+      userCode: session.userCode,
+      deviceName: session.deviceName,
+      plan,
+      expire: () => {
+        // To polls and links it then looks expired: see getSession.
+        signIn.hasExpired = true;
+        this.tellExpired(signIn);
+        void store.cancel(session.pollSecret);
+      },
+      hasExpired: false,
+      ended: undefined,
+      wasOpened: false,
+      wasCut: false,
+      deliveries: 0,
+      state: '',
+    };
+    this.#remember(signIn, session.pollSecret);
+    systemClock.setTimer(session.lifetimeMs, () => this.tellExpired(signIn));
+    if (current !== undefined) current.started = signIn;
+    this.note(signIn, 'waiting for the user', describeStart(signIn, session));
+    return outcome;
+  }
+
+  #remember(signIn: DevSignIn, pollSecret: string): void {
+    this.#byBrowserState.set(signIn.browserState, signIn);
+    this.#byPollSecret.set(pollSecret, signIn);
+    if (signIn.userCode !== undefined) this.#byUserCode.set(signIn.userCode, signIn);
+    for (const map of [this.#byBrowserState, this.#byPollSecret, this.#byUserCode]) {
       const [oldest] = map.keys();
       if (map.size > MAX_SIGN_INS && oldest !== undefined) map.delete(oldest);
     }
   }
 
-  function tellExpired(signIn: DevSignIn): void {
-    if (signIn.ended !== undefined) return;
-    signIn.ended = 'it has expired';
-    note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
+  #findBy(key: SessionKey): DevSignIn | undefined {
+    return 'userCode' in key ? this.#byUserCode.get(key.userCode) : this.find(key.browserState);
   }
 
-  /** 0 unless this start is planned to be refused. Only a plan refuses a start. */
-  function takeOnPlan(): number {
-    const plan = context.getStore()?.plan;
-    return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
+  /** A link may be opened again. */
+  #noteOpened(browserState: string): void {
+    const signIn = this.find(browserState);
+    if (signIn?.wasOpened !== false) return;
+    signIn.wasOpened = true;
+    this.note(signIn, 'at the provider', 'the user is redirected to the provider');
   }
 
-  const findBy = (key: SessionKey) =>
-    'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState);
+  #noteEnd(browserState: string, result: SessionResult): void {
+    const name = nameOf(result);
+    const text = ENDINGS[name] ?? `the sign-in ended with ${name}`;
+    this.note(this.find(browserState), name, text);
+  }
 
-  return {
-    context,
-
-    /** The plans of the next sign-ins, in their order. */
-    planned: planned as readonly Plan[],
-    plan: (plan: Plan) => void planned.push(plan),
-    takePlan: () => planned.shift(),
-    putBack: (plan: Plan) => void planned.unshift(plan),
-    clearPlans: () => void planned.splice(0),
-
-    find: (browserState: string) => byBrowserState.get(browserState),
-    findByPollSecret: (pollSecret: string) => byPollSecret.get(pollSecret),
-    tellExpired,
-    /** The relay restarts without them. */
-    forgetAll(): void {
-      for (const signIn of byBrowserState.values()) signIn.ended ??= 'the relay has restarted';
-    },
-    /** The latest that waits for its user. */
-    findWaiting: () =>
-      [...byBrowserState.values()].findLast(({ wasOpened, ended }) => !wasOpened && !ended),
-    /** The latest first. */
-    latest: (most: number) => [...byBrowserState.values()].slice(-most).reverse(),
-    note,
-    tell,
-
-    /** Refuses a start only on plan. */
-    startLimiter: {
-      policy: { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY },
-      take: takeOnPlan,
-      refund() {},
-      sweep() {},
-    } satisfies RateLimiter,
-
-    /** The same store, which reports its events here. */
-    watch(store: SessionStore): SessionStore {
-      return {
-        ...store,
-        async register(session) {
-          const current = context.getStore();
-          const plan = current?.plan;
-          if (plan?.scenario === 'full') return 'busy';
-          const outcome = await store.register(session);
-          if (outcome !== 'registered') return outcome;
-          count += 1;
-          const signIn = startedSignIn(count, session, plan, () => {
-            // To polls and links it then looks expired: see getSession.
-            signIn.hasExpired = true;
-            tellExpired(signIn);
-            void store.cancel(session.pollSecret);
-          });
-          add(signIn, session.pollSecret);
-          systemClock.setTimer(session.lifetimeMs, () => tellExpired(signIn));
-          if (current !== undefined) current.started = signIn;
-          note(signIn, 'waiting for the user', describeStart(signIn, session));
-          return outcome;
-        },
-        authorize(service, browserState) {
-          const signIn = byBrowserState.get(browserState);
-          const found = store.authorize(service, browserState);
-          if (found !== undefined && signIn !== undefined && !signIn.wasOpened) {
-            signIn.wasOpened = true;
-            note(signIn, 'at the provider', 'the user is redirected to the provider');
-          }
-          return found;
-        },
-        async getSession(key) {
-          const found = await store.getSession(key);
-          return found === 'cancelled' && findBy(key)?.hasExpired ? undefined : found;
-        },
-        async fail(service, browserState, error) {
-          const signIn = byBrowserState.get(browserState);
-          const isFailed = await store.fail(service, browserState, error);
-          if (isFailed && signIn !== undefined) {
-            note(signIn, error.error, `the sign-in ended with ${error.error}`);
-          }
-          return isFailed;
-        },
-        async complete(service, browserState, result) {
-          const isStored = await store.complete(service, browserState, result);
-          const signIn = byBrowserState.get(browserState);
-          if (isStored && signIn !== undefined) {
-            const name = nameOf(result);
-            note(signIn, name, ENDINGS[name] ?? `the sign-in ended with ${name}`);
-          }
-          return isStored;
-        },
-        async claim(pollSecret) {
-          const signIn = byPollSecret.get(pollSecret);
-          const claim = await store.claim(pollSecret);
-          if (claim.state !== 'claimed' || signIn === undefined) return claim;
-          const current = context.getStore();
-          const hasTokens = !('error' in claim.result);
-          if (hasTokens && signIn.plan?.scenario === 'cut-off' && !signIn.wasCut && current) {
-            signIn.wasCut = true;
-            current.isCut = true;
-            note(signIn, 'cut off', 'the connection broke in the middle of the response');
-          } else {
-            const name = nameOf(claim.result);
-            const again = signIn.deliveries > 0 ? ' again' : '';
-            note(signIn, `${name} delivered`, `the device received ${name}${again}`);
-            signIn.deliveries += 1;
-            signIn.ended ??= 'its result was delivered';
-          }
-          return claim;
-        },
-        async acknowledge(pollSecret) {
-          const outcome = await store.acknowledge(pollSecret);
-          const signIn = byPollSecret.get(pollSecret);
-          if (outcome === 'acknowledged' && signIn !== undefined) {
-            note(signIn, 'acknowledged', 'the device acknowledged what it received');
-          }
-          return outcome;
-        },
-        async cancel(pollSecret) {
-          const outcome = await store.cancel(pollSecret);
-          const signIn = byPollSecret.get(pollSecret);
-          if (outcome === 'cancelled' && signIn !== undefined) {
-            signIn.ended ??= 'its device cancelled it';
-            note(signIn, 'cancelled', 'the device cancelled its sign-in');
-          }
-          return outcome;
-        },
-        // So that a restart does not wait.
-        hasUndelivered: () => false,
-      };
-    },
-  };
-}
-
-function startedSignIn(
-  number: number,
-  { service, browserState, userCode, deviceName }: NewSession,
-  plan: Plan | undefined,
-  expire: () => void,
-): DevSignIn {
-  return {
-    number,
-    service,
-    browserState,
-    userCode,
-    deviceName,
-    plan,
-    expire,
-    hasExpired: false,
-    ended: undefined,
-    wasOpened: false,
-    wasCut: false,
-    deliveries: 0,
-    state: '',
-  };
+  #noteClaim(pollSecret: string, result: SessionResult): void {
+    const signIn = this.findByPollSecret(pollSecret);
+    if (signIn === undefined) return;
+    const current = this.context.getStore();
+    const isToCut = signIn.plan?.scenario === 'cut-off' && !signIn.wasCut;
+    if (isToCut && !('error' in result) && current !== undefined) {
+      signIn.wasCut = true;
+      current.isCut = true;
+      this.note(signIn, 'cut off', 'the connection broke in the middle of the response');
+      return;
+    }
+    const name = nameOf(result);
+    const again = signIn.deliveries > 0 ? ' again' : '';
+    this.note(signIn, `${name} delivered`, `the device received ${name}${again}`);
+    signIn.deliveries += 1;
+    signIn.ended ??= 'its result was delivered';
+  }
 }
 
 const ENDINGS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** A simulated user, for `auto`: opens the link, and declines if the plan says so. */
 import type { DevProvider } from './provider.ts';
-import type { DevRelay } from './relay.ts';
+import { type DevRelay, LOCAL_PEERS } from './relay.ts';
 
 /** More than any sign-in has. */
 const MAX_PAGES = 10;
@@ -12,13 +12,14 @@ export async function signInAutomatically(
   relay: DevRelay,
   provider: DevProvider,
 ): Promise<void> {
-  const peers = { requestIP: () => ({ address: '127.0.0.1' }) };
   let url = link;
   let init: RequestInit = {};
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const isRelay = url.startsWith(`${relayUrl}/`);
     const request = new Request(url, init);
-    const response = await (isRelay ? relay.handle(request, peers) : provider.handle(request));
+    const response = await (isRelay
+      ? relay.handle(request, LOCAL_PEERS)
+      : provider.handle(request));
     const location = response.headers.get('location');
     if (location !== null) {
       url = new URL(location, url).href;

@@ -1,0 +1,71 @@
+/**
+ * Requests to the dev relay and its provider, and responses of the provider. Any program may
+ * send requests, and so may their own pages: not a page of another site in a browser on this
+ * machine, which reaches `127.0.0.1` too.
+ */
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import { readAtMost } from '../../body.ts';
+
+/** A name or an address, and a port. RFC 9110 §7.2. */
+const HOST = /^[\w.:[\]-]+$/;
+
+/** The URL of a request. Undefined if its Host is invalid. HTTP/1.0 needs no Host: Bun then gives only the path. */
+export function urlOf({ url, headers }: Request): URL | undefined {
+  const host = headers.get('host') || 'localhost';
+  if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return undefined;
+  const absolute = url.startsWith('/') ? `http://${host}${url}` : url;
+  return URL.canParse(absolute) ? new URL(absolute) : undefined;
+}
+
+/**
+ * A website can point its own name at this machine (DNS rebinding), so that its pages have
+ * the same origin as the dev relay. That is impossible with an IP address, a name without a
+ * dot and the name of this machine.
+ */
+export function hasOwnHost({ hostname: name }: URL): boolean {
+  const own = hostname().toLowerCase();
+  const isAddress = isIP(name.replace(/^\[|\]$/g, '')) !== 0;
+  return isAddress || !name.includes('.') || name === own || name === `${own}.local`;
+}
+
+/** Browsers send no `Sec-Fetch-Site` over plain http to other machines. */
+export function isCrossOrigin({ headers }: Request, { origin }: URL): boolean {
+  const site = headers.get('sec-fetch-site');
+  if (site !== null) return site !== 'same-origin' && site !== 'none';
+  const sender = headers.get('origin');
+  return sender !== null && sender !== origin;
+}
+
+/** How much of a form or a token request is read. */
+const MAX_BODY_BYTES = 16_384;
+
+export async function readText(request: Request): Promise<string> {
+  if (request.body === null) return '';
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
+  return (await readAtMost(reader, MAX_BODY_BYTES)).text;
+}
+
+export async function readForm(request: Request): Promise<URLSearchParams> {
+  return new URLSearchParams(await readText(request));
+}
+
+/** With `no-referrer` a browser would hide the Origin of a form, by which another site's form is recognized. */
+const COMMON = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' };
+
+export function respond(body: string | null, status = 200, headers: object = {}): Response {
+  return new Response(body, { status, headers: { ...COMMON, ...headers } });
+}
+
+export function page(status: number, html: string): Response {
+  return respond(html, status, {
+    'Content-Type': 'text/html; charset=utf-8',
+    // Against clickjacking.
+    'Content-Security-Policy': "frame-ancestors 'none'",
+  });
+}
+
+export const json = (body: object, status = 200, headers: object = {}) =>
+  respond(JSON.stringify(body), status, { 'Content-Type': 'application/json', ...headers });
+
+export const redirect = (location: string) => respond(null, 303, { Location: location });
