@@ -49,6 +49,13 @@ ${OTHERS}
 `;
 }
 
+const REFRESH_TOKENS = {
+  always: 'yes',
+  'with the parameters above': 'yes',
+  'with the scope above': 'yes',
+  sometimes: 'sometimes',
+};
+
 function cellsOf(name: string, profile: Profile): readonly string[] {
   const { displayName, pkce, clientSecret, refreshToken, deviceFlow, unverified } = profile;
   return [
@@ -56,7 +63,7 @@ function cellsOf(name: string, profile: Profile): readonly string[] {
     displayName,
     pkce,
     clientSecret ?? 'required',
-    ['never', 'sometimes'].includes(refreshToken) ? refreshToken : 'yes',
+    refreshToken === 'never' ? 'never' : REFRESH_TOKENS[refreshToken.given],
     deviceFlow === undefined ? '-' : 'of its own',
   ];
 }

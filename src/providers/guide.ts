@@ -43,7 +43,7 @@ This page is for operators who want their users to sign in at ${displayName}. Th
 
 At <${profile.registration}>:
 
-${numbered(profile.register)}
+${numbered(steps(profile))}
 
 Exactly this redirect URI, with your own \`OAUTH_BASE_URL\`:
 
@@ -59,18 +59,12 @@ ${settings(name, profile)}
 
 ## Test
 
-1. Start the relay. Its log has \`listening\` with your redirect URI, and a \`setting\` line for each warning.
-2. Start a sign-in, and open the \`url\` of the response in a browser:
+\`check\`, with the settings of the relay, shows ${displayName} the client and a made-up code. \`login\` signs in:
 
-       curl -d '{"service":"${name}"}' https://relay.example/auth/start
+    sign-in-relay check
+    sign-in-relay login ${name} --relay https://relay.example
 
-3. Sign in at ${displayName}. Then fetch the tokens with the \`session\` of that response:
-
-       curl 'https://relay.example/auth/result?session=…'
-
-   ${expected(profile)}
-
-If the device gets \`exchange_failed\`, the relay's log says why, with the status and the error of ${displayName}.
+If it fails, the relay's log says why, with the status and the error of ${displayName}.
 
 ## What goes wrong
 
@@ -112,6 +106,11 @@ function describeRefusedRedirects({ displayName, refusedRedirects }: Profile): s
   if (refusedRedirects === undefined) return '';
   const kinds = refusedRedirects.map((kind) => REDIRECT_KINDS[kind].all).join('; ');
   return `\n\n${displayName} refuses in it: ${kinds}. The relay warns of that when it starts.`;
+}
+
+function steps({ register }: Profile): readonly string[] {
+  const isNamed = register.some((step) => step.includes('redirect URI'));
+  return isNamed ? register : [...register, 'Enter the redirect URI below.'];
 }
 
 function describeReview({ review }: Profile): string {
@@ -157,7 +156,7 @@ function describeOwnUrl(prefix: string, profile: Profile): string {
 }
 
 function keepsRefreshing({ refreshToken, scope }: Profile): string {
-  return refreshToken === 'with the scope above'
+  return refreshToken !== 'never' && refreshToken.given === 'with the scope above'
     ? `; keep \`${findOfflineScope(scope)}\` in it, or there is no refresh token`
     : '';
 }
@@ -169,12 +168,6 @@ function findOfflineScope(scope = ''): string {
 function describeParameters(parameters: Profile['authorizeParams'] = {}): string {
   const each = Object.entries(parameters).map(([name, value]) => `\`${name}=${value}\``);
   return each.join(' and ');
-}
-
-function expected({ refreshToken }: Profile): string {
-  if (refreshToken === 'never') return 'It has an `accessToken`, and no `refreshToken`.';
-  const maybe = refreshToken === 'sometimes' ? 'perhaps ' : '';
-  return `It has an \`accessToken\` and ${maybe}a \`refreshToken\`.`;
 }
 
 function describeRequests(profile: Profile): string {
@@ -203,30 +196,25 @@ function describeAuthentication({ clientAuth, clientSecret }: Profile): string {
 }
 
 function describeTokens(profile: Profile): string {
-  const { rotates, lifetime, responses = [] } = profile;
-  const lines = [
-    `Refresh token: ${describeRefreshToken(profile)}`,
-    ...(rotates === undefined ? [] : [`A refresh gives another refresh token: ${rotates}.`]),
-    ...(rotates === 'yes' ? ['Store the new one before you refresh again.'] : []),
-    `Lifetime: ${lifetime}.`,
-    ...responses.map((response) => `Response: ${response}.`),
-  ];
+  const lines = [...describeRefreshToken(profile), `Lifetime: ${profile.lifetime}.`];
   return list(lines, '- ');
 }
 
-function describeRefreshToken({ refreshToken, authorizeParams, scope }: Profile): string {
-  switch (refreshToken) {
-    case 'always':
-      return 'with every sign-in.';
-    case 'never':
-      return 'never. When the access token has expired, the user signs in again.';
-    case 'sometimes':
-      return 'sometimes.';
-    case 'with the scope above':
-      return `only with \`${findOfflineScope(scope)}\` in the scope.`;
-    case 'with the parameters above':
-      return `only with ${describeParameters(authorizeParams)}.`;
+function describeRefreshToken({ refreshToken, authorizeParams, scope }: Profile): string[] {
+  if (refreshToken === 'never') {
+    return ['Refresh token: never. When the access token has expired, the user signs in again.'];
   }
+  const given = {
+    always: 'with every sign-in',
+    'with the parameters above': `only with ${describeParameters(authorizeParams)}`,
+    'with the scope above': `only with \`${findOfflineScope(scope)}\` in the scope`,
+    sometimes: 'sometimes',
+  };
+  const store = refreshToken.rotates === 'no' ? '' : ' Store it before you refresh again.';
+  return [
+    `Refresh token: ${given[refreshToken.given]}.`,
+    `A refresh gives another refresh token: ${refreshToken.rotates}.${store}`,
+  ];
 }
 
 function describeSigningOut({ displayName, revocation, removeAt }: Profile): string {

@@ -36,27 +36,28 @@ export interface Profile {
   readonly revocation?: Revocation;
   /** Where a user removes the app: a URL, or the way through its settings. */
   readonly removeAt?: string;
-  /** `sometimes`: `unverified` or a trap says to whom. */
   readonly refreshToken:
-    | 'always'
-    | 'with the parameters above'
-    | 'with the scope above'
-    | 'sometimes'
-    | 'never';
-  /** Whether a refresh gives another refresh token, so that the device must store it. Absent: there are none. */
-  readonly rotates?: 'yes' | 'no' | 'sometimes';
+    | 'never'
+    | {
+        /** `sometimes`: `unverified` or a trap says to whom. */
+        readonly given:
+          | 'always'
+          | 'with the parameters above'
+          | 'with the scope above'
+          | 'sometimes';
+        /** Whether a refresh gives another refresh token, so that the device must store it. */
+        readonly rotates: 'yes' | 'no' | 'sometimes';
+      };
   readonly lifetime: string;
   /** Its own device flow, with which some apps do not need the relay. Absent: none was found. */
   readonly deviceFlow?: string;
-  /** How its token responses differ from RFC 6749 §5. The relay accepts them. */
-  readonly responses?: readonly string[];
   /** Which redirect URIs it refuses. Absent: no rule is known. */
   readonly refusedRedirects?: readonly RedirectKind[];
   /** What it asks before everybody may sign in. Absent: nothing is known. */
   readonly review?: string;
   /** The page on which an app is registered. */
   readonly registration: string;
-  /** What to enter there, step by step. The redirect URI is always one of them. */
+  /** What to enter there, step by step. The guide adds the redirect URI, unless a step names it. */
   readonly register: readonly string[];
   /** What goes wrong there, and what to do. */
   readonly traps: readonly string[];

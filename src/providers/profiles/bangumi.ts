@@ -7,10 +7,8 @@ export const bangumi: Profile = {
   pkce: 'none',
   quirks: { userAgent: 'sign-in-relay', refreshesWithRedirectUri: true },
   userAgentNames: 'you and your app, as in `sai/my-private-project`',
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 7 days',
-  responses: ['`scope` is `null`'],
   registration: 'https://bgm.tv/dev/app',
   register: ['Create an app (创建应用).', 'Callback URL (回调地址): the redirect URI below.'],
   traps: [

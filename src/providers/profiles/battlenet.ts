@@ -6,7 +6,7 @@ export const battlenet: Profile = {
   tokenUrl: 'https://oauth.battle.net/token',
   pkce: 'none',
   scope: 'openid',
-  refreshToken: 'sometimes',
+  refreshToken: { given: 'sometimes', rotates: 'sometimes' },
   lifetime: 'access token 24 hours',
   registration: 'https://develop.battle.net/access/clients',
   register: ['Choose Create Client.', 'Redirect URIs: the redirect URI below.'],
@@ -28,6 +28,5 @@ export const battlenet: Profile = {
     'refresh token':
       'a user reports one, and libraries disagree; Blizzard’s own pages could not be read',
     lifetime: 'the source speaks of tokens without a user',
-    'device flow': 'Blizzard’s own pages could not be read',
   },
 };

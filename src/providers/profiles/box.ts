@@ -6,13 +6,11 @@ export const box: Profile = {
   tokenUrl: 'https://api.box.com/oauth2/token',
   pkce: 'none',
   revocation: { url: 'https://api.box.com/oauth2/revoke' },
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 1 hour, refresh token 60 days or one use',
   registration: 'https://app.box.com/developers/console',
   register: [
     'Create a custom app with user authentication (OAuth 2.0).',
-    'Redirect URIs: the redirect URI below.',
     'Application scopes: those that the app needs. Box takes them from here if none are sent.',
   ],
   traps: [

@@ -8,15 +8,13 @@ export const discord: Profile = {
   clientSecret: 'optional',
   scope: 'identify',
   revocation: { url: 'https://discord.com/api/oauth2/token/revoke' },
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 7 days',
   deviceFlow:
     'RFC 8628, for approved games on consoles: https://discord.com/developers/docs/discord-social-sdk/development-guides/account-linking-on-consoles',
   registration: 'https://discord.com/developers/applications',
   register: [
     'Choose New Application, then OAuth2.',
-    'Redirects: the redirect URI below.',
     'Choose Reset Secret; or switch on Public Client, and set no secret.',
   ],
   traps: [

@@ -13,8 +13,7 @@ export const dropbox: Profile = {
     takes: 'access tokens',
     tokenIn: 'bearer',
   },
-  refreshToken: 'with the parameters above',
-  rotates: 'no',
+  refreshToken: { given: 'with the parameters above', rotates: 'no' },
   lifetime: 'access token 4 hours, refresh token until it is revoked',
   refusedRedirects: ['http'],
   review: 'Before an app has many users Dropbox has to approve it for production.',
@@ -22,7 +21,7 @@ export const dropbox: Profile = {
   register: [
     'Choose Create app, scoped access.',
     'Permissions: tick what the app asks for, and submit.',
-    'Redirect URIs: the redirect URI below. The app key is the client id.',
+    'The app key is the client id.',
   ],
   traps: ['An app may ask only for the scopes that are ticked under Permissions.'],
   metadata: 'https://www.dropbox.com/.well-known/openid-configuration',

@@ -8,15 +8,13 @@ export const epicgames: Profile = {
   clientAuth: 'basic',
   scope: 'basic_profile',
   revocation: { url: 'https://api.epicgames.dev/epic/oauth/v2/revoke' },
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 2 hours, refresh token a few hours',
   deviceFlow:
     'Clients use https://api.epicgames.dev/epic/oauth/v2/deviceAuthorization, which takes a client id and is like RFC 8628',
   registration: 'https://dev.epicgames.com/portal',
   register: [
     'Create a product, then Epic Account Services: an application, its permissions and a client.',
-    'Redirect URL of the client: the redirect URI below.',
   ],
   traps: ['A device that is off for a night has no valid token left: the user signs in again.'],
   sources: [

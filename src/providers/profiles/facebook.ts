@@ -9,7 +9,6 @@ export const facebook: Profile = {
   refreshToken: 'never',
   lifetime: 'access token about 60 days, as `expires_in` says',
   deviceFlow: 'Its own flow: https://developers.facebook.com/docs/facebook-login/for-devices',
-  responses: ['an error is an object: `{"error":{"message":…,"type":…}}`'],
   registration: 'https://developers.facebook.com/apps/',
   register: [
     'Create an app, and add Facebook Login.',

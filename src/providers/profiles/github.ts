@@ -14,16 +14,13 @@ export const github: Profile = {
     tokenIn: 'access_token',
     body: 'json',
   },
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 8 hours, refresh token 6 months',
   deviceFlow:
     'RFC 8628: https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#device-flow',
-  responses: ['a refusal is `200` with an `error`', '`expires_in` is a string in some'],
   registration: 'https://github.com/settings/apps/new',
   register: [
     'Register a GitHub App, not an OAuth app: only its tokens can be refreshed.',
-    'Callback URL: the redirect URI below.',
     'Keep Expire user authorization tokens switched on, and choose Generate a new client secret.',
   ],
   traps: [

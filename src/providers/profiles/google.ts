@@ -8,8 +8,7 @@ export const google: Profile = {
   scope: 'openid email profile',
   authorizeParams: { access_type: 'offline', prompt: 'consent' },
   revocation: { url: 'https://oauth2.googleapis.com/revoke', clientAuth: 'none' },
-  refreshToken: 'with the parameters above',
-  rotates: 'no',
+  refreshToken: { given: 'with the parameters above', rotates: 'no' },
   lifetime: 'access token 1 hour, refresh token until it is unused for 6 months',
   deviceFlow:
     'RFC 8628, for a few scopes only: https://developers.google.com/identity/protocols/oauth2/limited-input-device',
@@ -20,7 +19,6 @@ export const google: Profile = {
   register: [
     'Create a project, enable the APIs that your app calls, and fill in the consent screen.',
     'Create a client of the type Web application.',
-    'Authorized redirect URIs: the redirect URI below.',
   ],
   traps: [
     'Without `prompt=consent` a refresh token comes only with the first sign-in of a user.',

@@ -7,8 +7,7 @@ export const homeassistant: Profile = {
   pkce: 'none',
   clientSecret: 'none',
   revocation: { url: '[url]/auth/revoke', clientAuth: 'none' },
-  refreshToken: 'always',
-  rotates: 'no',
+  refreshToken: { given: 'always', rotates: 'no' },
   lifetime: 'access token 30 minutes',
   registration: 'https://developers.home-assistant.io/docs/auth_api#clients',
   register: [

@@ -6,15 +6,11 @@ export const kick: Profile = {
   tokenUrl: 'https://id.kick.com/oauth/token',
   pkce: 'S256',
   scope: 'user:read',
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'as `expires_in` says',
   refusedRedirects: ['loopback'],
   registration: 'https://kick.com/settings/developer',
-  register: [
-    'Switch on two-factor authentication for your account, then create an app.',
-    'Redirect URL: the redirect URI below.',
-  ],
+  register: ['Switch on two-factor authentication for your account, then create an app.'],
   traps: [
     '`127.0.0.1` in a redirect URI becomes `localhost` on its pages, so that it no longer matches.',
     'Its revocation endpoint takes the token in the query, where proxies log it. The relay does not use it.',

@@ -12,13 +12,12 @@ export const linear: Profile = {
     takes: 'access tokens',
     tokenIn: 'bearer',
   },
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 24 hours',
   registration: 'https://linear.app/settings/api/applications/new',
   register: [
     'Create an OAuth application in a workspace of its own: each admin of it has access.',
-    'Callback URLs: the redirect URI below. Switch on Public, so that other workspaces can use it.',
+    'Switch on Public, so that other workspaces can use it.',
   ],
   traps: ['`LINEAR_SCOPE` takes commas between scopes: `read,write`.'],
   sources: [

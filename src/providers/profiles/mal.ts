@@ -6,14 +6,12 @@ export const mal: Profile = {
   tokenUrl: 'https://myanimelist.net/v1/oauth2/token',
   pkce: 'plain',
   clientSecret: 'optional',
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 1 hour, refresh token 1 month',
   registration: 'https://myanimelist.net/apiconfig',
   register: [
     'Choose Create ID.',
     'App Type: `web` gives a client secret, the other types give none. Both work. The type cannot be changed later.',
-    'App Redirect URL: the redirect URI below.',
   ],
   traps: [
     'Its only PKCE method is `plain`: anything else is refused.',

@@ -8,8 +8,7 @@ export const mangabaka: Profile = {
   clientSecret: 'optional',
   scope: 'openid profile library.read offline_access',
   revocation: { url: 'https://mangabaka.org/auth/oauth2/revoke' },
-  refreshToken: 'with the scope above',
-  rotates: 'sometimes',
+  refreshToken: { given: 'with the scope above', rotates: 'sometimes' },
   lifetime: 'as `expires_in` says',
   registration: 'https://mangabaka.org/my/settings/api-and-apps',
   register: ['Create an OAuth client.', 'Redirect URI: the redirect URI below.'],
@@ -25,6 +24,5 @@ export const mangabaka: Profile = {
     rotation: 'no source says it; clients store a new one if there is one',
     lifetime: 'no source was found',
     registration: 'clients link to it; what the form asks was not seen',
-    'device flow': 'none of the clients that were read has one; its metadata was not read',
   },
 };

@@ -10,11 +10,7 @@ export const mastodon: Profile = {
   refreshToken: 'never',
   lifetime: 'until it is revoked',
   registration: '[url]/settings/applications',
-  register: [
-    'Create an application.',
-    'Redirect URI: the redirect URI below.',
-    'Scopes: all that the app asks for.',
-  ],
+  register: ['Create an application.', 'Scopes: all that the app asks for.'],
   traps: [
     'An app may ask only for scopes with which it was registered.',
     'A relay serves one server, and only its users.',

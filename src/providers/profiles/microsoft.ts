@@ -7,8 +7,7 @@ export const microsoft: Profile = {
   pkce: 'S256',
   scope: 'openid profile offline_access User.Read',
   removeAt: 'https://account.live.com/consent/Manage',
-  refreshToken: 'with the scope above',
-  rotates: 'yes',
+  refreshToken: { given: 'with the scope above', rotates: 'yes' },
   lifetime: 'access token about 1 hour, refresh token 90 days',
   deviceFlow:
     'RFC 8628: https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-device-code',

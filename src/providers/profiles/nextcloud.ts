@@ -5,21 +5,14 @@ export const nextcloud: Profile = {
   authorizeUrl: '[url]/apps/oauth2/authorize',
   tokenUrl: '[url]/apps/oauth2/api/v1/token',
   pkce: 'S256',
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 1 hour',
   deviceFlow:
     'Login flow v2, which gives app passwords: https://docs.nextcloud.com/server/latest/developer_manual/client_apis/LoginFlow/index.html',
-  responses: [
-    '`user_id` is beside the tokens; the relay drops it',
-    'a refresh token that it does not know gets `invalid_request`, not `invalid_grant`',
-  ],
   registration: '[url]/settings/admin/security',
-  register: [
-    'As an administrator add a client under OAuth 2.0 clients.',
-    'Redirection URI: the redirect URI below.',
-  ],
+  register: ['As an administrator add a client under OAuth 2.0 clients.'],
   traps: [
+    'A refresh token that it does not know gets `invalid_request`, not `invalid_grant`.',
     'It has no scopes: every token reads and writes all of the account.',
     'If its addresses contain `index.php`, so does `NEXTCLOUD_URL`: `https://cloud.example/index.php`.',
     'A version without PKCE ignores it, and then the secret alone protects the code.',

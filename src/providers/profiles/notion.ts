@@ -9,16 +9,11 @@ export const notion: Profile = {
   authorizeParams: { owner: 'user' },
   quirks: { tokenRequest: 'json' },
   revocation: { url: 'https://api.notion.com/v1/oauth/revoke', takes: 'access tokens' },
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'its responses have no `expires_in`',
-  responses: ['`owner` and the workspace are beside the tokens; the relay drops them'],
   refusedRedirects: ['loopback', 'http'],
   registration: 'https://www.notion.so/developers/connections',
-  register: [
-    'Create a public connection: an internal one has no client id.',
-    'Redirect URIs: the redirect URI below.',
-  ],
+  register: ['Create a public connection: an internal one has no client id.'],
   traps: [
     'It has no scopes. The user chooses pages during the sign-in, and the app sees only those.',
   ],
@@ -31,6 +26,5 @@ export const notion: Profile = {
   unverified: {
     lifetime: 'older sources say that tokens never expire, newer ones that they are refreshed',
     revocation: 'its SDK has it; the reference page was not read',
-    'device flow': 'no source was found',
   },
 };

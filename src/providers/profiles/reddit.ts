@@ -12,16 +12,13 @@ export const reddit: Profile = {
   quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'your platform, app, version and account, as in `web:tv.example:1.0 (by /u/you)`',
   revocation: { url: 'https://www.reddit.com/api/v1/revoke_token' },
-  refreshToken: 'with the parameters above',
-  rotates: 'no',
+  refreshToken: { given: 'with the parameters above', rotates: 'no' },
   lifetime: 'access token 1 to 24 hours, as `expires_in` says',
-  responses: ['a refusal may be `200` with an `error`'],
   review: 'Since November 2025 Reddit approves each app before it may use the API.',
   registration: 'https://www.reddit.com/prefs/apps',
   register: [
     'Ask for access to the API first: Reddit approves each app.',
     'Choose create app, and web app: the others have no secret or reach only your own account.',
-    'redirect uri: the redirect URI below.',
   ],
   traps: ['`REDDIT_SCOPE` takes commas or spaces between scopes: `identity,read`.'],
   sources: [

@@ -8,15 +8,14 @@ export const roblox: Profile = {
   clientSecret: 'optional',
   scope: 'openid profile',
   revocation: { url: 'https://apis.roblox.com/oauth/v1/token/revoke' },
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 15 minutes, refresh token 90 days or one use',
   refusedRedirects: ['http'],
   review: 'Until Roblox has reviewed an app, ten users can sign in.',
   registration: 'https://create.roblox.com/dashboard/credentials?activeTab=OAuthTab',
   register: [
     'Verify your identity: without it no app can be registered. Then choose Create App.',
-    'Redirect URLs: the redirect URI below. Permissions: those that the app asks for.',
+    'Permissions: those that the app asks for.',
   ],
   traps: [
     'A code is valid for one minute.',

@@ -8,14 +8,12 @@ export const shikimori: Profile = {
   scope: 'user_rates',
   quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'the name of the registered application',
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 1 day',
   refusedRedirects: ['http'],
   registration: 'https://shikimori.io/oauth/applications',
   register: [
     'Name: what `SHIKIMORI_USER_AGENT` will say.',
-    'Redirect URI: the redirect URI below.',
     'Scopes: those that your app needs; `user_rates` is for lists.',
   ],
   traps: [

@@ -7,14 +7,12 @@ export const smartthings: Profile = {
   pkce: 'none',
   clientAuth: 'basic',
   scope: 'r:devices:*',
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 24 hours, refresh token 30 days',
-  responses: ['`installed_app_id` and accounts are beside the tokens; the relay drops them'],
   registration: 'https://developer.smartthings.com/docs/service-integrations/oauth',
   register: [
     'Run `smartthings apps:create` of its command line, and choose OAuth-In App.',
-    'Redirect URI: the redirect URI below. Scopes: all that the app asks for.',
+    'Scopes: all that the app asks for.',
   ],
   traps: [
     'An app that switches devices needs `x:devices:*` in `SMARTTHINGS_SCOPE` too.',

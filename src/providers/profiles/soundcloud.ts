@@ -12,15 +12,11 @@ export const soundcloud: Profile = {
     tokenIn: 'access_token',
     body: 'json',
   },
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 1 hour',
   deviceFlow: 'Its own tool pairs with a code at https://secure.soundcloud.com/activate',
   registration: 'https://soundcloud.com/you/apps',
-  register: [
-    'Register an app. SoundCloud may want to be asked first.',
-    'Redirect URI: the redirect URI below.',
-  ],
+  register: ['Register an app. SoundCloud may want to be asked first.'],
   traps: [
     'PKCE is required since October 2024. The endpoints at api.soundcloud.com no longer work.',
     'The app sends its token as `Authorization: OAuth …`, not as `Bearer`.',

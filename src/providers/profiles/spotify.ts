@@ -9,8 +9,7 @@ export const spotify: Profile = {
   clientSecret: 'optional',
   scope: 'user-read-email',
   removeAt: 'https://www.spotify.com/account/apps/',
-  refreshToken: 'always',
-  rotates: 'sometimes',
+  refreshToken: { given: 'always', rotates: 'sometimes' },
   lifetime: 'access token 1 hour, refresh token 6 months from the sign-in',
   refusedRedirects: ['localhost', 'http'],
   review:
@@ -18,7 +17,6 @@ export const spotify: Profile = {
   registration: 'https://developer.spotify.com/dashboard',
   register: [
     'Choose Create app, and Web API.',
-    'Redirect URIs: the redirect URI below.',
     'User Management: add each user, up to five, while the app is in development mode.',
   ],
   traps: [

@@ -8,10 +8,8 @@ export const strava: Profile = {
   scope: 'read',
   scopeSeparator: ',',
   revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },
-  refreshToken: 'always',
-  rotates: 'sometimes',
+  refreshToken: { given: 'always', rotates: 'sometimes' },
   lifetime: 'access token 6 hours',
-  responses: ['`athlete` holds the account; the relay drops it'],
   review:
     'An app for more than ten athletes has to be submitted to Strava, which decides when it looks at it.',
   registration: 'https://www.strava.com/settings/api',

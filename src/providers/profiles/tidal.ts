@@ -7,17 +7,12 @@ export const tidal: Profile = {
   pkce: 'S256',
   clientSecret: 'optional',
   scope: 'user.read',
-  refreshToken: 'sometimes',
-  rotates: 'sometimes',
+  refreshToken: { given: 'sometimes', rotates: 'sometimes' },
   lifetime: 'access token 4 hours',
   deviceFlow:
     'RFC 8628, for apps of TIDAL itself only: https://github.com/tidal-music/tidal-sdk-web/tree/main/packages/auth',
   registration: 'https://developer.tidal.com/dashboard',
-  register: [
-    'Create an app.',
-    'Redirect URIs: the redirect URI below.',
-    'Scopes: those that the app asks for.',
-  ],
+  register: ['Create an app.', 'Scopes: those that the app asks for.'],
   traps: [
     'Registered apps report that they get no refresh token, with and without a secret: their users sign in again after 4 hours.',
     'Apps that get one report lost sessions when they kept the first: store each new one.',

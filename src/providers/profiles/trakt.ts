@@ -14,14 +14,12 @@ export const trakt: Profile = {
   },
   userAgentNames: 'your app and its version',
   revocation: { url: 'https://auth.trakt.tv/oauth/revoke', takes: 'access tokens' },
-  refreshToken: 'always',
-  rotates: 'yes',
+  refreshToken: { given: 'always', rotates: 'yes' },
   lifetime: 'access token 7 days',
   deviceFlow: 'Not quite RFC 8628: https://docs.trakt.tv/reference/postoauthdevicecode',
   registration: 'https://app.trakt.tv/settings/apps/api',
   register: [
     'Create an app. Since July 2026 that takes a VIP membership, and the app lasts no longer than that.',
-    'Redirect URI: the redirect URI below.',
   ],
   traps: [
     'Since July 2026 it adds a PKCE challenge of its own to a sign-in that has none, and then gives no tokens. Do not set `TRAKT_PKCE` to `none`.',

@@ -11,16 +11,13 @@ export const twitch: Profile = {
     takes: 'access tokens',
     clientAuth: 'client_id',
   },
-  refreshToken: 'always',
-  rotates: 'sometimes',
+  refreshToken: { given: 'always', rotates: 'sometimes' },
   lifetime: 'differs, as `expires_in` says',
   deviceFlow:
     'RFC 8628 for public clients: https://dev.twitch.tv/docs/authentication/getting-tokens-oauth#device-code-grant-flow',
-  responses: ['`scope` is an array', 'an error is `status` and `message`, without `error`'],
   registration: 'https://dev.twitch.tv/console/apps',
   register: [
     'Switch on two-factor authentication for your account, then choose Register Your Application.',
-    'OAuth Redirect URLs: the redirect URI below.',
     'Client Type: Confidential. Then choose New Secret.',
   ],
   traps: [

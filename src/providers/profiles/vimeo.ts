@@ -17,13 +17,9 @@ export const vimeo: Profile = {
   lifetime: 'until the user revokes it',
   deviceFlow:
     'Its Java SDK asks for codes at https://api.vimeo.com/oauth/device, and exchanges them at https://api.vimeo.com/oauth/device/authorize',
-  responses: ['`user` holds the whole account; the relay drops it'],
   registration: 'https://developer.vimeo.com/apps',
   register: ['Choose Create an app.', 'Your callback URLs: the redirect URI below.'],
-  traps: [
-    'The granted scopes may be fewer than those asked for.',
-    '`VIMEO_SCOPE` takes spaces between scopes.',
-  ],
+  traps: ['The granted scopes may be fewer than those asked for.'],
   sources: [
     'https://web-archive.nli.org.il/National_Library/20181105034639mp_/https://developer.vimeo.com/api/endpoints/authenticationextras',
     'https://developer.vimeo.com/api/authentication',

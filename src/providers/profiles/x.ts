@@ -9,14 +9,13 @@ export const x: Profile = {
   clientSecret: 'optional',
   scope: 'tweet.read users.read offline.access',
   revocation: { url: 'https://api.x.com/2/oauth2/revoke' },
-  refreshToken: 'with the scope above',
-  rotates: 'yes',
+  refreshToken: { given: 'with the scope above', rotates: 'yes' },
   lifetime: 'access token 2 hours',
   registration: 'https://developer.x.com/en/portal/dashboard',
   register: [
     'Create an app, then User authentication settings.',
     'Type of App: Web App, which gives a secret; Native App has none.',
-    'Callback URI: the redirect URI below. Copy the OAuth 2.0 Client ID, not the API key.',
+    'Copy the OAuth 2.0 Client ID, not the API key.',
   ],
   traps: [
     'With a secret it accepts client authentication only by HTTP Basic.',
