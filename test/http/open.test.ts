@@ -181,26 +181,7 @@ test.each([
   expect((await refusalOf(createOpenService(), urlOf(query)))[0]).toBe(400);
 });
 
-test('a parameter twice is refused', async () => {
-  for (const more of ['client_id=other', 'redirect_uri=a&redirect_uri=b', 'state=a&state=b']) {
-    expect((await refusalOf(createOpenService(), `${urlOf()}&${more}`))[0]).toBe(400);
-  }
-});
-
 describe('the callback', () => {
-  test('of another browser than the one that continued is refused', async () => {
-    const service = createOpenService();
-    const { url, session } = await begin(service);
-    await decide(service, url, 'continue');
-    const state = new URL(url).searchParams.get('state');
-    const stolen = await service.ask(`/open/callback?state=${state}&code=c`);
-    expect([stolen.status, await textOf(stolen)]).toEqual([
-      404,
-      expect.stringContaining('Continue was pressed in another browser.'),
-    ]);
-    expect((await pollOnce(service, session)).status).toBe(204);
-  });
-
   test('and the link of another kind of sign-in are not mixed up', async () => {
     const service = createOpenService();
     const { url } = await begin(service);

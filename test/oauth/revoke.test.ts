@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import type { ProviderConfig } from '../../src/providers/config.ts';
-import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import { isPending, runTurns } from '../kit/clock.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import {
@@ -233,19 +232,13 @@ test('a store that is unavailable: 503 with Retry-After, because the tokens may 
   }
 });
 
-/** A provider that holds each revocation until the test releases it. */
-function createHeld(options = {}) {
+test('a relay that is being stopped finishes the revocations in progress, and accepts no new ones', async () => {
   const gate = createGate();
   const held = gate.close();
-  const answer: Fetch = async () => {
+  const { service } = createAcme(async () => {
     await gate.pass();
     return new Response('');
-  };
-  return { held, ...createAcme(answer, {}, options) };
-}
-
-test('a relay that is being stopped finishes the revocations in progress, and accepts no new ones', async () => {
-  const { held, service } = createHeld();
+  });
   const asked = revoke(service, { service: 'acme', accessToken: 'a' });
   await held.arrived;
   const drained = service.drain();
@@ -256,19 +249,6 @@ test('a relay that is being stopped finishes the revocations in progress, and ac
   held.release();
   expect((await asked).status).toBe(200);
   await drained;
-});
-
-test('one revocation more than one provider may have in progress is not sent', async () => {
-  const { held, service, sent } = createHeld({
-    fetchesAtOnce: RESERVED_FOR_DISCOVERY + PROVIDER_SHARES,
-  });
-  const first = revoke(service, { service: 'acme', accessToken: 'a' });
-  await held.arrived;
-  expect((await revoke(service, TOKENS)).status).toBe(503);
-  expect(sent).toHaveLength(1);
-  held.release();
-  expect((await first).status).toBe(200);
-  expect((await revoke(service, TOKENS)).status).toBe(200);
 });
 
 test('with BLIND=always, where the relay must not see tokens, it announces no revocation and refuses each', async () => {

@@ -5,29 +5,20 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { ErrorReply } from '@redis/client';
 import { type Clock, systemClock } from '../../src/relay/time.ts';
-import { createStoreClock, type RedisCommands } from '../../src/stores/redis/commands.ts';
-import type { RedisClient } from '../../src/stores/redis/connect.ts';
+import { createStoreClock } from '../../src/stores/redis/commands.ts';
 import { reasonOf, remedyFor } from '../../src/stores/redis/failures.ts';
 import { createStoreHealth } from '../../src/stores/redis/health.ts';
-import { createLocalPolls } from '../../src/stores/redis/local-polls.ts';
 import {
   createOwnLeases,
   MAX_OWN_LEASES,
   OWN_LEASE_MS,
 } from '../../src/stores/redis/own-leases.ts';
-import { listen } from '../../src/stores/redis/pub-sub.ts';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
-import { createFakeClock, runReady } from '../kit/clock.ts';
-import {
-  HEARTBEAT_MS,
-  HEARTBEATS_TO_REBUILD,
-  STORE_LATEST_MS,
-  STORE_PROBE_MS,
-  STORE_REFUSAL_QUIET_MS,
-} from '../kit/limits.ts';
+import { createFakeClock } from '../kit/clock.ts';
+import { HEARTBEAT_MS, STORE_LATEST_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { createWaiter, openTestRedis } from '../kit/stores.ts';
+import { openTestRedis } from '../kit/stores.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(30_000);
@@ -162,89 +153,16 @@ describe('refusals', () => {
     expect(remedy).not.toContain('key-owner');
   });
 
-  /** A store that replies to the probes as the test says. */
-  async function startHealth(reply?: string) {
-    const clock = createFakeClock();
-    const events: string[] = [];
+  test.each(['LATE', 'TRYAGAIN', 'MOVED', 'ASK'])('%s is part of normal operation', (word) => {
+    const events: unknown[] = [];
     const health = createStoreHealth({
       target: { type: 'single', addresses: [], tls: false },
-      clock,
-      onEvent: (event) => events.push(`${event.type} ${'reason' in event ? event.reason : ''}`),
+      clock: createFakeClock(),
+      onEvent: (event) => events.push(event),
     });
-    const answers = { current: reply, reconnects: 0 };
-    async function probe(message: string | undefined): Promise<void> {
-      if (message === undefined) return;
-      const reply = new ErrorReply(message);
-      health.refused(reply);
-      throw reply;
-    }
-    await health.start({
-      probe: () => probe(answers.current),
-      reconnect() {
-        answers.reconnects += 1;
-      },
-    });
-    async function pass(ms: number): Promise<void> {
-      for (let passed = 0; passed < ms; passed += STORE_PROBE_MS) {
-        clock.advance(STORE_PROBE_MS);
-        await runReady();
-      }
-    }
-    const isReady = () => health.findProblem()?.stopsEverything !== true;
-    return { clock, health, events, answers, pass, isReady };
-  }
-  const READONLY = "READONLY You can't write against a read only replica.";
-
-  test('a refusal that no request meets again is found to be over by a probe', async () => {
-    const { health, events, answers, pass, isReady } = await startHealth();
-    expect(health.findProblem()).toBeUndefined();
-    answers.current = READONLY;
-    health.refused(new ErrorReply(READONLY));
-    await runReady();
-    expect(isReady()).toBe(false);
-    await pass(STORE_REFUSAL_QUIET_MS);
-    answers.current = undefined;
-    await pass(STORE_PROBE_MS);
-    expect(isReady()).toBe(true);
-    expect(events).toEqual(['store_refuses READONLY']);
-    await pass(STORE_REFUSAL_QUIET_MS);
-    expect(events).toEqual(['store_refuses READONLY', 'store_accepts READONLY']);
-    expect(health.findProblem()).toBeUndefined();
-    health.close();
+    health.refused(new ErrorReply(word));
+    expect(events).toEqual([]);
   });
-
-  test('a store that is full once it was ready refuses starts only; one that never accepted anything is not ready', async () => {
-    const running = await startHealth();
-    running.health.refused(new ErrorReply(FULL));
-    running.answers.current = FULL;
-    await running.pass(STORE_PROBE_MS);
-    expect(running.isReady()).toBe(true);
-    expect(running.health.findProblem()?.text).toContain('OOM');
-    const starting = await startHealth(FULL);
-    expect(starting.isReady()).toBe(false);
-    await runReady();
-    starting.answers.current = undefined;
-    await starting.pass(STORE_PROBE_MS);
-    expect(starting.isReady()).toBe(true);
-  });
-
-  test('a server that has become a replica is left, time and again', async () => {
-    const { health, answers, pass } = await startHealth();
-    answers.current = READONLY;
-    health.refused(new ErrorReply(READONLY));
-    await pass(3 * STORE_PROBE_MS);
-    expect(answers.reconnects).toBeGreaterThan(2);
-    health.close();
-  });
-
-  test.each(['LATE', 'TRYAGAIN', 'MOVED', 'ASK'])(
-    '%s is part of normal operation',
-    async (word) => {
-      const { health, events } = await startHealth();
-      health.refused(new ErrorReply(word));
-      expect(events).toEqual([]);
-    },
-  );
 });
 
 describe('the connection that listens for completions', () => {
@@ -273,69 +191,6 @@ describe('the connection that listens for completions', () => {
     await Promise.all(workers);
     expect(await findListener()).toBe(listener);
     close();
-  });
-
-  /** A server whose messages arrive when the test says so, or on the old connection when it is replaced. */
-  function createSlowServer() {
-    const underWay: (() => void)[] = [];
-    const deliver = () => {
-      for (const arrive of underWay.splice(0)) arrive();
-    };
-    let listener: ((message: string) => void) | undefined;
-    let connections = 0;
-    const client: Pick<RedisClient, 'publish' | 'subscribe'> = {
-      async publish(_channel, message) {
-        const listening = listener;
-        underWay.push(() => listening?.(message));
-        return 1;
-      },
-      async subscribe(_channel, onMessage) {
-        connections += 1;
-        deliver();
-        listener = onMessage;
-      },
-    };
-    return {
-      client: client as RedisClient,
-      deliver,
-      lose: () => void underWay.splice(0),
-      connections: () => connections,
-    };
-  }
-
-  test('notifies every waiter after it was replaced, even if a heartbeat was only late', async () => {
-    const server = createSlowServer();
-    const clock = createFakeClock();
-    const localPolls = createLocalPolls(clock);
-    const within = <T>(work: Promise<T>) => work;
-    const stop = await listen({
-      client: server.client,
-      commands: { within, probeClock: async () => {} } as RedisCommands,
-      clock,
-      localPolls,
-      messages: { mayBeMissing: false },
-      channel: 'instance',
-      health: { failed: () => {}, lost: () => {}, received: () => {} },
-    });
-    server.deliver();
-    for (let beat = 1; beat < HEARTBEATS_TO_REBUILD; beat += 1) {
-      server.lose();
-      clock.advance(HEARTBEAT_MS);
-      await runReady();
-    }
-    clock.advance(HEARTBEAT_MS);
-    await runReady();
-    expect(server.connections()).toBe(2);
-    const notices: string[] = [];
-    localPolls.addWaiter(
-      'poll',
-      createWaiter((notice) => notices.push(notice)),
-    );
-    clock.advance(HEARTBEAT_MS);
-    await runReady();
-    server.deliver();
-    expect(notices).toEqual(['recheck']);
-    stop();
   });
 });
 

@@ -205,15 +205,6 @@ describe('in a Cluster', () => {
     close();
   });
 
-  test('nothing is left of a session whose code is taken', async () => {
-    const { store, close, prefix } = await open('taken:');
-    const { userCode = '' } = await register(store, { userCode: createCode() });
-    const before = [...(await locate(prefix)).keys()].toSorted();
-    expect(await store.register(newSession({ userCode }))).toBe('collision');
-    expect([...(await locate(prefix)).keys()].toSorted()).toEqual(before);
-    close();
-  });
-
   test('only the code and the outcome are left of a sign-in by code that was acknowledged', async () => {
     const { store, close, prefix } = await open('acknowledged:');
     const session = await register(store, { userCode: createCode(), repeatMs: ACK_MS });
