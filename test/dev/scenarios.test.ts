@@ -319,25 +319,6 @@ describe('dev: /next', () => {
     expect(await cleared.json()).toEqual({ planned: [] });
   });
 
-  test('a start that gets a 400 uses up no plan', async () => {
-    await dev.plan({ scenario: 'deny', auto: true });
-    expect((await dev.ask('/auth/start', { method: 'POST', body: 'no JSON' })).status).toBe(400);
-    await expectError((await startDevice()).session, 'access_denied');
-  });
-
-  test.each([
-    [{ scenario: 'denied' }, 'unknown scenario'],
-    [{}, 'name a scenario'],
-    [{ scenario: 'slow', seconds: '3' }, 'seconds'],
-    [{ scenario: 'slow', seconds: 601 }, 'seconds'],
-    [{ scenario: 'slow', auto: 'yes' }, 'auto'],
-  ])('%j → 400, and nothing is planned', async (asked, problem) => {
-    const refused = await dev.plan(asked);
-    expect(refused.status).toBe(400);
-    expect(await refused.text()).toContain(problem);
-    expect(await (await dev.askProvider('/next')).json()).toEqual({ planned: [] });
-  });
-
   test.each([
     ['as curl -d sends it', '{"scenario":"slow","seconds":3,"auto":true}'],
     ['as a form', 'scenario=slow&seconds=3&auto=true'],
@@ -350,17 +331,22 @@ describe('dev: /next', () => {
     await dev.askProvider('/next', { method: 'DELETE' });
   });
 
-  test.each(['', 'deny', '"deny"', '{"scenario":"deny"', '[]', 'null', 'auto=yes&scenario=deny'])(
-    '%p → 400, with what to send, and nothing is planned',
-    async (body) => {
-      const refused = await dev.askProvider('/next', { method: 'POST', body });
-      expect(refused.status).toBe(400);
-      expect(((await refused.json()) as { error: string }).error).toMatch(
-        /name a scenario|auto is/,
-      );
-      expect(await (await dev.askProvider('/next')).json()).toEqual({ planned: [] });
-    },
-  );
+  test.each([
+    ['{"scenario":"denied"}', 'unknown scenario'],
+    ['{"scenario":"slow","seconds":"3"}', 'seconds'],
+    ['{"scenario":"slow","seconds":601}', 'seconds'],
+    ['{"scenario":"slow","auto":"yes"}', 'auto is'],
+    ['auto=yes&scenario=deny', 'auto is'],
+    ['', 'name a scenario'],
+    ['"deny"', 'name a scenario'],
+    ['{"scenario":"deny"', 'name a scenario'],
+    ['null', 'name a scenario'],
+  ])('%p → 400, with what to send, and nothing is planned', async (body, problem) => {
+    const refused = await dev.askProvider('/next', { method: 'POST', body });
+    expect(refused.status).toBe(400);
+    expect(((await refused.json()) as { error: string }).error).toContain(problem);
+    expect(await (await dev.askProvider('/next')).json()).toEqual({ planned: [] });
+  });
 });
 
 /** What is said of the sign-in of a device, without the time and the number. */

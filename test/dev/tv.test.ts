@@ -217,47 +217,6 @@ test('without the client, and without a relay, it says what is missing', async (
   await untilShown(tv, 'The client is not built. Run: bun client/build.ts');
 });
 
-test('a relay that sends something else in place of a link: nothing to click or scan', async () => {
-  const tv = await openTv();
-  let link = '';
-  await tv.route('**/auth/start', async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, json: { ...(await response.json()), link } });
-  });
-  for (link of [
-    'javascript:document.title=1',
-    'file:///etc/passwd',
-    'tv-app://pay',
-    'https://relay.example/\u202Egpj',
-  ]) {
-    await press(tv, 'Enter');
-    await untilShown(tv, 'Sign-in is not available here.');
-    expect([link, await linkOf(tv)]).toEqual([link, '#link']);
-    expect(await tv.locator('#qr svg').count()).toBe(0);
-  }
-  await tv.unroute('**/auth/start');
-  await signIn(await openLink(await select(tv)));
-  await untilShown(tv, 'You’re signed in');
-});
-
-test('a service may have any name', async () => {
-  const tv = await openScreen();
-  const headers = { 'Access-Control-Allow-Origin': '*' };
-  const services = ['constructor', '__proto__', 'toString'].map((service) => ({
-    service,
-    name: service,
-  }));
-  const json = { services, extensions: [] };
-  await tv.route('**/services', (route) => route.fulfill({ headers, json }));
-  await tv.goto(`${dev.providerUrl}/tv`);
-  await untilShown(tv, 'Sign in');
-  expect(await tv.locator('.card').allTextContents()).toEqual([
-    'cconstructor',
-    '___proto__',
-    'ttoString',
-  ]);
-});
-
 test('a relay that does not list its services has no menu', async () => {
   const tv = await openScreen();
   const headers = { 'Access-Control-Allow-Origin': '*' };
