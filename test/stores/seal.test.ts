@@ -25,27 +25,6 @@ import { type NewSession, NOW, openTestRedis } from '../kit/stores.ts';
 const KEY = randomBytes(32);
 const fromHex = (hex: string) => Buffer.from(hex, 'hex');
 
-test('every field of the vectors is used by a test: an unknown one would be a rule that nothing checks', () => {
-  const fields = (value: unknown): unknown => {
-    if (Array.isArray(value)) return [...new Set(value.map((each) => String(fields(each))))];
-    return Object.keys(Object(value)).join(' ');
-  };
-  const shapes = Object.entries(vectors).map(([name, value]) => [name, fields(value)]);
-  expect(Object.fromEntries(shapes)).toEqual({
-    derivations: ['what secret id key'],
-    seals: ['what key nonce context plaintext sealed'],
-    refused: ['why key context sealed'],
-    toDevice: [
-      'pollSecret devicePrivateKey deviceKey sessionKey ephemeralPrivateKey nonce context plaintext resultKey sealed',
-    ],
-    refusedToDevice: ['why pollSecret sessionKey context sealed'],
-    record:
-      'browserState pollSecret service verifier result sessionKey pollKey pointer sealedVerifier sealedResult',
-    codeRecord:
-      'browserState pollSecret userCode service deviceName result codeKey sealedBrowserState pollKey pointer sessionKey sealedVerifier sealedDeviceName sealedDeviceKey sealedResult',
-  });
-});
-
 describe('as in the vectors', () => {
   const DERIVE: Readonly<Record<string, (secret: string) => { id: string; key: Buffer }>> = {
     'browser state': deriveFromBrowserState,

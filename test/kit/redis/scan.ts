@@ -80,11 +80,7 @@ type AdminClient = Awaited<ReturnType<typeof connectAsAdmin>>;
 const READ: Readonly<Record<string, (key: Buffer) => readonly (string | Buffer)[]>> = {
   string: (key) => ['GET', key],
   hash: (key) => ['HGETALL', key],
-  list: (key) => ['LRANGE', key, '0', '-1'],
-  set: (key) => ['SMEMBERS', key],
   zset: (key) => ['ZRANGE', key, '0', '-1', 'WITHSCORES'],
-  // Its groups and consumers have names too.
-  stream: (key) => ['XINFO', 'STREAM', key, 'FULL', 'COUNT', '0'],
 };
 
 /** Every database of the server. */
@@ -171,19 +167,15 @@ export async function watchChannels(servers: readonly RedisServer[]): Promise<Ch
 }
 
 async function watchServer(server: RedisServer): Promise<ChannelWatch> {
-  const [sender, listener, monitor] = await Promise.all([
-    connectAsAdmin(server),
-    connectAsAdmin(server),
-    connectAsAdmin(server),
-  ]);
+  const [sender, listener] = await Promise.all([connectAsAdmin(server), connectAsAdmin(server)]);
   const pieces: Piece[] = [];
   /** Texts of our own: once one arrives, all messages before it have arrived. */
   const marks = new Map<string, () => void>();
-  const arrive = (text: Buffer) => marks.get(text.toString('latin1'))?.();
 
-  function take(channel: Buffer, message: Buffer): void {
-    if (marks.has(message.toString('latin1'))) {
-      arrive(message);
+  function take(message: Buffer, channel: Buffer): void {
+    const arrived = marks.get(message.toString('latin1'));
+    if (arrived) {
+      arrived();
       return;
     }
     const name = JSON.stringify(channel.toString('latin1'));
@@ -192,52 +184,18 @@ async function watchServer(server: RedisServer): Promise<ChannelWatch> {
       { where: `${server.url}: a message on channel ${name}`, bytes: message },
     );
   }
-  function createMark() {
-    const { promise: arrived, resolve } = Promise.withResolvers<void>();
-    const mark = crypto.randomUUID();
-    marks.set(mark, resolve);
-    return { mark, arrived };
-  }
-  await listener.pSubscribe('*', (message, channel) => take(channel, message), true);
-  // No pattern covers the channels of a shard.
-  await monitor.monitor((line) => {
-    const [command, channel, message] = parseMonitorLine(String(line));
-    if (/^spublish$/i.test(String(command)) && channel && message) take(channel, message);
-    if (/^echo$/i.test(String(command)) && channel) arrive(channel);
-  });
+  await listener.pSubscribe('*', take, true);
   return {
     async messages() {
-      const [published, echoed] = [createMark(), createMark()];
-      await sender.sendCommand(['PUBLISH', 'mark', published.mark]);
-      await sender.sendCommand(['ECHO', echoed.mark]);
-      await Promise.all([published.arrived, echoed.arrived]);
+      const { promise: arrived, resolve } = Promise.withResolvers<void>();
+      const mark = crypto.randomUUID();
+      marks.set(mark, resolve);
+      await sender.sendCommand(['PUBLISH', 'mark', mark]);
+      await arrived;
       return pieces;
     },
     stop() {
-      for (const client of [sender, listener, monitor]) client.destroy();
+      for (const client of [sender, listener]) client.destroy();
     },
   };
-}
-
-const ARGUMENT = /"((?:[^"\\]|\\.)*)"/g;
-const ESCAPE = /\\(?:x([0-9a-f]{2})|(.))/g;
-const CONTROLS: Readonly<Record<string, string>> = {
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  a: '\x07',
-  b: '\b',
-};
-
-/** The command and its arguments: `1339518083.1 [0 127.0.0.1:6380] "set" "key" "\x00"`. */
-function parseMonitorLine(line: string): Buffer[] {
-  const command = line.slice(line.indexOf('] "') + 2);
-  return [...command.matchAll(ARGUMENT)].map(([, quoted = '']) => {
-    const text = quoted.replace(ESCAPE, (_, hex: string | undefined, character: string) =>
-      hex === undefined
-        ? (CONTROLS[character] ?? character)
-        : String.fromCharCode(Number.parseInt(hex, 16)),
-    );
-    return Buffer.from(text, 'latin1');
-  });
 }
