@@ -235,10 +235,11 @@ describe('from three metres', () => {
 
   async function expectLegible(tv: Page, name: string): Promise<void> {
     await takePicture(tv, name);
-    const { textPx, contrast, overscan } = await tv.evaluate(measure);
+    const { textPx, contrast, overscan, covering } = await tv.evaluate(measure);
     const tooLittle = [textPx < MIN_TEXT_PX, contrast < MIN_CONTRAST, overscan < OVERSCAN - 0.001];
-    expect({ name, textPx, contrast, overscan, tooLittle }).toMatchObject({
+    expect({ name, textPx, contrast, overscan, tooLittle, covering }).toMatchObject({
       tooLittle: [false, false, false],
+      covering: [],
     });
     expect(await findViolations(tv)).toEqual([]);
   }
@@ -367,6 +368,11 @@ async function takePicture(tv: Page, name: string): Promise<void> {
   const folder = process.env.RELAY_TEST_SHOTS;
   if (!folder) return;
   mkdirSync(folder, { recursive: true });
+  await tv
+    .locator('#picture:visible')
+    .evaluateAll((pictures) =>
+      Promise.all(pictures.map((picture) => (picture as HTMLImageElement).decode())),
+    );
   await tv.screenshot({ path: join(folder, `tv-${name}.png`) });
 }
 
@@ -403,11 +409,16 @@ function measure() {
     return (lighter + 0.05) / (darker + 0.05);
   }
 
-  /** Of 1, the nearest edge. */
-  function distance(element: Element): number {
+  /** Where its contents are. */
+  function rangeOf(element: Element): DOMRect {
     const range = document.createRange();
     range.selectNodeContents(element);
-    const { left, top, right, bottom } = range.getBoundingClientRect();
+    return range.getBoundingClientRect();
+  }
+
+  /** Of 1, the nearest edge. */
+  function distance(element: Element): number {
+    const { left, top, right, bottom } = rangeOf(element);
     const [width, height] = [innerWidth, innerHeight];
     return Math.min(left / width, top / height, 1 - right / width, 1 - bottom / height);
   }
@@ -421,5 +432,13 @@ function measure() {
     textPx: Math.min(...texts.map((text) => Number.parseFloat(getComputedStyle(text).fontSize))),
     contrast: Math.min(...texts.map(contrast)),
     overscan: Math.min(...texts.map(distance)),
+    /** What is over the header or the keys below. */
+    covering: [...document.querySelectorAll('main p, main h1, #qr, .card')].flatMap((element) => {
+      const it = rangeOf(element);
+      const isOver = (other: DOMRect) =>
+        it.height > 0 && it.top < other.bottom && it.bottom > other.top && it.left < other.right;
+      const under = [...document.querySelectorAll('header, footer button')].map(rangeOf);
+      return under.some(isOver) ? [element.outerHTML.slice(0, 60)] : [];
+    }),
   };
 }
