@@ -132,7 +132,7 @@ export function describeFileFailure(error: unknown, done: 'read' | 'written' = '
 }
 
 /** What begins like this is a path, and no secret that was written in place of its path. */
-const SHOWN_PATH = /^(\.{1,2}|\/(etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|Users))\//;
+const SHOWN_PATH = /^\/(etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|Users)\//;
 
 function nameFile(path: string): string {
   return SHOWN_PATH.test(path) ? path : 'it';

@@ -58,10 +58,10 @@ describe('secrets from files', () => {
   });
 
   test.each([
-    ['EACCES', './secrets/mal', './secrets/mal may not be read by this user'],
+    ['EACCES', '/srv/secrets/mal', '/srv/secrets/mal may not be read by this user'],
     ['ENOTDIR', '/etc/relay/mal', '/etc/relay/mal does not exist'],
     ['EIO', '/run/secrets/mal', '/run/secrets/mal cannot be read (EIO)'],
-    ['ENOENT', 'a-secret', 'it does not exist'],
+    ['ENOENT', './a-secret', 'it does not exist'],
     ['ENOENT', '/Kq3/bA==', 'it does not exist'],
   ])('%s of %s is said in words, without what may be the secret itself', (code, path, problem) => {
     const reading = readSettings({ MAL_CLIENT_SECRET_FILE: path }, () => {
