@@ -1,4 +1,5 @@
 /** Reads the environment into checked settings, or a list of everything that is wrong with it. */
+import type { Picture } from '../pages/picture.ts';
 import { mayTakeChallenge, type ProviderConfig, prefixOf } from '../providers/config.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
 import { RELAY_CHECKS } from './checks.ts';
@@ -64,8 +65,19 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     const { LOG_LEVEL: logLevel, LOG_FORMAT: logFormat } = relay;
     return { ok: false, faults, warnings, logLevel, logFormat };
   }
+  const settings = freezeDeeply(settingsFrom(relay, enabled, logo));
+  warnOfHazards(reading, settings, relay.PROVIDERS);
+  return { ok: true, settings, warnings };
+}
 
-  const settings: Settings = withoutUndefined({
+type RelayValues = Values<typeof RELAY_SETTINGS, typeof RELAY_CHECKS>;
+
+function settingsFrom(
+  relay: RelayValues,
+  enabled: readonly (ProviderConfig | ProviderToDiscover)[],
+  logo: Picture | undefined,
+): Settings {
+  return withoutUndefined({
     baseUrl: relay.OAUTH_BASE_URL,
     host: relay.HOST,
     port: relay.PORT,
@@ -108,8 +120,6 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     logLevel: relay.LOG_LEVEL,
     logFormat: relay.LOG_FORMAT,
   });
-  warnOfHazards(reading, settings, relay.PROVIDERS);
-  return { ok: true, settings: freezeDeeply(settings), warnings };
 }
 
 /** With these variables the runtime would reveal secrets. */
@@ -139,12 +149,8 @@ function rejectMissingClientId(reading: Reading, listed: readonly string[]): voi
 /** They would not be sent, or not be accepted. */
 function rejectSentinelCredentials(
   reading: Reading,
-  relay: Pick<
-    Values<typeof RELAY_SETTINGS, typeof RELAY_CHECKS>,
-    'REDIS_URL' | 'REDIS_SENTINEL_USERNAME' | 'REDIS_SENTINEL_PASSWORD'
-  >,
+  { REDIS_URL, REDIS_SENTINEL_USERNAME, REDIS_SENTINEL_PASSWORD }: RelayValues,
 ): void {
-  const { REDIS_URL, REDIS_SENTINEL_USERNAME, REDIS_SENTINEL_PASSWORD } = relay;
   if (REDIS_SENTINEL_USERNAME !== undefined && REDIS_SENTINEL_PASSWORD === undefined) {
     reject(reading, 'REDIS_SENTINEL_PASSWORD', 'must be set: REDIS_SENTINEL_USERNAME is set');
   }

@@ -45,9 +45,9 @@ export interface Settings {
   readonly blind: BlindPolicy;
   /** What the operator puts on the pages: the app's name, its logo and colour, and links. */
   readonly branding: Branding;
-  /** Origins as browsers send them, or only `*`. Empty: no page of another origin may call the relay. */
   /** Undefined: no open sign-ins. docs/open.md. */
   readonly openEndpoints?: OpenEndpoints;
+  /** Origins as browsers send them, or only `*`. Empty: no page of another origin may call the relay. */
   readonly corsOrigins: readonly string[];
   readonly logLevel: 'debug' | 'info' | 'warning' | 'error';
   /** Absent: text on a terminal, JSON elsewhere. */
