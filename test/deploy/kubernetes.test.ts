@@ -1,6 +1,5 @@
 /** deploy/kubernetes.yaml agrees with itself and with the relay. No cluster runs here. */
 import { expect, test } from 'bun:test';
-import packageJson from '../../package.json' with { type: 'json' };
 import { MAX_PARKED_POLLS, REDIS_WAIT_MS } from '../../src/limits.ts';
 import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { ROOT } from '../kit/relay.ts';
@@ -113,8 +112,4 @@ test('one pod has the memory for every sign-in that may be open', () => {
   // docs/operating.md "Requirements", and as much again for a peak.
   expect(sessions).toBeLessThanOrEqual(MAX_PARKED_POLLS);
   expect(2 * (55e6 + sessions * 7e3)).toBeLessThan(mebibytes * 2 ** 20);
-});
-
-test('the image is that of this version', () => {
-  expect(String(relay?.image)).toEndWith(`/sign-in-relay:${packageJson.version}`);
 });

@@ -1,17 +1,16 @@
 /** The scripts of a release, apart from what they build: test/deploy/package.test.ts, test/deploy/image.soak.ts. */
 import { afterAll, expect, test } from 'bun:test';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { mayReplace, removeRelease } from '../../scripts/release.ts';
 import { findNotes, findObstacles } from '../../scripts/release-notes.ts';
 import { listTracked } from '../../scripts/run.ts';
 import { runChild } from '../kit/process.ts';
@@ -31,66 +30,16 @@ function makeFolder(files: Record<string, string>): string {
   return made;
 }
 
-/** What `npm run release` leaves, in small. */
-async function makeRelease(): Promise<string> {
-  const made = makeFolder({ 'a.tgz': 'a', 'b.tar.gz': 'b' });
-  const { output } = await runChild(['sha256sum', 'a.tgz', 'b.tar.gz'], { cwd: made });
-  writeFileSync(join(made, 'SHA256SUMS'), output);
-  return made;
-}
-
-/** In a folder of its own, so that a name without a path would be made there. */
-function runRelease(...args: readonly string[]) {
-  return runChild([process.execPath, join(ROOT, 'scripts/release.ts'), ...args], { cwd: folder });
-}
-
-test('a folder that is not a release is refused and stays as it is, wherever --image stands', async () => {
-  const foreign = makeFolder({ 'thesis.txt': 'mine' });
-  mkdirSync(join(foreign, 'pictures'));
-  for (const args of [[foreign], ['--image', foreign], [foreign, '--image']]) {
-    const { exitCode, output } = await runRelease(...args);
-    expect([exitCode, output]).toEqual([1, expect.stringContaining('is not an earlier release')]);
-  }
-  expect(readFileSync(join(foreign, 'thesis.txt'), 'utf8')).toBe('mine');
-  expect(readdirSync(foreign).sort()).toEqual(['pictures', 'thesis.txt']);
-  expect(existsSync(join(folder, '--image'))).toBe(false);
-});
-
 test.each([
+  ['a folder that exists', [folder]],
   ['an option that does not exist', ['--imag']],
   ['two folders', ['one', 'two']],
-])('%s is refused', async (_, args) => {
-  expect((await runRelease(...args)).exitCode).toBe(1);
-  expect(readdirSync(folder)).not.toContain('one');
-});
-
-test('an earlier release is replaced', async () => {
-  const release = await makeRelease();
-  expect(mayReplace(release)).toBe(true);
-  removeRelease(release);
-  expect(existsSync(release)).toBe(false);
-});
-
-test.each<[string, (release: string) => void]>([
-  ['a file beside it', (release) => writeFileSync(join(release, 'notes.txt'), '')],
-  ['a folder beside it', (release) => mkdirSync(join(release, 'notes'))],
-  ['a file that was changed', (release) => writeFileSync(join(release, 'a.tgz'), 'mine')],
-  ['no checksums', (release) => rmSync(join(release, 'SHA256SUMS'))],
-])('a release with %s is not', async (_, change) => {
-  const release = await makeRelease();
-  change(release);
-  const names = readdirSync(release);
-  expect(mayReplace(release)).toBe(false);
-  expect(() => removeRelease(release)).toThrow();
-  expect(readdirSync(release)).toEqual(names);
-});
-
-test.each([
-  ['nothing', true, join(folder, 'nothing')],
-  ['an empty folder', true, makeFolder({})],
-  ['a file', false, join(makeFolder({ file: '' }), 'file')],
-])('%s may be replaced: %p', (_, expected, path) => {
-  expect(mayReplace(path)).toBe(expected);
+])('%s is refused, and nothing is written', async (_, args) => {
+  writeFileSync(join(folder, 'thesis.txt'), 'mine');
+  const command = [process.execPath, join(ROOT, 'scripts/release.ts'), ...args];
+  expect((await runChild(command, { cwd: folder })).exitCode).toBe(1);
+  expect(readFileSync(join(folder, 'thesis.txt'), 'utf8')).toBe('mine');
+  expect(existsSync(join(folder, 'one'))).toBe(false);
 });
 
 test('a file that git does not track is in no package', () => {
@@ -142,6 +91,36 @@ test('a tag is released if both packages have its version and name the repositor
   expect(findObstacles('v1.0.0', [{ name: 'b', version: '1.0.0' }], REPOSITORY)).toEqual([
     `package.json of b lacks "repository": {"url": "git+${REPOSITORY}.git"}`,
   ]);
+});
+
+test('an owner names all addresses, and each version, with one command', async () => {
+  const checkout = makeFolder({});
+  const run = async (...command: readonly string[]) => {
+    const { exitCode, output } = await runChild(command, { cwd: checkout });
+    expect([exitCode, output]).toEqual([0, expect.any(String)]);
+  };
+  for (const path of listTracked('*.json', '*.yaml', 'docs/*.md', '*.sh', '.github')) {
+    cpSync(join(ROOT, path), join(checkout, path));
+  }
+  await run('git', 'init', '--quiet');
+  await run('git', 'add', '.');
+  await run('scripts/set-addresses.sh', 'Owner/relay');
+  await run('scripts/set-version.sh', '1.2.3');
+
+  const read = (path: string) => readFileSync(join(checkout, path), 'utf8');
+  const packages = ['package.json', 'client/package.json'].map((path) => JSON.parse(read(path)));
+  expect(findObstacles('v1.2.3', packages, 'https://github.com/Owner/relay')).toEqual([]);
+  expect(packages[0].homepage).toBe('https://owner.github.io/relay');
+  for (const path of [
+    'deploy/kubernetes.yaml',
+    'deploy/compose.yaml',
+    'deploy/compose.home.yaml',
+  ]) {
+    expect(read(path)).toContain('image: ghcr.io/owner/relay:1.2.3\n');
+  }
+  expect(read('docs/install.md')).toMatch(/docker run .* ghcr\.io\/owner\/relay:1\.2\.3\n/);
+  const search = ['git', 'grep', '-lE', '(repository|registry|sign-in-relay)[.]example'];
+  expect((await runChild(search, { cwd: checkout })).output).toBe('');
 });
 
 test('the notes of a tag that is no version are refused, and nothing is written', async () => {
