@@ -56,7 +56,7 @@ const HOSTS: Readonly<Record<string, string>> = {
   huggingface: 'huggingface.co',
   linear: 'api.linear.app',
   netatmo: 'api.netatmo.com',
-  oura: 'api.ouraring.com',
+  oura: 'moi.ouraring.com',
   putio: 'api.put.io',
   roblox: 'apis.roblox.com',
   smartthings: 'api.smartthings.com',

@@ -5,6 +5,7 @@ export const huggingface: Profile = {
   authorizeUrl: 'https://huggingface.co/oauth/authorize',
   tokenUrl: 'https://huggingface.co/oauth/token',
   pkce: 'S256',
+  clientAuth: 'basic',
   clientSecret: 'optional',
   scope: 'openid profile',
   refreshToken: { given: 'sometimes', rotates: 'yes' },

@@ -19,6 +19,7 @@ export const roblox: Profile = {
   ],
   traps: [
     'A code is valid for one minute.',
+    'If it refuses a sign-in with a secret and PKCE, set `ROBLOX_PKCE=none`.',
     'It revokes only refresh tokens, and with one the whole sign-in.',
     'Users younger than 13 cannot sign in.',
   ],
@@ -27,6 +28,10 @@ export const roblox: Profile = {
     'https://github.com/Roblox/creator-docs/blob/main/content/en-us/cloud/auth/oauth2-reference.md',
     'https://github.com/Roblox/creator-docs/blob/main/content/en-us/cloud/auth/oauth2-registration.md',
     'https://github.com/Roblox/creator-docs/blob/main/content/en-us/cloud/auth/oauth2-overview.md',
+    'https://github.com/pilcrowonpaper/arctic/pull/110',
   ],
   checked: '2026-11-24',
+  unverified: {
+    PKCE: 'a library found in 2024 that it fails with a secret; its guide allows both',
+  },
 };
