@@ -33,7 +33,6 @@ export const github: Profile = {
     'https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps',
     'https://github.blog/changelog/2025-07-14-pkce-support-for-oauth-and-github-app-authentication',
     'https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/refreshing-user-access-tokens',
-    'https://developer.github.com/changes/2020-04-30-expiring-user-to-server-access-tokens-for-github-apps',
   ],
   checked: '2026-11-21',
 };

@@ -16,12 +16,12 @@ export const hue: Profile = {
   ],
   sources: [
     'https://github.com/peter-murray/node-hue-api',
-    'https://github.com/jkniest/hue-it/blob/master/src/PhillipsHueCloud.php',
+    'https://github.com/n8n-io/n8n/pull/2631',
+    'https://github.com/michielpost/Q42.HueApi/pull/260',
   ],
   checked: '2026-11-24',
   unverified: {
-    endpoints: 'Hue’s own page needs an account; several clients name them',
-    PKCE: 'one client sends it, the others do not',
+    PKCE: 'one client sends it, the others do not; Hue’s own page needs an account',
     lifetime: 'from the example of a client, of 2019',
   },
 };

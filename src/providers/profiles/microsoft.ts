@@ -29,7 +29,6 @@ export const microsoft: Profile = {
     'https://learn.microsoft.com/en-us/entra/identity-platform/reply-url',
     'https://github.com/OneDrive/onedrive-api-docs/blob/live/docs/rest-api/getting-started/graph-oauth.md',
     'https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-auth-code-flow',
-    'https://github.com/golang/oauth2/blob/master/endpoints/endpoints.go',
     'https://learn.microsoft.com/en-us/entra/identity-platform/refresh-tokens',
   ],
   checked: '2026-11-22',

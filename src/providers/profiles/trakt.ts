@@ -30,7 +30,6 @@ export const trakt: Profile = {
     'https://docs.trakt.tv/docs/required-headers',
     'https://github.com/MunifTanjim/stremthru/issues/571',
     'https://github.com/trakt/trakt-api/pull/903',
-    'https://github.com/trakt/trakt-api/issues/902',
   ],
   checked: '2026-11-23',
   unverified: {

@@ -30,7 +30,6 @@ export const twitch: Profile = {
     'https://dev.twitch.tv/docs/authentication/getting-tokens-oauth',
     'https://github.com/twitchdev/issues/issues/1097',
     'https://dev.twitch.tv/docs/authentication/refresh-tokens',
-    'https://botize.com/en/api-credentials/twitch',
   ],
   checked: '2026-11-22',
 };
