@@ -16,6 +16,8 @@ setDefaultTimeout(60_000);
 
 const HARM = `${TERMINAL_SEQUENCES.join('')}${UNSEEN.join('')}`;
 
+const HARM_LINK = 'https://relay.test/\u202Ekcatta/';
+
 const STARTED = {
   session: 'A'.repeat(24),
   url: 'https://relay.test/auth/mal?state=BBBBBBBBBBBBBBBBBBBBBBBB',
@@ -94,6 +96,7 @@ describe('login: what a relay sends is text', () => {
   test.each([
     ['the body of an error', respond(400, HARM), EXIT_CODES.relay],
     ['a redirect', respond(302, '', 'Location: https://x/\x9d52;c;eA==\x9c\r\n'), EXIT_CODES.relay],
+    ['a link', respond(200, JSON.stringify({ ...STARTED, link: HARM_LINK })), EXIT_CODES.relay],
     ['an error', respond(200, JSON.stringify(STARTED)), EXIT_CODES.failed],
   ])('%s', async (name, started, exitCode) => {
     const polled = respond(200, JSON.stringify({ error: HARM }));
@@ -134,15 +137,6 @@ describe('login: what a relay sends is text', () => {
     const written = JSON.parse(readFileSync(join(folder, file), 'utf8'));
     expect(written).toEqual({ ...tokens, expiresAt: expect.any(Number) });
   });
-});
-
-test('login: an invalid response to a start → 6', async () => {
-  const link = 'https://relay.test/\u202Ekcatta/';
-  const relay = await serveAnswers(respond(200, JSON.stringify({ ...STARTED, link })));
-  const { exitCode, output } = await runLogin(relay);
-  expect(exitCode).toBe(EXIT_CODES.relay);
-  expect(output).toStartWith('Cannot sign in: The relay answered 200: not what was expected');
-  expect(isHarmful(output)).toBe(false);
 });
 
 test('login: a relay that does not answer the last request holds no terminal', async () => {

@@ -323,18 +323,13 @@ describe('login in a terminal', () => {
     expect(await login.exited).toBe(EXIT_CODES.interrupted);
   });
 
-  test('a terminal whose size nobody has set gets plain lines', async () => {
+  test.each([
+    ['whose size nobody has set', 'xterm', 'stty cols 0 rows 0; exec "$@"'],
+    ['with TERM=dumb', 'dumb', 'exec "$@"'],
+  ])('a terminal %s gets plain lines', async (_, TERM, script) => {
     await approve();
-    const line = ['sh', '-c', 'stty cols 0 rows 0; exec "$@"', 'sh', ...atDev('--tokens', folder)];
-    const login = startInTerminal(line);
-    expect(await login.exited).toBe(0);
-    expect(login.output()).not.toContain('\x1b');
-    expect(login.output()).toContain('Open this link in any browser');
-  });
-
-  test('TERM=dumb gets plain lines', async () => {
-    await approve();
-    const login = startInTerminal(atDev('--tokens', folder), { env: { TERM: 'dumb' } });
+    const line = ['sh', '-c', script, 'sh', ...atDev('--tokens', folder)];
+    const login = startInTerminal(line, { env: { TERM } });
     expect(await login.exited).toBe(0);
     expect(login.output()).not.toContain('\x1b');
     expect(login.output()).toContain('Open this link in any browser');

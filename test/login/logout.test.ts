@@ -104,12 +104,3 @@ test('tokens that cannot be read are named, and nothing is sent', async () => {
   expect([exitCode, there.requests]).toEqual([EXIT_CODES.storage, []]);
   expect(output).toContain('EISDIR');
 });
-
-test.each([
-  [[]],
-  [['dev', 'more']],
-  [['dev', '--relay', 'ftp://relay.example']],
-  [['dev', '--nonsense']],
-])('wrong options: %p', async (args) => {
-  expect((await run('logout', ...args)).exitCode).toBe(EXIT_CODES.usage);
-});
