@@ -71,7 +71,7 @@ test('a relay that holds polls for longer than the check waits is asked for less
   expect(waits).toEqual(['50']);
 });
 
-test('a proxy that changes responses, and cuts polls', async () => {
+test('a proxy that changes responses, and refuses polls', async () => {
   using proxy = serveUpstream(({ url, method }) => {
     const { pathname } = new URL(url);
     if (pathname === '/services') {
@@ -80,8 +80,9 @@ test('a proxy that changes responses, and cuts polls', async () => {
     if (method === 'POST') return Response.json({ session: 'A'.repeat(24) });
     return pathname === '/ready' ? new Response('ready') : new Response('', { status: 504 });
   });
-  const { faults } = await checkRelay(new URL(proxy.url).origin);
+  const { faults, textOf } = await checkRelay(new URL(proxy.url).origin);
   expect(faults).toEqual(['base URL', 'headers', 'poll']);
+  expect(textOf('poll')).toBe('refused at once with 504');
 });
 
 test.each([

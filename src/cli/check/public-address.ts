@@ -4,7 +4,11 @@ import { readAtMost } from '../../body.ts';
 import { createFindClientAddress } from '../../http/client-address.ts';
 import { MAX_WAIT_SECONDS } from '../../http/endpoints/sign-in.ts';
 import type { Fetch, FetchInit } from '../../providers/config.ts';
-import { codeOf, describeConnectProblem } from '../../providers/connect-problem.ts';
+import {
+  type ConnectProblem,
+  codeOf,
+  describeConnectProblem,
+} from '../../providers/connect-problem.ts';
 import { isLoopback } from '../../providers/url.ts';
 import { describeListenFailure } from '../../server/listen.ts';
 import type { Runtime } from '../../server/runtime.ts';
@@ -152,38 +156,26 @@ async function checkIsThisRelay(settings: EnabledSettings, fetch: Fetch): Promis
   );
 }
 
-function describeUnreachable(settings: EnabledSettings, error: unknown): Finding {
-  const { host } = new URL(settings.baseUrl);
+function describeUnreachable({ baseUrl, port }: EnabledSettings, error: unknown): Finding {
+  const { host } = new URL(baseUrl);
   const { cause, code } = describeConnectProblem(error);
-  const shown = code === undefined ? '' : ` (${code})`;
-  switch (cause) {
-    case 'dns':
-      return fault(BASE, `the name ${host} is unknown here${shown}`, 'create its DNS record');
-    case 'refused':
-      return fault(
-        BASE,
-        `nothing listens at ${host}${shown}`,
-        `start the proxy in front of PORT ${settings.port}`,
-      );
-    case 'tls':
-      return fault(
-        BASE,
-        `no trusted TLS at ${host}${shown}`,
-        'give the proxy a valid certificate with its whole chain',
-      );
-    case 'closed':
-      return fault(
-        BASE,
-        `${host} closes the connection${shown}`,
-        'check the upstream of the proxy, and https against http',
-      );
-    default:
-      return fault(
-        BASE,
-        `${host} does not answer${isTimeout(error) ? ` within ${REQUEST_TIMEOUT_MS / 1_000} s` : shown}`,
-        'check the firewall; some routers do not route back into their own network',
-      );
-  }
+  const descriptions: Readonly<Record<ConnectProblem, readonly [string, string]>> = {
+    dns: [`the name ${host} is unknown here`, 'create its DNS record'],
+    refused: [`nothing listens at ${host}`, `start the proxy in front of PORT ${port}`],
+    tls: [`no trusted TLS at ${host}`, 'give the proxy a valid certificate with its whole chain'],
+    closed: [
+      `${host} closes the connection`,
+      'check the upstream of the proxy, and https against http',
+    ],
+    other: [
+      `${host} does not answer`,
+      'check the firewall; some routers do not route back into their own network',
+    ],
+  };
+  const [found, remedy] = descriptions[cause];
+  if (isTimeout(error))
+    return fault(BASE, `${found} within ${REQUEST_TIMEOUT_MS / 1_000} s`, remedy);
+  return fault(BASE, code === undefined ? found : `${found} (${code})`, remedy);
 }
 
 function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): Finding {
@@ -261,26 +253,28 @@ async function timePoll(
 ): Promise<Finding> {
   const startedAtMs = performance.now();
   const timeoutMs = pollSeconds * 1_000 + POLL_MARGIN_MS;
-  const seconds = () => Math.round((performance.now() - startedAtMs) / 1_000);
   const raise = `raise the read timeout of what is in front above ${pollSeconds} s`;
-  const remedy = () => `${raise}, or set POLL_SECONDS below ${Math.max(1, seconds())}`;
+  const seconds = () => Math.round((performance.now() - startedAtMs) / 1_000);
+  const cut = (by: string) =>
+    seconds() === 0
+      ? fault(POLL, `refused at once${by}`, 'read the log of what is in front, and of the relay')
+      : fault(
+          POLL,
+          `cut after ${seconds()} s${by}`,
+          `${raise}, or set POLL_SECONDS below ${seconds()}`,
+        );
   try {
     const response = await fetch(url, request(timeoutMs));
     await readText(response);
-    if (response.status === expected)
-      return ok(POLL, `held for ${seconds()} s, and nothing cut it`);
-    const server = response.headers
-      .get('server')
-      ?.replace(/[^\w./ -]/g, '')
-      .slice(0, 40);
-    const by = server ? ` by ${server}` : '';
-    return fault(POLL, `cut after ${seconds()} s${by} with ${response.status}`, remedy());
+    const { status, headers } = response;
+    if (status === expected) return ok(POLL, `held for ${seconds()} s, and nothing cut it`);
+    const server = (headers.get('server') ?? '').replace(/[^\w./ -]/g, '').slice(0, 40);
+    return cut(`${server && ` by ${server}`} with ${status}`);
   } catch (error) {
-    if (isTimeout(error)) {
-      const text = `not answered within ${timeoutMs / 1_000} s, when check gave up`;
-      return fault(POLL, text, `${raise}: it may have cut the poll, and sent it again`);
+    if (!isTimeout(error)) {
+      return cut(`: the connection was closed (${codeOf(error) || 'no answer'})`);
     }
-    const code = codeOf(error) || 'no answer';
-    return fault(POLL, `cut after ${seconds()} s: the connection was closed (${code})`, remedy());
+    const text = `not answered within ${timeoutMs / 1_000} s, when check gave up`;
+    return fault(POLL, text, `${raise}: it may have cut the poll, and sent it again`);
   }
 }
