@@ -32,6 +32,7 @@ const COMMANDS = {
   start: 4,
   'start with a code': 2,
   'start of a device grant': 2,
+  'start of an open sign-in': 2,
   open: 4,
   continue: 2,
   decline: 2,
@@ -104,6 +105,7 @@ function describeCommand(asked: Command): string {
     case 'start':
     case 'start with a code':
     case 'start of a device grant':
+    case 'start of an open sign-in':
       return `${name} ${service}${hasAck ? ' ack' : ''}${store}`;
     case 'time passes':
     case 'relay is suspended':

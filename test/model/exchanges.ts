@@ -1,10 +1,9 @@
 /** Codes that users bring back, and what the provider answers for them. */
 import { expect } from 'bun:test';
-import { callback } from '../kit/user.ts';
 import type { Command } from './commands.ts';
 import { LEASE_MS, type Model } from './model.ts';
 import type { Polls } from './polls.ts';
-import type { Device } from './requests.ts';
+import { comeBack, type Device } from './requests.ts';
 import type { StoreFaults } from './store-faults.ts';
 import { until, type World } from './worlds.ts';
 
@@ -46,14 +45,14 @@ export class Exchanges {
   /** The user returns with a code, once or in two tabs: the page comes once the provider has answered. */
   async comeBack(device: Device, { relay, outlivesLease }: Command, times: 1 | 2): Promise<void> {
     const { world, model, faults } = this;
-    const { service } = device.model;
+    if (device.cookie !== undefined) return this.#passOn(device, relay);
     const relays = [relay, relay === 0 ? 1 : 0] as const;
     const tabs = relays.slice(0, times).map((index) => {
       this.#codes += 1;
       const code = `code-${this.#codes}`;
       const reply = Promise.withResolvers<Response>();
       this.#replies.set(code, reply);
-      const asking = callback(world.relays()[index], device.state, `code=${code}`, service);
+      const asking = comeBack(world.relays()[index], device, `code=${code}`);
       return { code, reply, relay: index, page: asking.then(({ status }) => status) };
     });
     const isSent = ({ code }: { code: string }) => !this.#replies.has(code);
@@ -73,6 +72,19 @@ export class Exchanges {
       // The provider was not asked.
       expect(this.#replies.delete(tab.code)).toBe(true);
     }
+  }
+
+  /** An open sign-in: its client gets the code, and nobody is asked. */
+  async #passOn(device: Device, relay: 0 | 1): Promise<void> {
+    const { world, model, faults, polls } = this;
+    this.#codes += 1;
+    const code = `code-${this.#codes}`;
+    const { status } = await comeBack(world.relays()[relay], device, `code=${code}`);
+    if (faults.isDown) return expect(status).toBe(503);
+    const answered = model.complete(device.model, code, 'pending');
+    if (faults.hasLostReply) expect(status).toBe(503);
+    else expect(status).toBe(answered === undefined ? 404 : 200);
+    await polls.expectAnswered(answered);
   }
 
   /** The provider answers the nth, unless it is one that must outlive its lease. */

@@ -10,6 +10,8 @@ export interface Device {
   readonly session: string;
   readonly state: string;
   readonly link: string;
+  /** Of an open sign-in: that of the browser in which the user has continued. */
+  readonly cookie?: string;
 }
 
 export type RequestName = (typeof REQUESTS)[number];
@@ -40,10 +42,21 @@ export function pollFor(
   return service.ask(`/auth/result?${query}`, init).then(describeAnswer);
 }
 
+/** The provider redirects the browser back. */
+export function comeBack(
+  service: TestService,
+  { model, state, cookie }: Device,
+  query: string,
+): Promise<Response> {
+  if (cookie === undefined) return callback(service, state, query, model.service);
+  const headers = { Cookie: cookie };
+  return service.ask(`/open/callback?state=${state}&${query}`, { headers });
+}
+
 export function createRequest(name: RequestName, device: Device): ModelRequest {
   const { model: session, state, link } = device;
   const fromProvider = (query: string, error: string): ModelRequest => ({
-    ask: (service) => pageOf(callback(service, state, query, session.service)),
+    ask: (service) => pageOf(comeBack(service, device, query)),
     apply(model) {
       const answered = model.complete(session, error, 'pending');
       return { answer: answered === undefined ? '404' : 'page', answered };
@@ -51,6 +64,16 @@ export function createRequest(name: RequestName, device: Device): ModelRequest {
   });
   switch (name) {
     case 'open':
+      // Always the page that asks, and nothing changes.
+      if (device.cookie !== undefined) {
+        return {
+          ask: async (service) => {
+            const status = await statusOf(service.ask(link));
+            return status === '503' ? status : 'page';
+          },
+          apply: () => ({ answer: 'page' }),
+        };
+      }
       return {
         ask: (service) => statusOf(service.ask(`/auth/${session.service}?state=${state}`)),
         apply: (model) => ({
@@ -133,6 +156,13 @@ async function pollGrant(
 
 async function describeAnswer(response: Response): Promise<Answer> {
   if (response.status !== 200) return String(response.status) as Answer;
-  const { progress, accessToken, error } = (await response.json()) as Record<string, string>;
-  return progress === undefined ? `200 ${accessToken ?? error}` : 'opened';
+  const {
+    progress,
+    accessToken,
+    error,
+    callback: query,
+  } = (await response.json()) as {
+    readonly [Name in 'progress' | 'accessToken' | 'error']?: string;
+  } & { readonly callback?: { readonly code: string } };
+  return progress === undefined ? `200 ${accessToken ?? error ?? query?.code}` : 'opened';
 }

@@ -7,18 +7,20 @@
 import { expect } from 'bun:test';
 import { authorizeDevice, start, startRequest } from '../kit/device.ts';
 import { StoreUnavailable, type TestService } from '../kit/service.ts';
-import { continueWithCode } from '../kit/user.ts';
+import { continueWithCode, cookiesOf, decide } from '../kit/user.ts';
 import type { Command } from './commands.ts';
 import { Exchanges } from './exchanges.ts';
 import { Model, POLL_MS, REPEAT_MS, SESSION_MS } from './model.ts';
 import { Polls } from './polls.ts';
 import { createRequest, type Device, type RequestName } from './requests.ts';
 import { StoreFaults } from './store-faults.ts';
-import { type Hooks, type OpenWorld, until, type World } from './worlds.ts';
+import { type Hooks, OPEN_ENDPOINT, type OpenWorld, until, type World } from './worlds.ts';
 
 const MAX_SESSIONS = 6;
 /** A relay that was suspended first reads what has arrived meanwhile. */
 const GRACE_MS = 250;
+
+const AUTHORIZATION_URL = `${OPEN_ENDPOINT}?response_type=code&client_id=own&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256`;
 
 /** A device that polls must not give up. */
 const ANSWER_WHILE_DOWN: Partial<Record<RequestName, string>> = {
@@ -105,6 +107,8 @@ export class Run {
       case 'start with a code':
       case 'start of a device grant':
         return this.#start(service, asked);
+      case 'start of an open sign-in':
+        return this.#startOpen(service, asked);
       case 'time passes':
         return this.#advance(asked.pauseMs);
       case 'relay is suspended':
@@ -199,6 +203,27 @@ export class Run {
     }
     const { session, state, link } = await start(target, service, members);
     this.#devices.push({ model: this.#model.start(service, hasAck), session, state, link });
+  }
+
+  /** Its user has continued. It is refused while half of the sessions are live. */
+  async #startOpen(target: TestService, { hasAck }: Command) {
+    const store = this.#faults.state;
+    const isBusy = this.#model.countLive() >= MAX_SESSIONS / 2;
+    const body = JSON.stringify({ authorizationUrl: AUTHORIZATION_URL, ack: hasAck });
+    const response = await target.ask('/open', { method: 'POST', body });
+    if (store !== 'up' || isBusy) {
+      expect(response.status).toBe(503);
+      // Nobody has its secrets.
+      if (store === 'loses a reply' && !isBusy) this.#model.start('open', hasAck);
+      return;
+    }
+    const { session, url } = (await response.json()) as Record<'session' | 'url', string>;
+    const model = this.#model.start('open', hasAck);
+    const continued = await decide(target, url);
+    this.#model.open(model);
+    const [cookie] = cookiesOf(continued).map(({ name, value }) => `${name}=${value}`);
+    const state = new URL(url).searchParams.get('state') ?? '';
+    this.#devices.push({ model, session, state, link: url, cookie: cookie ?? '' });
   }
 
   /** If its user is just back from the provider, tokens may come in the same moment: they are not lost. */

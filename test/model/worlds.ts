@@ -25,6 +25,10 @@ export interface World {
   close(): void;
 }
 
+export const OPEN_ENDPOINT = 'https://provider.test/authorize';
+
+const settingsFor = (maxSessions: number) => ({ maxSessions, openEndpoints: [OPEN_ENDPOINT] });
+
 /** What a relay of a world is created with; another time when it restarts. */
 export type Hooks = Required<Pick<TestServiceOptions, 'fetch' | 'beforeVerb'>>;
 export type OpenWorld = (maxSessions: number, hooksOf: (index: 0 | 1) => Hooks) => Promise<World>;
@@ -49,8 +53,8 @@ const TRIES_OVER_REDIS = 5_000;
 export const inMemory: OpenWorld = async (maxSessions, hooksOf) => {
   const clock = createFakeClock();
   function open() {
-    const first = createTestService({ maxSessions }, { ...hooksOf(0), clock });
-    const second = createTestService({ maxSessions }, { ...hooksOf(1), sharing: first });
+    const first = createTestService(settingsFor(maxSessions), { ...hooksOf(0), clock });
+    const second = createTestService(settingsFor(maxSessions), { ...hooksOf(1), sharing: first });
     return [first, second] as const;
   }
   let relays = open();
@@ -83,8 +87,8 @@ export const inDurableObject: OpenWorld = async (maxSessions, hooksOf) => {
     const { sessions, refreshes, createRateLimiter } = stores;
     const shared = { clock, stores: { sessions, refreshes, createRateLimiter, close() {} } };
     return [
-      createTestService({ maxSessions }, { ...hooksOf(0), ...shared }),
-      createTestService({ maxSessions }, { ...hooksOf(1), ...shared }),
+      createTestService(settingsFor(maxSessions), { ...hooksOf(0), ...shared }),
+      createTestService(settingsFor(maxSessions), { ...hooksOf(1), ...shared }),
     ] as const;
   }
   let relays = open();
@@ -117,8 +121,8 @@ export const onFile: OpenWorld = async (maxSessions, hooksOf) => {
     return {
       stores,
       relays: [
-        createTestService({ maxSessions }, { ...hooksOf(0), ...shared }),
-        createTestService({ maxSessions }, { ...hooksOf(1), ...shared }),
+        createTestService(settingsFor(maxSessions), { ...hooksOf(0), ...shared }),
+        createTestService(settingsFor(maxSessions), { ...hooksOf(1), ...shared }),
       ] as const,
     };
   }
@@ -185,7 +189,7 @@ async function openOne(
   clock: FakeClock,
 ) {
   const { stores, store } = await openTestRedis(url, { prefix, time: clock, maxSessions });
-  const relay = createTestService({ maxSessions }, { ...hooks, clock, stores });
+  const relay = createTestService(settingsFor(maxSessions), { ...hooks, clock, stores });
   return { relay, store, close: relay.close };
 }
 
