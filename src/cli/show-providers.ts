@@ -42,7 +42,7 @@ ${profiles.join('\n')}
 sign-in-relay providers <name> shows the guide to one: where to register,
 what to enter there, what to set, how to test, and what goes wrong.
 
-Not by their names: ${[...UNSUPPORTED.keys()].join(', ')}.
+${wrap(`Not by their names: ${[...UNSUPPORTED.keys()].join(', ')}.`)}
 sign-in-relay providers <name> says why, and what to do instead.
 
 ${OTHERS}
@@ -66,6 +66,11 @@ function cellsOf(name: string, profile: Profile): readonly string[] {
     refreshToken === 'never' ? 'never' : REFRESH_TOKENS[refreshToken.given],
     deviceFlow === undefined ? '-' : 'of its own',
   ];
+}
+
+/** In lines of at most 80 columns. */
+function wrap(text: string): string {
+  return text.replaceAll(/(.{1,80})(?: |$)/g, '$1\n').trimEnd();
 }
 
 function row(cells: readonly string[]): string {
