@@ -304,9 +304,9 @@ function createRateLimits(
 }
 
 /** Without a base URL the relay is disabled. So is a Worker whose settings are wrong, since it cannot refuse to start. */
-export function createDisabledService(reason = NOT_CONFIGURED): Service {
+export function createDisabledService(reason = NOT_CONFIGURED, basePath = ''): Service {
   return {
-    handle: createApp(createDisabledRoutes(reason), { cors: undefined, basePath: '' }),
+    handle: createApp(createDisabledRoutes(reason), { cors: undefined, basePath }),
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},

@@ -9,10 +9,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** With a fault for what this runtime cannot do. */
 export function checkRuntime(read: SettingsReading): SettingsReading {
   if (!read.ok || read.settings.sessionsFile === undefined || isBuiltin('node:sqlite')) return read;
-  const { sessionsFile: value, logLevel, logFormat } = read.settings;
+  const { sessionsFile: value, baseUrl, logLevel, logFormat } = read.settings;
   const problem = `needs Bun, or Node 22.13 or newer: this is Node ${process.versions.node}`;
   const faults = [{ setting: 'SESSIONS_FILE', value, problem }];
-  return { ok: false, faults, warnings: read.warnings, logLevel, logFormat };
+  return { ok: false, faults, warnings: read.warnings, baseUrl, logLevel, logFormat };
 }
 
 export function findMachineWarnings(settings: Settings, environment: Environment) {

@@ -35,6 +35,8 @@ const WITHOUT_MEANING: Readonly<Record<string, string>> = {
 export interface WorkerSettings {
   /** Undefined if a setting is wrong. */
   readonly settings: Settings | undefined;
+  /** Undefined if it is not set, or wrong. */
+  readonly baseUrl: string | undefined;
   readonly objects: number;
   readonly faults: readonly SettingFault[];
   readonly warnings: readonly SettingWarning[];
@@ -53,10 +55,10 @@ export function readWorkerSettings(env: object): WorkerSettings {
     const problem = `must be a whole number from 1 to ${MAX_OBJECTS}`;
     faults.push({ setting: 'OBJECTS', value: objectsText, problem });
   }
-  const { logLevel: level = 'info', logFormat: format = 'json' } = read.ok ? read.settings : {};
+  const { baseUrl, logLevel: level, logFormat: format = 'json' } = read.ok ? read.settings : read;
   startLog({ level, format, write: (line) => console.log(line.trimEnd()) });
   const settings = read.ok && faults.length === 0 ? read.settings : undefined;
-  return { settings, objects, faults, warnings: read.warnings };
+  return { settings, baseUrl, objects, faults, warnings: read.warnings };
 }
 
 /** In the dashboard of Cloudflare a variable may have an empty value. */

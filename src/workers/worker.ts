@@ -1,7 +1,7 @@
 /** The entry of the relay on Cloudflare Workers: passes each request to the object of its tag. */
 import { createFindClientAddress } from '../http/client-address.ts';
 import { MAX_REFRESH_BODY_BYTES } from '../http/endpoints/refresh.ts';
-import { createBodyReader } from '../http/request.ts';
+import { basePathOf, createBodyReader } from '../http/request.ts';
 import { refuse } from '../http/responses.ts';
 import { REQUEST_BODY_BYTES, STORE_RETRY_MAX_MS } from '../limits.ts';
 import { log } from '../log.ts';
@@ -25,7 +25,9 @@ export default {
     logProblems(settings, isFirst, request);
     if (settings.settings === undefined) {
       const wrong = `not configured: ${countWrong(settings.faults)}, and the log says which`;
-      return createDisabledService(wrong).handle(request, PEERS);
+      const { baseUrl } = settings;
+      const basePath = baseUrl === undefined ? '' : basePathOf(baseUrl);
+      return createDisabledService(wrong, basePath).handle(request, PEERS);
     }
     if (!isEnabled(settings.settings)) return createDisabledService().handle(request, PEERS);
     if (Number(request.headers.get('content-length')) > REQUEST_BODY_BYTES) {
@@ -56,7 +58,7 @@ const findAddress = createFindClientAddress([]);
 
 /** Faults also at each `/ready`: whoever asks it may have begun to read the log just before. */
 function logProblems(read: WorkerSettings, isFirst: boolean, { url }: Request): void {
-  if (isFirst || new URL(url).pathname === '/ready') {
+  if (isFirst || new URL(url).pathname.endsWith('/ready')) {
     for (const fault of read.faults) log.error('setting', { ...fault });
   }
   if (isFirst) for (const warning of read.warnings) log.warning('setting', { ...warning });

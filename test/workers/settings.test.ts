@@ -56,17 +56,18 @@ test('a logo is a data: URI, since there are no files', () => {
 });
 
 test('with a wrong setting every sign-in gets a 503, /ready and check say so, and each /ready logs all that is wrong', async () => {
-  await using relay = await startWorkers({ PORT: '8080', SESSION_SECONDS: 'long' });
-  const refused = await relay.ask('/auth/start', startRequest());
+  const OAUTH_BASE_URL = 'https://relay.test/tv';
+  await using relay = await startWorkers({ OAUTH_BASE_URL, PORT: '8080', SESSION_SECONDS: 'long' });
+  const refused = await relay.ask('/tv/auth/start', startRequest());
   expect([refused.status, await refused.text()]).toEqual([503, 'OAuth proxy not configured\n']);
   const reason = 'not configured: 2 settings are wrong, and the log says which';
   const logged = relay.events('setting').length;
-  const ready = await relay.ask('/ready');
+  const ready = await relay.ask('/tv/ready');
   expect([ready.status, await ready.text()]).toEqual([503, reason]);
   const wrong = (await relay.waitForEvents('setting', logged + 2)).slice(logged);
   expect(wrong.every(({ level }) => level === 'error')).toBe(true);
   expect(wrong.map(({ setting }) => setting).toSorted()).toEqual(['PORT', 'SESSION_SECONDS']);
-  const { output } = await runRelay({}, { args: ['check', '--relay', relay.baseUrl] });
+  const { output } = await runRelay({}, { args: ['check', '--relay', `${relay.baseUrl}/tv`] });
   expect(output).toContain(`✗ ready: it is not: ${reason}\n`);
 });
 
