@@ -62,7 +62,7 @@ export function after(ms: number, reply: Reply): Reply {
   };
 }
 
-/** To a URL that would answer with tokens: the trap, or the token endpoint once more. */
+/** Redirects to a URL that would answer with tokens: the trap, or the token endpoint once more. */
 export function redirect(status: number, to: 'trap' | 'token'): Reply {
   return (response, trapUrl, tokenUrl) => {
     response.writeHead(status, { Location: to === 'trap' ? trapUrl : tokenUrl });

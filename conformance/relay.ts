@@ -106,7 +106,7 @@ export function createRelay({ options, nextAddress, secrets, recordAnswer, live 
     if (answer.status === 200 && !own.get(session.pollSecret)?.mayRepeat) forget(session);
     return answer;
   };
-  /** From the browser that continued, where the user pressed Continue. */
+  /** Comes from the browser in which the user pressed Continue. */
   const callback = (session: Session, parameters: Parameters) => {
     const cookie = cookies.get(session.pollSecret);
     const headers = cookie === undefined ? {} : { Cookie: cookie };

@@ -5,7 +5,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 /** More than a file of settings needs that contains a picture. */
 const MAX_BYTES = 1_048_576;
 
-/** `code` is for the operator, in place of that of a system call. */
+/** `code` is for the operator, instead of that of a system call. */
 class TextFileError extends Error {
   constructor(readonly code: 'not a regular file' | 'larger than 1 MiB') {
     super(code);

@@ -6,7 +6,7 @@ const GRACE_MS = 10_000;
 
 export type Countdown = ReturnType<typeof createCountdown>;
 
-/** By two clocks, of which one may stop while the device sleeps, and the other may be set. */
+/** Uses two clocks, of which one may stop while the device sleeps, and the other may be set. */
 export function createCountdown({ now, date }: Platform, expiresInMs: number, startedAtMs: number) {
   const skew = () => date() - now();
   const sinceMs = now();

@@ -186,7 +186,7 @@ export interface TokenOptions extends Cancellable {
   readonly rejected?: string | undefined;
 }
 
-/** As the app's runtime has it. */
+/** The `fetch` of the app's runtime. */
 type RuntimeFetch = typeof globalThis extends { fetch: infer Own }
   ? Own
   : (url: string, init?: object) => Promise<FetchResponse>;

@@ -137,7 +137,7 @@ export function createKeeper(
       else done(failure, failure ? undefined : tokens);
     }
 
-    /** Unless the user has signed out meanwhile, here or in another process, or has signed in again. */
+    /** Saves the tokens, unless the user has signed out since, here or in another process, or has signed in again. */
     function keep(era: Era, spent: string, fresh: Tokens): void {
       storage.load((failure, stored) => {
         const isReplaced = stored ? stored.refreshToken !== spent : !failure;

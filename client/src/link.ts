@@ -37,7 +37,7 @@ export interface StartOptions extends Place, RequestOptions {
 
 /** What the app shows until the user has signed in. */
 export interface Prompt {
-  /** To open or to scan. */
+  /** The user opens or scans it. */
   readonly link: string;
   /** To type at `verificationUrl`. Undefined if none was asked for, or the relay has none. */
   readonly userCode: string | undefined;
@@ -78,7 +78,7 @@ const POLL_GAP_MS = 2_000;
 const PATIENCE_MS = 3_600_000;
 /** A relay without `wait` holds a poll for 50 s. */
 const LONG_POLL_MS = 65_000;
-/** As long as a relay's, and much longer. */
+/** A relay's secrets are much shorter. */
 const MAX_SECRET = 512;
 /**
  * It is opened in a browser, where other schemes run scripts or start apps, and people read
@@ -108,7 +108,7 @@ interface State extends Place {
   readonly started: Started;
   readonly extensions: readonly string[];
   readonly verifier: string | undefined;
-  /** By the clock that people see: no other is the same in two processes. */
+  /** A time of the clock that people see: no other is the same in two processes. */
   readonly startedAtMs: number;
 }
 

@@ -10,7 +10,7 @@ import type { SessionStorage } from './storage.ts';
 const RETRY_MS = 50;
 /** The holder of a lock says so often that it lives, for processes on other machines. */
 const TOUCH_MS = 5_000;
-/** Longer than any refresh, also of a process that was stopped meanwhile. */
+/** Longer than any refresh, also of a process that was stopped. */
 const STALE_MS = 300_000;
 /** A lock that names nobody for so long is of a process that was killed while it wrote that. */
 const UNNAMED_MS = 5_000;

@@ -51,7 +51,7 @@ export interface Platform {
   random(): number;
   /** Makes a PKCE verifier and its S256 challenge (RFC 7636 §4). Calls back without them where it cannot. */
   challenge(done: (verifier?: string, challenge?: string) => void): void;
-  /** In a web page, which CORS may keep from reading what a relay or a provider answers. */
+  /** Present in a web page, which CORS may keep from reading what a relay or a provider answers. */
   readonly page?: Page | undefined;
 }
 

@@ -68,7 +68,7 @@ interface Opened {
   readonly core: unknown;
 }
 
-/** Of this process, so that two of one key in one storage are the same. */
+/** The sessions of this process: two of one key in one storage are the same. */
 const opened: Opened[] = [];
 
 /** The one that is open, or a new one. */
@@ -98,7 +98,7 @@ export function createCore(
   const storage = openStorage(platform, items, key, () => tell({ type: 'saved' }));
   const keeper = createKeeper(base, place, storage, lock, () => tell({ type: 'refreshed' }));
   let state: SessionState = { status: 'loading' };
-  /** To be shown again when the relay answers again. */
+  /** What is shown again when the relay answers again. */
   let connected: SessionState = state;
   let listeners: (() => void)[] = [];
   /** The sign-in in progress, and who waits for its end. */

@@ -187,7 +187,7 @@ export const signIn: Operation<SignInOptions, Tokens> = (call, options, finish) 
     });
   }
 
-  /** From now on, who stops this call ends the session. */
+  /** Whoever stops this call from now on ends the session. */
   function hold(link: Link): void {
     call.cancel = () => {
       unfinished.remove(() => {});
@@ -215,7 +215,7 @@ export const signIn: Operation<SignInOptions, Tokens> = (call, options, finish) 
       // The result stays at the relay for a moment, and may be saved later.
       if (code === 'storage_failed') return done(failure);
       const isEarly = now() <= shownAtMs + LOST_MS;
-      // `now` stands still while a device sleeps, and its link may have expired meanwhile.
+      // `now` stands still while a device sleeps, and its link may have expired.
       const isLost = isEarly && prompt.secondsLeft() > 0;
       const isRenewed = code === 'expired' && (!isLost || isResumed) && renewals < MAX_RENEWALS;
       unfinished.remove(() => {

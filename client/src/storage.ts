@@ -82,7 +82,7 @@ export function openStorage(
   /** What could not be stored yet, while the storage still has the refresh token `before`. */
   let unsaved: { readonly before: string | undefined; readonly tokens: Tokens } | undefined;
 
-  /** In turn, so that nothing is read before, or written after, what was to replace it. */
+  /** Runs one after the other, so that nothing is read before, or written after, what was to replace it. */
   function inTurn<Value>(run: () => Value | PromiseLike<Value>, done: Done<Value>): void {
     const next = () =>
       attempt(run, (failure, value) => {
@@ -149,7 +149,7 @@ export function openStorage(
     era: () => era,
     /** The tokens that `load` gives are not stored yet. */
     isBehind: () => !!unsaved,
-    /** Of a new sign-in: the result of a refresh that is in progress is of no use any more. */
+    /** Saves the tokens of a new sign-in: the result of a refresh that is in progress is of no use any more. */
     replace(tokens: Tokens, done: Done<Tokens>): void {
       era = {};
       save(tokens, era, done);

@@ -37,7 +37,7 @@ function expectAllowed({ headers }: Answer, origin: string): void {
 }
 
 export const cors = cases((test) => {
-  test('On request: a preflight of a listed origin, `null` included, is answered in place of the 405', async (kit) => {
+  test('On request: a preflight of a listed origin, `null` included, is answered instead of the 405', async (kit) => {
     for (const origin of LISTED_ORIGINS) {
       for (const { method, path } of DEVICE_ROUTES) {
         const answer = await preflight(kit, path, method, origin);

@@ -68,7 +68,7 @@ export const capabilities = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 
-  test('Overview: the poll secret is not accepted in place of the browser state, and no page or redirect contains it', async (kit) => {
+  test('Overview: the poll secret is not accepted instead of the browser state, and no page or redirect contains it', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const withSecret = { ...session, state: session.pollSecret };

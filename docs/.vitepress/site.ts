@@ -96,7 +96,7 @@ export function resolveLink(from: string, link: string): string {
   return anchor === undefined ? address : `${address}#${anchor}`;
 }
 
-/** The text of a link, with the title of the page in place of its file. */
+/** The text of a link, with the title of the page instead of its file. */
 export function nameOf(from: string, link: string, text: string): string {
   const path = normalize(join(dirname(from), link.split('#', 1)[0] ?? ''));
   return isPage(path) ? text.replace(/^[\w/.-]+\.md/, () => titleOf(path)) : text;

@@ -172,7 +172,7 @@ export interface OfferedService {
 }
 
 export interface Providers {
-  /** In the order of `PROVIDERS`. */
+  /** The services, in the order of `PROVIDERS`. */
   readonly offered: readonly OfferedService[];
   has(name: string): boolean;
   /** A provider that is not discovered yet is known, but cannot be used. */

@@ -25,7 +25,7 @@ export const DRAIN_CHECK_MS = 100;
 /** What a device asks for besides the service. */
 export interface NewSignIn {
   readonly withVerifier: boolean;
-  /** The device's own, in place of a verifier. */
+  /** The device's own, instead of a verifier. */
   readonly challenge: string | undefined;
   /** Of an open sign-in. */
   readonly authorizationUrl?: string;

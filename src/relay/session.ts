@@ -50,7 +50,7 @@ export interface CallbackResult {
   readonly redirectUri: string;
 }
 
-/** What a device receives in place of tokens. */
+/** What a device receives instead of tokens. */
 export interface ErrorResult {
   readonly error: 'access_denied' | 'authorization_failed' | 'missing_code' | 'exchange_failed';
 }

@@ -17,7 +17,7 @@ export interface NewSession {
   /** Counted from the moment of registering. */
   readonly lifetimeMs: number;
   readonly verifier: string | undefined;
-  /** In place of a verifier, which only the device has. RFC 7636 §4.2. */
+  /** Instead of a verifier, which only the device has. RFC 7636 §4.2. */
   readonly challenge?: string | undefined;
   /** Of an open sign-in: the client's, which may have a state of its own. docs/open.md. */
   readonly authorizationUrl?: string | undefined;
@@ -161,7 +161,7 @@ export interface SessionStore {
 
   /**
    * Atomic: exchanging -> completed, called by the holder of the lease. Returns
-   * false when the session expired or the lease ran out meanwhile. If a shared store has
+   * false when the session has expired or the lease has run out. If a shared store has
    * lost the lease, it accepts the result of its holder anyway.
    */
   complete(service: string, browserState: string, result: SessionResult): Awaitable<boolean>;

@@ -29,7 +29,7 @@ export const node: Runtime = {
   listen,
 };
 
-/** By node:http: Node's own fetch would take more than half of the processor time of a sign-in. */
+/** Uses node:http: Node's own fetch would take more than half of the processor time of a sign-in. */
 function fetch(url: string, init: FetchInit): Promise<Response> {
   const { method = 'GET', keepalive = true, signal, body } = init;
   const isTls = /^https:/i.test(url);

@@ -131,7 +131,7 @@ export function describeFileFailure(error: unknown, done: 'read' | 'written' = '
   }
 }
 
-/** What begins like this is a path, and no secret that was written in place of its path. */
+/** What begins like this is a path, and no secret that was written instead of its path. */
 const SHOWN_PATH = /^\/(etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|Users)\//;
 
 function nameFile(path: string): string {

@@ -100,7 +100,7 @@ export class RelayObject extends DurableObject<Env> {
     if (nextMs !== undefined) this.#wakeAt(nextMs);
   }
 
-  /** Of a rate limit of all objects, called by the others. */
+  /** Asks a rate limit of all objects; the other objects call it. */
   async take(limit: string, key: string): Promise<number> {
     return this.#requireLimiter(limit).take(key);
   }

@@ -187,7 +187,7 @@ describe.each([
     expect([exitCode, output]).toEqual([code, '--env-file "no.env" does not exist\n']);
   });
 
-  test('a pipe in place of the file is refused, and not waited for', async () => {
+  test('a pipe instead of the file is refused, and not waited for', async () => {
     const pipe = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-')), 'pipe');
     expect((await runChild(['mkfifo', pipe])).exitCode).toBe(0);
     const { exitCode, output } = await runChild([command, '--env-file', pipe], { env });

@@ -1,5 +1,5 @@
 /**
- * Hostile values, and mutations of good ones. Plain code in place of fast-check's arbitraries,
+ * Hostile values, and mutations of good ones. Plain code instead of fast-check's arbitraries,
  * which cost more than the relay's own work on a request. The same seed makes the same inputs.
  */
 import { createRandom, IS_SOAK, pickFrom, TERMINAL_SEQUENCES, UNSEEN } from '../kit/random.ts';

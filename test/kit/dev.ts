@@ -21,7 +21,7 @@ export interface DevRelayProcess extends Target, AsyncDisposable {
 
 export interface DevOptions extends Pick<ChildOptions, 'cwd' | 'env'> {
   readonly args?: readonly string[];
-  /** What is run in place of `bun src/cli/main.ts`. */
+  /** What is run instead of `bun src/cli/main.ts`. */
   readonly command?: readonly string[];
   /** Where it can be reached, if not at 127.0.0.1. */
   readonly origin?: string;

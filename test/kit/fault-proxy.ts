@@ -29,7 +29,7 @@ export interface Fate {
   readonly staysOpen?: boolean;
   /** The client, as a relay sees it that trusts this proxy. */
   readonly clientAddress?: string;
-  /** Answers in place of the relay. */
+  /** Answers instead of the relay. */
   readonly response?: Response;
   /** Called with the status of the response. */
   readonly onAnswer?: (status: number) => void;

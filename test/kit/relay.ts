@@ -51,7 +51,7 @@ export interface StartOptions extends Pick<ChildOptions, 'cwd' | 'openFiles'> {
   /** What goes wrong in this relay (faults.ts). */
   readonly fault?: string;
   readonly args?: readonly string[];
-  /** What is run in place of `bun src/cli/main.ts`. */
+  /** What is run instead of `bun src/cli/main.ts`. */
   readonly command?: readonly string[];
   /** Where it listens. Not given: a free port. */
   readonly port?: number;

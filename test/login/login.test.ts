@@ -292,7 +292,7 @@ describe('login in a terminal', () => {
     expect(after).toBe('Stopped. The sign-in was cancelled.\r\n');
   });
 
-  test('a terminal that changes its size is drawn anew, with the code where it fits', async () => {
+  test('a terminal that changes its size is drawn again, with the code where it fits', async () => {
     const login = startInTerminal(atDev('--tokens', folder), { columns: 30, rows: 12 });
     const small = await login.untilShown('Waiting for you');
     expect(small).not.toMatch(/[▀█]/);
@@ -309,7 +309,7 @@ describe('login in a terminal', () => {
     await login.exited;
   });
 
-  test('Ctrl-Z leaves the screen, and what goes on after it is drawn anew', async () => {
+  test('Ctrl-Z leaves the screen, and what goes on after it is drawn again', async () => {
     const login = startInTerminal(atDev('--tokens', folder));
     const shown = await login.untilShown('Waiting for you');
     login.type('\x1a');

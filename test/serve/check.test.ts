@@ -297,7 +297,7 @@ describe.each(RUNTIMES)('where the relay could not listen, on %s', (_, command) 
   });
 });
 
-test('in place of the relay `check` answers itself alone, so that no load balancer sends users', async () => {
+test('instead of the relay `check` answers itself alone, so that no load balancer sends users', async () => {
   const asked: readonly [path: string, init: RequestInit, status: number, text: string][] = [
     ['/health', {}, 503, 'Server busy\n'],
     ['/health', { method: 'HEAD' }, 503, ''],

@@ -144,7 +144,7 @@ test('a setting that has an effect only with another one', () => {
   expect(warningsOf({ ...enabled, ...file, REDIS_PREFIX: 'relay:' }, files)).toEqual([]);
 });
 
-describe('a placeholder in place of what the provider issued', () => {
+describe('a placeholder instead of what the provider issued', () => {
   const spotify = { PROVIDERS: 'spotify', SPOTIFY_CLIENT_SECRET: 'f00ba4' };
   const problem = 'is a placeholder: write what Spotify shows at your registration';
 

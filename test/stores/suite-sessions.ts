@@ -56,7 +56,7 @@ export function testContract(open: OpenStores): void {
     expect(await store.claim('')).toEqual(GONE);
   });
 
-  test('neither capability works in place of the other', async () => {
+  test('neither capability works instead of the other', async () => {
     const { store } = await open();
     const { browserState, pollSecret } = await registerCompleted(store);
     expect(await store.claim(browserState)).toEqual(GONE);

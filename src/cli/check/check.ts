@@ -14,7 +14,7 @@ import { checkProviders } from './providers.ts';
 import { checkPublicAddress } from './public-address.ts';
 
 export interface CheckOptions {
-  /** Of a relay elsewhere, whose settings are unknown; or the settings of one for this machine. */
+  /** A relay elsewhere, whose settings are unknown, or the settings of one for this machine. */
   readonly target: { readonly relayUrl: string } | { readonly read: SettingsReading };
   readonly runtime: Runtime;
   readonly asJson: boolean;

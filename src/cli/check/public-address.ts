@@ -218,7 +218,7 @@ function checkRealPoll(settings: EnabledSettings, fetch: Fetch): Promise<Finding
 interface PollOfSignIn {
   readonly baseUrl: string;
   readonly service: string;
-  /** As in `GET /services`. */
+  /** `no`, `can` or `must`, as `GET /services` says. */
   readonly blind: string;
   readonly pollSeconds: number;
 }

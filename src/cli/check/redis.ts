@@ -17,7 +17,7 @@ const OLDEST = '6.2';
 /** How long a server that does not answer is tried. */
 const WAIT_MS = 5_000;
 
-/** Of the check's own session, if nothing removes it. */
+/** The check's own session lives so long, if nothing removes it. */
 const LIFETIME_MS = 5_000;
 
 const ONE_A_SECOND = { burst: 1, ratePerSecond: 1 };

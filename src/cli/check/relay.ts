@@ -12,7 +12,7 @@ const RELAY = 'relay';
 /** The longest that a relay holds a poll by default, and what a device expects. */
 const POLL_SECONDS = 50;
 
-/** Of what it says about itself. */
+/** Limits what the relay says about itself. */
 const SHOWN_CHARACTERS = 500;
 
 interface OfferedService {
@@ -109,7 +109,7 @@ async function checkAddress(baseUrl: string, service: string, fetch: Fetch): Pro
   return fault('base URL', 'its OAUTH_BASE_URL is another one: links lead there', remedy);
 }
 
-/** Of a response that is only for one device: something in front might store or change it. */
+/** Checks the headers of a response for one device, which something in front might store or change. */
 async function checkHeaders(baseUrl: string, fetch: Fetch): Promise<Finding> {
   const path = `/auth/result?session=${'A'.repeat(24)}`;
   const response = await fetch(baseUrl + path, request()).catch(() => undefined);

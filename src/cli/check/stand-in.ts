@@ -1,5 +1,5 @@
 /**
- * Listens in place of the relay while it does not run, to see whether a request to the base
+ * Listens instead of the relay while it does not run, to see whether a request to the base
  * URL arrives here, with which path, and from which address.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -42,7 +42,7 @@ interface DevOptions {
   readonly address: string | undefined;
 }
 
-/** As /services says it, and as the relay's setting does. */
+/** The words of /services, and those of the setting BLIND. */
 const BLIND = { no: 'never', can: 'allow', must: 'always' } as const;
 
 /** The command line is wrong, or this machine unfit. Its message is for the user. */

@@ -27,7 +27,7 @@ export const EXIT_CODES = {
 
 const DEV_RELAY = 'http://127.0.0.1:8080';
 
-/** Of all three. */
+/** The options of all three commands. */
 const COMMON = {
   account: { type: 'string' },
   tokens: { type: 'string' },
@@ -52,7 +52,7 @@ export class UsageError extends Error {
   }
 }
 
-/** On stderr; stdout is for tokens. */
+/** Writes to stderr; stdout is for tokens. */
 export const say = (text: string) => void process.stderr.write(`${printable(text)}\n`);
 
 type OwnOptions = NonNullable<ParseArgsConfig['options']>;

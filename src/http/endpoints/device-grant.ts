@@ -87,7 +87,7 @@ export function createToken(parts: Parts): Handler {
   };
 }
 
-/** With BLIND=always, in place of all three: no standard client sends a challenge, so the relay would see the tokens. */
+/** With BLIND=always, instead of all three: no standard client sends a challenge, so the relay would see the tokens. */
 export function refuseBlind(): Response {
   return refuseOAuth('unauthorized_client', { description: 'This relay must not see tokens' });
 }

@@ -25,7 +25,7 @@ export const github: Profile = {
   ],
   traps: [
     'The tokens of an OAuth app do not expire, and come without a refresh token.',
-    'A GitHub App has permissions in place of scopes; it ignores `GITHUB_SCOPE`.',
+    'A GitHub App has permissions instead of scopes; it ignores `GITHUB_SCOPE`.',
     'The device flow has to be switched on in the settings of the app.',
   ],
   sources: [

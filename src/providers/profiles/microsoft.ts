@@ -22,7 +22,7 @@ export const microsoft: Profile = {
     '`scope` is required: without it the request is refused.',
     'A redirect URI of the platform SPA is refused from a server, and its refresh tokens live 24 hours.',
     'The form for redirect URIs refuses `http://127.0.0.1`. Write `localhost`, or enter the address in the manifest of the app.',
-    '`common` admits every account. For one organization set both endpoints with your tenant in place of `common`.',
+    '`common` admits every account. For one organization set both endpoints with your tenant instead of `common`.',
   ],
   metadata: 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration',
   sources: [

@@ -35,6 +35,6 @@ export const trakt: Profile = {
   unverified: {
     PKCE: 'its documentation does not mention PKCE; a report shows that trakt.tv takes a challenge of the client',
     'client secret':
-      'its own tool exchanges with a verifier in place of the secret, while its documentation asks for the secret; whether a refresh, a revocation or the form of a blind sign-in goes without one was not seen',
+      'its own tool exchanges with a verifier instead of the secret, while its documentation asks for the secret; whether a refresh, a revocation or the form of a blind sign-in goes without one was not seen',
   },
 };

@@ -76,7 +76,7 @@ const STARTING_MS = 60_000;
 /** A folder is in the way also if root runs the test. */
 const block = (path: string) => mkdirSync(join(path, 'in-the-way'), { recursive: true });
 
-/** In place of date(1), which asks the machine's clock. */
+/** Instead of date(1), which asks the machine's clock. */
 const DATE = `#!/bin/sh
 now=$(/bin/date +%s)
 [ ! -e clock-was-set ] || now=$((now + 86400))
