@@ -60,6 +60,17 @@ const unsupported: Readonly<Record<string, Unsupported>> = {
     ],
     checked: '2026-11-24',
   },
+  instagram: {
+    displayName: 'Instagram',
+    advice:
+      'A code gives a token for one hour. The token for 60 days, and each refresh of it, comes from a GET with an access token, and the relay sends only the POST of RFC 6749 §6. Facebook Login has tokens for Instagram accounts that belong to a page: `PROVIDERS=facebook`, with `instagram_basic` in `FACEBOOK_SCOPE`.',
+    sources: [
+      'https://developers.facebook.com/documentation/instagram-platform/reference/access_token',
+      'https://developers.facebook.com/documentation/instagram-platform/reference/refresh_access_token',
+      'https://developers.facebook.com/documentation/instagram-platform/instagram-api-with-facebook-login/get-started',
+    ],
+    checked: '2026-11-24',
+  },
   itchio: {
     displayName: 'itch.io',
     advice:
