@@ -170,15 +170,6 @@ describe.concurrent('the base URL', () => {
     expect(find('base URL')?.remedy).toContain(remedy);
   });
 
-  test('that does not answer, as the time-out of check', async () => {
-    using silent = startSilentIssuer();
-    const env = { OAUTH_BASE_URL: silent.issuer, MAL_AUTHORIZE_URL: silent.issuer };
-    const { find } = await runCheck(env);
-    const silence = `${new URL(silent.issuer).host} does not answer`;
-    expect(find('base URL')?.text).toBe(`${silence} within 10 s`);
-    expect(find('authorization endpoint of mal')?.text).toBe(`${silence} here within 10 s`);
-  });
-
   test('a certificate that is not trusted', async () => {
     const tls = await makeSelfSigned();
     using server = Bun.serve({ port: 0, tls, fetch: () => new Response('ok') });
@@ -241,6 +232,15 @@ describe.concurrent('a proxy in front', () => {
     });
     expect(exitCode).toBe(1);
     await relay?.stop();
+  });
+
+  test('that answers nothing, as the time-out of check', async () => {
+    using silent = startSilentIssuer();
+    const env = { OAUTH_BASE_URL: silent.issuer, MAL_AUTHORIZE_URL: silent.issuer };
+    const { find } = await runCheck(env);
+    const silence = `${new URL(silent.issuer).host} does not answer`;
+    expect(find('base URL')?.text).toBe(`${silence} within 10 s`);
+    expect(find('authorization endpoint of mal')?.text).toBe(`${silence} here within 10 s`);
   });
 
   test('that answers no poll in time: check names its own time-out, and no value for POLL_SECONDS', async () => {

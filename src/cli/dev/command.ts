@@ -1,11 +1,12 @@
 /** `sign-in-relay dev`: a relay and a provider to test an app against. docs/dev.md. */
 import { type AddressInfo, createServer, isIP } from 'node:net';
 import { parseArgs } from 'node:util';
+import { MAX_IDLE_SECONDS } from '../../limits.ts';
 import { startLog } from '../../log.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
-import { createListener, type DevListener } from './listen.ts';
+import { DevListener } from './listen.ts';
 import { DevProvider } from './provider.ts';
 import { DEFAULT_SERVICE, DevRelay, SettingsProblem } from './relay.ts';
 import { type DevSignIn, SignIns } from './sign-ins.ts';
@@ -103,9 +104,9 @@ function createListeners(
   { say, tell }: Story,
   runtime: Runtime,
 ): [DevListener, DevListener] {
-  const on = { runtime, hostname: lan ? EVERY_ADDRESS : LOOPBACK };
+  const on = { hostname: lan ? EVERY_ADDRESS : LOOPBACK, idleSeconds: MAX_IDLE_SECONDS };
   const signIns = new SignIns(tell);
-  const listener = createListener({
+  const listener = new DevListener(runtime, {
     ...on,
     port,
     handle: (request, peers) => relay.handle(request, peers),
@@ -129,7 +130,7 @@ function createListeners(
       tell(signIn, `its link could not be opened: ${error}`),
     );
   const handle = (request: Request) => provider.handle(request);
-  return [listener, createListener({ ...on, port: port + 1, handle })];
+  return [listener, new DevListener(runtime, { ...on, port: port + 1, handle })];
 }
 
 const LOOPBACK = '127.0.0.1';

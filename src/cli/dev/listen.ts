@@ -1,36 +1,28 @@
 /** Listens as the relay does, and can close and listen again. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { HandleRequest } from '../../http/app.ts';
-import { MAX_IDLE_SECONDS } from '../../limits.ts';
-import type { Listener, Runtime } from '../../server/runtime.ts';
-
-export interface DevListener {
-  open(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface DevListenOptions {
-  readonly runtime: Runtime;
-  readonly hostname: string;
-  readonly port: number;
-  readonly handle: HandleRequest;
-}
+import type { Listener, ListenOptions, Runtime } from '../../server/runtime.ts';
 
 /** Responses in progress get this long to finish, then they are cut off. */
 const CLOSE_MS = 300;
 
-export function createListener(options: DevListenOptions): DevListener {
-  const { runtime, hostname, port, handle } = options;
-  let running: Listener | undefined;
-  return {
-    async open() {
-      running = await runtime.listen({ hostname, port, handle, idleSeconds: MAX_IDLE_SECONDS });
-    },
-    async close() {
-      const closing = running;
-      running = undefined;
-      await Promise.race([closing?.stop(), pause(CLOSE_MS)]);
-      closing?.cut();
-    },
-  };
+export class DevListener {
+  readonly #runtime: Runtime;
+  readonly #options: ListenOptions;
+  #running: Listener | undefined;
+
+  constructor(runtime: Runtime, options: ListenOptions) {
+    this.#runtime = runtime;
+    this.#options = options;
+  }
+
+  async open(): Promise<void> {
+    this.#running = await this.#runtime.listen(this.#options);
+  }
+
+  async close(): Promise<void> {
+    const closing = this.#running;
+    this.#running = undefined;
+    await Promise.race([closing?.stop(), pause(CLOSE_MS)]);
+    closing?.cut();
+  }
 }
