@@ -1,7 +1,7 @@
 /**
- * `npm run build` writes dist/ for Node: the relay as a program (dist/cli/) and as a module
- * to embed (dist/sign-in-relay.js). With `--executable=FILE` it writes a program that needs
- * no runtime, for this machine; with `--worker=FILE` the relay for Cloudflare Workers.
+ * `npm run build` writes dist/: the relay for Node as a program (dist/cli/) and as a module to
+ * embed (dist/sign-in-relay.js), and the relay for Cloudflare Workers (dist/worker.js). With
+ * `--executable=FILE` it writes a program that needs no runtime, for this machine.
  */
 import {
   existsSync,
@@ -61,7 +61,7 @@ async function commandDefinitions(): Promise<Record<string, string>> {
   return { ...definitions(), BUILD_TELEVISION: JSON.stringify(television) };
 }
 
-async function buildForNode(): Promise<void> {
+async function buildPackage(): Promise<void> {
   const dist = join(ROOT, 'dist');
   const built = mkdtempSync(`${dist}-`);
   const common = { root: ROOT, target: 'node', define: definitions() } as const;
@@ -82,11 +82,14 @@ async function buildForNode(): Promise<void> {
       outdir: built,
       naming: 'sign-in-relay.[ext]',
     });
+    await buildWorker(join(built, 'worker.js'));
     await writeTypes(join(built, 'types'));
     mkdirSync(join(dist, 'cli'), { recursive: true });
     replaceFiles(join(built, 'types'), join(dist, 'types'));
     replaceFiles(join(built, 'cli'), join(dist, 'cli'));
-    renameSync(join(built, 'sign-in-relay.js'), join(dist, 'sign-in-relay.js'));
+    for (const file of ['sign-in-relay.js', 'worker.js']) {
+      renameSync(join(built, file), join(dist, file));
+    }
   } finally {
     rmSync(built, { recursive: true });
   }
@@ -179,10 +182,7 @@ export async function buildExecutable(file: string, target?: ExecutableTarget): 
 }
 
 if (import.meta.main) {
-  const { executable, worker } = parseArgs({
-    options: { executable: { type: 'string' }, worker: { type: 'string' } },
-  }).values;
+  const { executable } = parseArgs({ options: { executable: { type: 'string' } } }).values;
   if (executable) await buildExecutable(executable);
-  else if (worker) await buildWorker(worker);
-  else await buildForNode();
+  else await buildPackage();
 }

@@ -113,7 +113,7 @@ test('everything that sets up a new relay lets every user confirm', () => {
   /** Where the base URL is set, with the two lines that follow. */
   const places = [...deploy, ...pages.map((page) => ROOT + page)].flatMap((file) => {
     const text = readFileSync(file, 'utf8');
-    return text.match(/^[^#\n]*OAUTH_BASE_URL(?:=|"?: |, value).*(?:\n.*){2}/gm) ?? [];
+    return text.match(/^[^#\n]*OAUTH_BASE_URL(?:=|"?: (?!\{)|, value).*(?:\n.*){2}/gm) ?? [];
   });
   const examples = deploy.filter((file) => file.endsWith('.env'));
   places.push(...examples.map((file) => readFileSync(file, 'utf8')));

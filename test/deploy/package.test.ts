@@ -4,12 +4,17 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleForTv } from '../../client/tv-build.ts';
+import templateJson from '../../deploy/cloudflare/package.json' with { type: 'json' };
 import packageJson from '../../package.json' with { type: 'json' };
 import { buildExecutable, findCommit } from '../../scripts/build.ts';
 import { startDev } from '../kit/dev.ts';
+import { poll, start } from '../kit/device.ts';
 import { PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
+import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { launchRelay, ROOT } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
+import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
 
 setDefaultTimeout(120_000);
 
@@ -67,7 +72,7 @@ function findLastDescendant(pid: number): number {
 
 describe('the npm package', () => {
   /** Enough for a start to meet the moment in which files are replaced. */
-  const BUILDS = 5;
+  const BUILDS = 2;
   const tarball = join(folder, `sign-in-relay-${packageJson.version}.tgz`);
   const empty = join(folder, 'empty');
   const npx = ['npx', '--yes', `--package=${tarball}`, 'sign-in-relay'];
@@ -104,8 +109,28 @@ describe('the npm package', () => {
       'package/README.md',
       'package/bin/sign-in-relay',
       'package/dist/sign-in-relay.js',
+      'package/dist/worker.js',
       'package/package.json',
     ]);
+  });
+
+  test('the template for Cloudflare takes this version, and a user signs in at the Worker in it', async () => {
+    const template = join(folder, 'template');
+    cpSync(join(ROOT, 'deploy/cloudflare'), template, { recursive: true });
+    const installed = join(template, 'node_modules/sign-in-relay');
+    mkdirSync(installed, { recursive: true });
+    await run(['tar', '-xzf', tarball, '--strip-components=1', '-C', installed]);
+    expect(
+      Bun.semver.satisfies(packageJson.version, templateJson.dependencies['sign-in-relay']),
+    ).toBe(true);
+    using provider = startTokenEndpoint();
+    const file = join(template, readWranglerConfig().main);
+    await using relay = await startWorkers({ MAL_TOKEN_URL: provider.tokenUrl }, { file });
+    const { session, state } = await start(relay);
+    const polled = poll(relay, session);
+    const code = makeCode();
+    expect((await bringCode(relay, state, code)).status).toBe(200);
+    expect(await (await polled).json()).toMatchObject(tokensFor(code));
   });
 
   test('npx in an empty folder serves on Node where there is no Bun', async () => {

@@ -19,6 +19,8 @@ export interface WorkersOptions {
   readonly port?: number;
   /** Source of the Worker. Not given: that of the relay. */
   readonly entry?: string;
+  /** A Worker that is built, in place of a source. */
+  readonly file?: string;
   /** Where the objects keep their SQLite. Not given: a folder that is removed at the end. */
   readonly storage?: string;
 }
@@ -38,6 +40,7 @@ export interface WorkersRelay extends Target, AsyncDisposable {
 export function readWranglerConfig() {
   const text = readFileSync(`${ROOT}deploy/cloudflare/wrangler.jsonc`, 'utf8');
   return JSON.parse(text.replace(/^\s*\/\/.*$/gm, '')) as {
+    readonly main: string;
     readonly compatibility_date: string;
     readonly compatibility_flags: readonly string[];
     readonly durable_objects: { readonly bindings: readonly { readonly class_name: string }[] };
@@ -99,7 +102,8 @@ export async function startWorkers(
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
   const port = options.port ?? (await findFreePort());
   const baseUrl = `http://127.0.0.1:${port}`;
-  writeFileSync(join(folder, 'worker.js'), await buildOnce(options.entry));
+  const text = options.file ? readFileSync(options.file) : await buildOnce(options.entry);
+  writeFileSync(join(folder, 'worker.js'), text);
   const variables = {
     OAUTH_BASE_URL: baseUrl,
     LOG_LEVEL: 'debug',
