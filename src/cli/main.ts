@@ -207,11 +207,9 @@ function readAllSettings(options: SettingsOptions, failureCode = 1): SettingsRea
 /** The environment takes precedence over the file, even where it sets an empty value. */
 function readEnvironment({ 'env-file': file }: SettingsOptions, failureCode = 1) {
   const { environment, warnings } =
-    file === undefined ? NO_ENV_FILE : readEnvFile(file, failureCode);
+    file === undefined ? parseEnvFile('') : readEnvFile(file, failureCode);
   return { environment: { ...environment, ...process.env }, warnings };
 }
-
-const NO_ENV_FILE: EnvFile = { environment: {}, faults: [], warnings: [] };
 
 function readEnvFile(file: string, failureCode: number): EnvFile {
   const option = `--env-file ${JSON.stringify(file)}`;

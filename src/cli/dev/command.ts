@@ -1,5 +1,6 @@
 /** `sign-in-relay dev`: a relay and a provider to test an app against. docs/dev.md. */
 import { type AddressInfo, createServer, isIP } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
 import { startLog } from '../../log.ts';
@@ -106,6 +107,13 @@ function createListeners(
 ): [DevListener, DevListener] {
   const on = { hostname: lan ? EVERY_ADDRESS : LOOPBACK, idleSeconds: MAX_IDLE_SECONDS };
   const signIns = new SignIns(tell);
+  const openLink = async (signIn: DevSignIn) => {
+    // After the device has its response: no user is faster.
+    await pause(AUTO_DELAY_MS);
+    await signInAutomatically(relay.linkOf(signIn), relayUrl, relay, provider).catch(
+      (error: unknown) => tell(signIn, `its link could not be opened: ${error}`),
+    );
+  };
   const listener = new DevListener(runtime, {
     ...on,
     port,
@@ -121,14 +129,9 @@ function createListeners(
     env: process.env,
     listener,
     fetch: (url, init) => provider.handle(new Request(url, init)),
-    // After the device has its response: no user is faster.
-    openLink: (signIn) => void setTimeout(() => openLink(signIn), AUTO_DELAY_MS),
+    openLink,
   });
-  const provider = new DevProvider({ relayUrl, providerUrl, relay, signIns, say });
-  const openLink = (signIn: DevSignIn) =>
-    signInAutomatically(relay.linkOf(signIn), relayUrl, relay, provider).catch((error: unknown) =>
-      tell(signIn, `its link could not be opened: ${error}`),
-    );
+  const provider = new DevProvider({ relayUrl, providerUrl, relay, signIns, openLink, say });
   const handle = (request: Request) => provider.handle(request);
   return [listener, new DevListener(runtime, { ...on, port: port + 1, handle })];
 }

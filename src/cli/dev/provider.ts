@@ -27,7 +27,7 @@ import {
   SCENARIO_NAMES,
   type ScenarioName,
 } from './scenarios.ts';
-import type { SignIns } from './sign-ins.ts';
+import type { DevSignIn, SignIns } from './sign-ins.ts';
 import { TokenIssuer } from './tokens.ts';
 import { readTvClient, readTvPage } from './tv.ts';
 
@@ -36,6 +36,8 @@ export interface DevProviderOptions {
   readonly providerUrl: string;
   readonly relay: DevRelay;
   readonly signIns: SignIns;
+  /** Opens the link of a sign-in as a user would. */
+  readonly openLink: (signIn: DevSignIn) => void;
   readonly say: (text: string) => void;
 }
 
@@ -178,7 +180,7 @@ export class DevProvider {
   /** Called by a test or from the page. */
   async #planNext(request: Request): Promise<Response> {
     const { signIns, say } = this.#options;
-    if (request.method === 'DELETE') signIns.clearPlans();
+    if (request.method === 'DELETE') signIns.planned.length = 0;
     if (request.method !== 'POST') return json({ planned: signIns.planned });
     const { scenario: named, seconds, auto } = readAsked(await readText(request));
     const scenario = parseScenario(named);
@@ -193,7 +195,7 @@ export class DevProvider {
       const error = `seconds is a number up to ${MAX_SECONDS}, auto is true or false`;
       return json({ error }, 400);
     }
-    signIns.plan(planFor(scenario, seconds as number | undefined, auto === true));
+    signIns.planned.push(planFor(scenario, seconds as number | undefined, auto === true));
     say(`the next sign-in is planned to end as "${scenario}"`);
     const isBrowser = request.headers.get('accept')?.includes('text/html');
     return isBrowser ? redirect('/') : json({ planned: signIns.planned });
@@ -201,11 +203,11 @@ export class DevProvider {
 
   /** The user of the latest sign-in that waits for one: it ends as planned, or with tokens. */
   #openLatest(request: Request): Response {
-    const { relay, signIns } = this.#options;
+    const { openLink, signIns } = this.#options;
     const signIn = request.method === 'POST' ? signIns.findWaiting() : undefined;
     if (signIn === undefined) return json({ error: 'no sign-in waits for its user' }, 409);
     signIn.plan ??= planFor('approve');
-    relay.open(signIn);
+    openLink(signIn);
     return json({ number: signIn.number, service: signIn.service, device: signIn.deviceName });
   }
 
@@ -213,7 +215,7 @@ export class DevProvider {
   async #tryOut(scenario: ScenarioName): Promise<Response> {
     const { relay, relayUrl, signIns } = this.#options;
     const [service = ''] = relay.services;
-    signIns.putBack(planFor(scenario));
+    signIns.planned.unshift(planFor(scenario));
     // Users see the name of the device, in their own language.
     const body = JSON.stringify({ service, code: true, ack: true, device: `/try/${scenario}` });
     const start = new Request(`${relayUrl}/auth/start`, { method: 'POST', body });

@@ -75,19 +75,15 @@ export class DevRelay {
     return this.#settings.providers.map(({ name }) => name);
   }
 
-  open(signIn: DevSignIn): void {
-    this.#options.openLink(signIn);
-  }
-
   linkOf({ service, browserState }: DevSignIn): string {
     return `${this.#settings.baseUrl}/auth/${service}?state=${browserState}`;
   }
 
   async handle(request: Request, peers: Peers): Promise<Response> {
-    const { signIns, say } = this.#options;
+    const { signIns, say, openLink } = this.#options;
     const url = urlOf(request);
     if (url === undefined) return refuse('malformed_request');
-    const plan = isStart(request, url) ? signIns.takePlan() : undefined;
+    const plan = isStart(request, url) ? signIns.planned.shift() : undefined;
     const context: RequestContext = { plan, started: undefined, isCut: false };
     const response = await signIns.context.run(context, () =>
       this.#serviceFor(url, plan).handle(request, peers),
@@ -96,10 +92,10 @@ export class DevRelay {
     if (plan !== undefined && status === REFUSALS[plan.scenario]) {
       say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
     } else {
-      if (plan !== undefined && status !== 200) signIns.putBack(plan);
+      if (plan !== undefined && status !== 200) signIns.planned.unshift(plan);
       if (status >= 400 && isOfDevice(url)) await this.#tellRefusal(url, response);
     }
-    if (plan?.auto && context.started !== undefined) this.open(context.started);
+    if (plan?.auto && context.started !== undefined) openLink(context.started);
     return context.isCut ? breakOff(response) : response;
   }
 

@@ -47,36 +47,16 @@ export type Tell = (signIn: DevSignIn, text: string) => void;
 export class SignIns {
   /** Of the request that is being handled. */
   readonly context = new AsyncLocalStorage<RequestContext>();
+  /** The plans of the next sign-ins, in their order. */
+  readonly planned: Plan[] = [];
   readonly tell: Tell;
   readonly #byBrowserState = new Map<string, DevSignIn>();
   readonly #byPollSecret = new Map<string, DevSignIn>();
   readonly #byUserCode = new Map<string, DevSignIn>();
-  readonly #planned: Plan[] = [];
   #count = 0;
 
   constructor(tell: Tell) {
     this.tell = tell;
-  }
-
-  /** The plans of the next sign-ins, in their order. */
-  get planned(): readonly Plan[] {
-    return this.#planned;
-  }
-
-  plan(plan: Plan): void {
-    this.#planned.push(plan);
-  }
-
-  takePlan(): Plan | undefined {
-    return this.#planned.shift();
-  }
-
-  putBack(plan: Plan): void {
-    this.#planned.unshift(plan);
-  }
-
-  clearPlans(): void {
-    this.#planned.length = 0;
   }
 
   find(browserState: string): DevSignIn | undefined {
