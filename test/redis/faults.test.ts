@@ -220,7 +220,7 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (deployment, startDeployment) =
       expect(await (await parked.answer).json()).toEqual(tokensFor(code));
     });
 
-    // A lease that ends is the same in every deployment (test/stores); it takes long.
+    // A lease that ends is the same in every deployment (test/model); it takes long.
     if (deployment === 'one server') {
       test('during an exchange: the lease ends, the device gets exchange_failed, and no code is spent twice', async () => {
         await using pair = await startPair();

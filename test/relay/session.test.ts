@@ -1,9 +1,7 @@
 /** The session machine: the outcome and next state of each event in each state. The store suite tests how long a session is kept. */
 import { expect, test } from 'bun:test';
-import fc from 'fast-check';
 import * as machine from '../../src/relay/session.ts';
 import { EXCHANGE_LEASE_MS } from '../kit/limits.ts';
-import { property } from '../kit/random.ts';
 
 const EXPIRES_AT_MS = 600_000;
 const REPEAT_MS = 5_000;
@@ -180,28 +178,4 @@ test('a cancelled session holds neither verifier nor result', () => {
   for (const session of [PENDING, EXCHANGING, COMPLETED]) {
     expect(machine.cancel(session, 0)).toEqual(CANCELLED);
   }
-});
-
-test('in whatever order events come: one lease, one result, one claim, all before the expiry', () => {
-  const step = fc.record({
-    event: fc.constantFrom(...EVENT_NAMES),
-    waitMs: fc.integer({ min: 0, max: 120_000 }),
-  });
-  property(fc.array(step, { maxLength: 40 }), (steps) => {
-    const taken = { fail: 0, lease: 0, complete: 0, claim: 0 };
-    let session: machine.Session | undefined = { ...PENDING, repeatMs: undefined };
-    let nowMs = 0;
-    for (const { event, waitMs } of steps) {
-      nowMs += waitMs;
-      if (session === undefined) break;
-      const { next } = EVENTS[event](session, nowMs) as Step;
-      if (next === session) continue;
-      expect(nowMs).toBeLessThanOrEqual(EXPIRES_AT_MS);
-      if (event in taken) taken[event as keyof typeof taken] += 1;
-      session = next;
-    }
-    expect(taken.lease).toBeLessThanOrEqual(1);
-    expect(taken.fail + taken.complete).toBeLessThanOrEqual(1);
-    expect(taken.claim).toBeLessThanOrEqual(1);
-  });
 });

@@ -1,49 +1,15 @@
 /** The stores in memory: the suite, and that they keep nothing they need not. */
 
-import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { MAX_RATE_LIMIT_ADDRESSES, REFRESH_RESULT_MS } from '../kit/limits.ts';
 import { asyncProperty } from '../kit/random.ts';
-import {
-  createWaiter,
-  LIFETIME_MS,
-  openMemory,
-  register,
-  registerCompleted,
-} from '../kit/stores.ts';
+import { LIFETIME_MS, openMemory, registerCompleted } from '../kit/stores.ts';
 import { runStoreSuite } from './suite.ts';
 
 runStoreSuite('memory', async (options) => openMemory(options));
 
 const POLICY = { burst: 3, ratePerSecond: 1 };
-
-test('no session is kept after its claim or its sweep', async () => {
-  const { store, time, sizes } = openMemory();
-  const { pollSecret } = await registerCompleted(store);
-  for (let count = 0; count < 50; count += 1) await register(store);
-  await store.claim(pollSecret);
-  expect(sizes().sessions).toBe(50);
-  time.advance(LIFETIME_MS + 1);
-  await store.sweep();
-  expect(sizes().sessions).toBe(0);
-});
-
-test('nothing is kept of a session whose polls have ended', async () => {
-  const { store } = openMemory();
-  const countSets = () => {
-    Bun.gc(true);
-    return heapStats().objectTypeCounts.Set ?? 0;
-  };
-  const before = countSets();
-  const waiters = Array.from({ length: 10_000 }, () => createWaiter(() => {}));
-  for (const [index, waiter] of waiters.entries()) store.addWaiter(`poll ${index}`, waiter);
-  expect(countSets()).toBeGreaterThan(before + 9_000);
-  for (const waiter of waiters) store.removeWaiter(waiter);
-  expect(countSets()).toBeLessThan(before + 1_000);
-  // Until here the store itself is not collected.
-  expect(await store.countLive()).toBe(0);
-});
 
 test('an outcome is kept until its session would have expired, and of very many the latest', async () => {
   const { store, time, sizes } = openMemory();

@@ -2,17 +2,14 @@
 import { expect, test } from 'bun:test';
 import { ACK_MS } from '../kit/limits.ts';
 import {
-  CLAIMED,
   createCode,
   createWaiter,
   DENIED,
   GONE,
   LIFETIME_MS,
   newSession,
-  PENDING,
   register,
   registerCompleted,
-  tryRegister,
 } from '../kit/stores.ts';
 import type { OpenStores } from './suite.ts';
 
@@ -54,31 +51,6 @@ export function testProgress(open: OpenStores): void {
     await store.fail(completed);
     expect(await store.takeOpenedNotice(completed.pollSecret)).toBe(false);
     expect(await store.claim(completed.pollSecret)).toEqual({ state: 'claimed', result: DENIED });
-  });
-
-  test('asking takes nothing: reported or not, the sign-in continues and is claimed once', async () => {
-    const { store } = await open();
-    const session = await register(store);
-    const { pollSecret } = session;
-    await store.takeOpenedNotice(pollSecret);
-    const verifier = { verifier: String(session.verifier) };
-    expect(await store.authorize(session)).toEqual(verifier);
-    expect(await store.takeOpenedNotice(pollSecret)).toBe(true);
-    expect(await store.claim(pollSecret)).toEqual(PENDING);
-    expect(await store.lease(session)).toEqual({ ...verifier, deviceName: session.deviceName });
-    expect(await store.complete(session)).toBe(true);
-    expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-    expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
-  });
-
-  test('nothing is reported for a session that is unknown or has expired, or by its browser state', async () => {
-    const { store, time } = await open();
-    const session = await register(store);
-    await store.authorize(session);
-    expect(await store.takeOpenedNotice(newSession().pollSecret)).toBe(false);
-    expect(await store.takeOpenedNotice(session.browserState)).toBe(false);
-    time.advance(LIFETIME_MS + 1);
-    expect(await store.takeOpenedNotice(session.pollSecret)).toBe(false);
   });
 
   test('a waiter that wants progress is notified of the first opening, then of the completion; no other is', async () => {
@@ -165,17 +137,6 @@ export function testCancellations(open: OpenStores): void {
     expect(await store.authorize(session)).toBeDefined();
   });
 
-  test('during an exchange: its result is refused, whether or not the exchange is repeated', async () => {
-    const { store } = await open();
-    const userCode = createCode();
-    const session = await register(store, { userCode });
-    await store.lease(session);
-    expect(await store.cancel(session.pollSecret)).toBe('cancelled');
-    for (const _ of [1, 2]) expect(await store.complete(session)).toBe(false);
-    expect(await store.claim(session.pollSecret)).toEqual(GONE);
-    expect(await store.getSession({ userCode })).toBe('cancelled');
-  });
-
   test('tokens and errors that were not delivered are dropped, and link and code say so', async () => {
     const { store } = await open();
     for (const options of [{}, { repeatMs: ACK_MS }, { keepsErrors: true }]) {
@@ -191,40 +152,6 @@ export function testCancellations(open: OpenStores): void {
         expect(await store.cancel(pollSecret)).toBe('cancelled');
       }
     }
-  });
-
-  test('a result that was delivered is not cancelled, and stays for its device', async () => {
-    const { store } = await open();
-    const once = await registerCompleted(store);
-    await store.claim(once.pollSecret);
-    expect(await store.cancel(once.pollSecret)).toBe('gone');
-    const { browserState } = once;
-    expect(await store.getSession({ browserState })).toBe('signed_in');
-    const kept = await registerCompleted(store, { repeatMs: ACK_MS });
-    await store.claim(kept.pollSecret);
-    expect(await store.cancel(kept.pollSecret)).toBe('gone');
-    expect(await store.claim(kept.pollSecret)).toEqual(CLAIMED);
-    expect(await store.acknowledge(kept.pollSecret)).toBe('acknowledged');
-  });
-
-  test('every waiter is notified', async () => {
-    const { store } = await open();
-    const { pollSecret } = await register(store);
-    const notified = [store.untilNotified(pollSecret), store.untilProgress(pollSecret)];
-    await store.claim(pollSecret);
-    await store.cancel(pollSecret);
-    expect(await Promise.all(notified)).toEqual(['completed', 'completed']);
-  });
-
-  test('until it expires it counts as open, and its keys are taken', async () => {
-    const { store, time } = await open({ maxSessions: 2 });
-    const session = await register(store);
-    await store.cancel(session.pollSecret);
-    expect(await store.register(session)).toBe('collision');
-    expect(await tryRegister(store)).toBe('registered');
-    expect(await tryRegister(store)).toBe('busy');
-    time.advance(LIFETIME_MS + 1);
-    expect(await tryRegister(store)).toBe('registered');
   });
 
   test('races: a cancellation and a completion: either the result is dropped or it is never stored', async () => {

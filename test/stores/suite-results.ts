@@ -228,45 +228,12 @@ export function testAcknowledgements(open: OpenStores): void {
     expect(await store.acknowledge(secret)).toBe('gone');
   });
 
-  test('it is kept for its time from the first delivery, and no longer', async () => {
-    const { store, time, secret } = await openDelivered();
-    time.advance(ACK_MS / 2);
-    await store.claim(secret);
-    time.advance(ACK_MS / 2 + 1);
-    expect(await store.claim(secret)).toEqual(GONE);
-    expect(await store.acknowledge(secret)).toBe('gone');
-  });
-
   test('it is kept for that time even beyond the expiry of the session', async () => {
     const { store, time, secret } = await openDelivered(LIFETIME_MS);
     time.advance(ACK_MS);
     expect(await store.claim(secret)).toEqual(CLAIMED);
     time.advance(1);
     expect(await store.claim(secret)).toEqual(GONE);
-  });
-
-  test.each([0, LIFETIME_MS])(
-    'until then it counts as live, unless it is acknowledged: delivered after %d ms',
-    async (afterMs) => {
-      const { store, time } = await openDelivered(afterMs);
-      time.advance(ACK_MS);
-      expect(await tryRegister(store)).toBe('busy');
-      time.advance(1);
-      expect(await tryRegister(store)).toBe('registered');
-      const acknowledged = await openDelivered(afterMs);
-      await acknowledged.store.acknowledge(acknowledged.secret);
-      expect(await tryRegister(acknowledged.store)).toBe('registered');
-    },
-  );
-
-  test('nothing can be acknowledged before it was delivered', async () => {
-    const { store } = await open();
-    const session = await register(store, { repeatMs: ACK_MS });
-    expect(await store.acknowledge(session.pollSecret)).toBe('early');
-    await store.fail(session);
-    expect(await store.acknowledge(session.pollSecret)).toBe('early');
-    expect(await store.claim(session.pollSecret)).toEqual({ state: 'claimed', result: DENIED });
-    expect(await store.acknowledge('')).toBe('gone');
   });
 }
 
@@ -296,22 +263,6 @@ export function testRepeats(open: OpenStores): void {
     },
   );
 
-  test.each([
-    ['once, if only errors are kept', undefined],
-    ['again for their own time, if they are kept too', 5_000],
-  ])('where errors are kept, tokens are delivered %s', async (_, repeatMs) => {
-    const { store, time } = await open();
-    const { pollSecret } = await registerCompleted(store, { keepsErrors: true, repeatMs });
-    expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-    if (repeatMs !== undefined) {
-      expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-      time.advance(repeatMs);
-      expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-      time.advance(1);
-    }
-    expect(await store.claim(pollSecret)).toEqual(GONE);
-  });
-
   test('results that are kept for different times count and expire each by its own', async () => {
     const { store, time } = await open({ maxSessions: 2 });
     const long = await registerCompleted(store, { repeatMs: ACK_MS });
@@ -329,12 +280,5 @@ export function testRepeats(open: OpenStores): void {
     expect(await store.claim(long.pollSecret)).toEqual(CLAIMED);
     time.advance(1);
     expect(await tryRegister(store)).toBe('registered');
-  });
-
-  test('polls at the same time all get a result that is kept', async () => {
-    const { store } = await open();
-    const { pollSecret } = await registerCompleted(store, { repeatMs: 1_000 });
-    const claims = await Promise.all(Array.from({ length: 10 }, () => store.claim(pollSecret)));
-    expect(claims).toEqual(Array.from({ length: 10 }, () => CLAIMED));
   });
 }

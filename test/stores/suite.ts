@@ -1,6 +1,7 @@
 /**
  * The contract of a store (src/relay/store.ts), for every store: a new store's test
- * is a factory and a call of `runStoreSuite`.
+ * is a factory and a call of `runStoreSuite`, and a world of test/model, which has every order
+ * of events.
  */
 import { afterEach, describe } from 'bun:test';
 import type { RateLimitPolicy, TestStores } from '../kit/stores.ts';
