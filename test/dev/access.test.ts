@@ -170,26 +170,3 @@ test('dev --lan: a phone, a television and a terminal sign in, by the address th
   await browser.close();
   await lan.stop();
 });
-
-describe('dev: a Host that makes no URL', () => {
-  const HOSTS = ['127.%x', '[::1', 'a b', 'a@b', 'a/b', 'localhost,a.b', 'a:b'];
-
-  test.each(HOSTS)('%s → 400, from the relay and from the provider', async (host) => {
-    for (const url of [dev.relayUrl, dev.providerUrl]) {
-      const answer = await get(url, '/auth/start', host);
-      expect(statusOf(answer)).toBe(400);
-      expect(answer).toEndWith('Bad request\n');
-    }
-  });
-
-  test('none at all, as in HTTP/1.0: both ports answer as usual', async () => {
-    const ask = (url: string, path: string) => sendRaw(url, `GET ${path} HTTP/1.0\r\n\r\n`);
-    expect(await ask(dev.relayUrl, '/health')).toEndWith('ok');
-    expect(statusOf(await ask(dev.relayUrl, '//evil.example/health'))).toBe(404);
-    expect(statusOf(await ask(dev.providerUrl, '/scenarios'))).toBe(200);
-  });
-
-  test('none of them is a fault', () => {
-    expect(dev.output()).not.toContain('fault');
-  });
-});

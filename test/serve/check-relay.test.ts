@@ -114,15 +114,6 @@ test('it redirects: the URL to name is another one', async () => {
   ]);
 });
 
-test.each([[null], [5], [{}], [{ service: 'a b/c', blind: 'no' }], [{ service: 'mal' }]])(
-  'a list of services that are none is not read: %j',
-  async (service) => {
-    using other = serveUpstream(() => Response.json({ services: [service] }));
-    const { faults } = await checkRelay(new URL(other.url).origin);
-    expect(faults).toEqual(['relay']);
-  },
-);
-
 test('what does not stop sending is cut off', async () => {
   const chunk = new Uint8Array(65_536).fill(32);
   let sent = 0;
