@@ -1,7 +1,7 @@
-/** `npm run docs`: VitePress makes a site of docs/, without a page of its own. */
+/** `npm run docs`: VitePress makes a site of docs/. The home page, docs/index.md, is its only page of its own. */
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { defineConfig, type MarkdownRenderer } from 'vitepress';
+import { type DefaultTheme, defineConfig, type MarkdownRenderer } from 'vitepress';
 import {
   anchorOf,
   BASE,
@@ -16,6 +16,19 @@ import {
 
 const groups = readNavigation();
 
+/** Pages with others below them. */
+const PARENTS = groups.flatMap(({ items }) =>
+  items.filter(({ items: below }) => below).map(({ link }) => link),
+);
+
+/** All pages; of those below another only those of `open`. Nothing folds, so no button is within a button. */
+function listPages(open: string): DefaultTheme.SidebarItem[] {
+  return groups.map(({ text, items }) => ({
+    text,
+    items: items.map((item) => (item.link === open ? item : { text: item.text, link: item.link })),
+  }));
+}
+
 export default defineConfig({
   title: 'Sign-in Relay',
   description: 'OAuth 2.0 sign-in for devices that have no browser.',
@@ -27,6 +40,8 @@ export default defineConfig({
   head: [['style', {}, readFileSync(join(ROOT, 'docs/.vitepress/style.css'), 'utf8')]],
   rewrites: placeOf,
   markdown: {
+    // Of these every colour has enough contrast (WCAG 2.2, 1.4.3).
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify: anchorOf },
     languageAlias: { brightscript: 'vb', caddyfile: 'nginx' },
     config: adaptToSite,
@@ -34,21 +49,28 @@ export default defineConfig({
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
+    notFound: { linkLabel: 'Take me home' },
     nav: [
+      { text: 'Overview', link: '/overview' },
       ...groups.map(({ text, anchor }) => ({ text, link: `/documentation#${anchor}` })),
       { text: 'Source', link: REPOSITORY_URL },
     ],
-    sidebar: groups.map(({ text, items }) => ({ text, items, collapsed: true })),
+    sidebar: Object.fromEntries(['/', ...PARENTS].map((link) => [link, listPages(link)] as const)),
   },
 });
 
 /**
  * The sources stay as GitHub needs them. On the site a link names a page by its title,
- * not by its file, and an indented block is styled like a fenced one.
+ * not by its file, an indented block is styled like a fenced one, and the empty head of a
+ * column is no heading.
  */
 function adaptToSite(md: MarkdownRenderer): void {
   md.core.ruler.push('adapt-to-site', ({ tokens, env }) => {
     for (const token of tokens) if (token.type === 'code_block') token.type = 'fence';
+    for (const [index, token] of tokens.entries()) {
+      if (token.type !== 'th_open' || tokens[index + 1]?.content) continue;
+      for (const each of [token, tokens[index + 2]]) if (each) each.tag = 'td';
+    }
     const from = relative(ROOT, env.realPath ?? env.path);
     const inline = tokens.flatMap(({ children }) => children ?? []);
     for (const [index, token] of inline.entries()) {

@@ -41,7 +41,6 @@ export interface Item {
   readonly text: string;
   readonly link: string;
   readonly items?: Item[];
-  readonly collapsed?: boolean;
 }
 
 export interface Group {
@@ -50,7 +49,7 @@ export interface Group {
   readonly items: Item[];
 }
 
-/** The pages outside docs/: README.md is the home page, docs/README.md lists the others. */
+/** The pages outside docs/: README.md is the overview, docs/README.md lists the others. */
 const OUTSIDE: ReadonlySet<string> = new Set([
   'README.md',
   ...[...read(LIST).matchAll(/\]\(\.\.\/([^)#]+\.md)/g)].map(([, path = '']) => path),
@@ -78,8 +77,8 @@ export function listExcluded(): string[] {
 /** Where a page of the repository is on the site. No two differ in case alone (SECURITY.md, docs/security.md). */
 export function placeOf(path: string): string {
   if (path === LIST) return 'documentation.md';
-  const place =
-    /^[A-Z]+\.md$/.test(path) && path !== 'README.md' ? `project/${path.toLowerCase()}` : path;
+  if (path === 'README.md') return 'overview.md';
+  const place = /^[A-Z]+\.md$/.test(path) ? `project/${path.toLowerCase()}` : path;
   return place.replace(/^docs\//, '').replace(/(^|\/)README\.md$/, '$1index.md');
 }
 
@@ -124,7 +123,7 @@ function toItem(path: string): Item {
   if (!folder.startsWith('docs/') || !existsSync(join(ROOT, folder))) return item;
   const pages = readdirSync(join(ROOT, folder)).filter((name) => /^[a-z-]+\.md$/.test(name));
   const items = pages.map((name) => toItem(`${folder}/${name}`));
-  return { ...item, collapsed: true, items };
+  return { ...item, items };
 }
 
 const titleOf = (path: string) => /^# +(.*)/m.exec(read(path))?.[1] ?? path;

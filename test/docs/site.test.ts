@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BASE, type Item, REPOSITORY_URL, readNavigation } from '../../docs/.vitepress/site.ts';
+import { findViolations, launchChromium } from '../kit/chromium.ts';
 import { runChild } from '../kit/process.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -84,6 +85,7 @@ test('the navigation has every page', () => {
   expect(all.filter((address) => !listed.includes(address)).sort()).toEqual([
     '/',
     '/documentation',
+    '/overview',
   ]);
 });
 
@@ -93,3 +95,27 @@ test('a page loads nothing from elsewhere', () => {
     [],
   );
 });
+
+test.each(['light', 'dark'] as const)(
+  'the home page and the widest ones, %s: axe-core finds nothing wrong, and no code is cut off at 1280 px',
+  async (colorScheme) => {
+    const server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: ({ url }) => new Response(Bun.file(join(folder, new URL(url).pathname))),
+    });
+    const browser = await launchChromium();
+    const page = await browser.newPage({ colorScheme, viewport: { width: 1_280, height: 800 } });
+    for (const name of ['index', 'qr', 'scaling', 'configuration']) {
+      await page.goto(new URL(`${name}.html`, server.url).href);
+      const cut = await page.evaluate(() =>
+        [...document.querySelectorAll('html, pre')]
+          .filter((element) => element.scrollWidth > element.clientWidth)
+          .map((element) => element.textContent?.slice(0, 80)),
+      );
+      expect([name, cut, await findViolations(page)]).toEqual([name, [], []]);
+    }
+    await browser.close();
+    await server.stop(true);
+  },
+);

@@ -7,10 +7,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decode, encode } from 'fast-png';
 import type { Page } from 'playwright-core';
+import { createPages } from '../../src/pages/pages.ts';
 import { launchChromium, showPage } from '../kit/chromium.ts';
 import { BRANDED, renderEveryPage } from '../kit/pages.ts';
 
 const SHADE = 255 / 63;
+
+/** As docs/images/tv.png shows it. */
+const TV_CODE = 'SVLQ-JRDG';
 
 const PHONE = { width: 390, height: 760 };
 
@@ -51,11 +55,32 @@ for (const [name, { scheme, language, branding }] of Object.entries(SHEETS)) {
   await context.close();
 }
 if (!folder) {
+  const options = { viewport: PHONE, deviceScaleFactor: 2, reducedMotion: 'reduce' } as const;
+  await drawPhone(await browser.newPage(options));
   const page = await browser.newPage();
   const cells = CHOSEN.map((name) => (chosen.get(name) ?? '').replace(/<figcaption>.*</, '<'));
   await writeSheet(page, cells, 4, 'docs/images/pages.png');
 }
 await browser.close();
+
+/** For the home page of the site, beside docs/images/tv.png: the same app and code. */
+async function drawPhone(page: Page): Promise<void> {
+  const { find } = createPages({
+    branding: { appName: 'Demo TV' },
+    host: '',
+    basePath: '',
+    providers: [],
+  });
+  const html = find('en').confirm({
+    provider: 'MyAnimeList',
+    providerHost: 'myanimelist.net',
+    ageMs: 0,
+    deviceName: 'Living room',
+    userCode: TV_CODE,
+  });
+  await showPage(page, html, {});
+  writeFileSync('docs/images/phone.png', withFewColours(await page.screenshot()));
+}
 
 function cellOf(title: string, picture: string): string {
   return `<figure><img src="data:image/png;base64,${picture}"><figcaption>${title}</figcaption></figure>`;
