@@ -16,14 +16,16 @@ export const patreon: Profile = {
   traps: [
     'Without a `User-Agent` of its own a request may get a page that asks whether it is a robot.',
     'Only a creator’s account can register a client.',
+    'In 2021 a second sign-in of the same user ended the tokens of the first; whether it still does is unknown.',
   ],
   sources: [
     'https://docs.patreon.com/#oauth',
     'https://arcticjs.dev/providers/patreon',
     'https://www.patreondevelopers.com/t/creators-access-token/9306',
     'https://github.com/simov/grant/issues/151',
+    'https://github.com/IamWarHead/ddb-game-log/issues/26',
   ],
-  checked: '2026-11-21',
+  checked: '2026-11-24',
   unverified: {
     PKCE: 'its documentation does not mention PKCE, while Auth.js sends it',
     lifetime: 'users report a month, the documentation names no time',
