@@ -55,7 +55,7 @@ const unsupported: Readonly<Record<string, Unsupported>> = {
     advice:
       'It gives nobody a key for its API since December 2020, and that API has OAuth 1.0. There is no other way through the relay.',
     sources: [
-      'https://help.goodreads.com/s/article/Does-Goodreads-support-the-use-of-APIs',
+      'https://raw.githubusercontent.com/api-evangelist/goodreads/refs/heads/main/lifecycle/goodreads-lifecycle.yml',
       'https://github.com/rixx/goodreads-to-sqlite/issues/7',
     ],
     checked: '2026-11-24',
