@@ -18,16 +18,11 @@ interface PackageFile {
 }
 
 const { homepage, repository }: PackageFile = JSON.parse(read('package.json'));
-/** A fork has addresses of its own; SITE_URL is empty where it is not set (.github/workflows/docs.yml). */
-const { SITE_URL, GITHUB_SERVER_URL, GITHUB_REPOSITORY } = process.env;
 
 /** The path at which the site is, which begins and ends with a slash. */
-export const BASE = new URL(SITE_URL || homepage).pathname.replace(/\/?$/, '/');
+export const BASE = new URL(homepage).pathname.replace(/\/?$/, '/');
 
-export const REPOSITORY_URL =
-  GITHUB_SERVER_URL && GITHUB_REPOSITORY
-    ? `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}`
-    : repository.url.replace(/^git\+|\.git$/g, '');
+export const REPOSITORY_URL = repository.url.replace(/^git\+|\.git$/g, '');
 
 /** As GitHub makes it, so that a link works there and on the site. */
 export function anchorOf(heading: string): string {

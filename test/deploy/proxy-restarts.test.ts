@@ -185,16 +185,6 @@ test.each(['nginx for one', 'Caddy'] as const)(
   },
 );
 
-test('nginx sends a start that found no relay to the next one: nothing was sent', async () => {
-  await using stage = await startStage();
-  stage.know(FIRST, SECOND);
-  await stage.startAt(SECOND);
-  const proxy = await stage.startBefore();
-  for (let count = 0; count < 4; count += 1) {
-    expect((await proxy.ask('/auth/start', startRequest())).status).toBe(200);
-  }
-});
-
 test('nginx for one listens on IPv6 too, and sends users from http to https', async () => {
   const relay = await serveBytes((socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n'));
   await using proxy = await startProxy('nginx for one', [relay.port]);
