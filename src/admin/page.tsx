@@ -29,15 +29,16 @@ setTimeout(refresh, ${REFRESH_MS});
 `;
 
 const STYLE = `
-:root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--quiet:#4b5563;--rule:#d1d5db;--good:#15803d;--user:#a16207;--bad:#b91c1c;--gone:#6b7280}
-@media (prefers-color-scheme:dark){:root{--page:#0b0f14;--card:#161b22;--text:#f3f4f6;--quiet:#9ca3af;--rule:#374151;--good:#4ade80;--user:#facc15;--bad:#f87171;--gone:#9ca3af}}
+:root{color-scheme:light dark;--page:#f4f5f7;--card:#fff;--text:#101319;--quiet:#424854;--rule:#dadde4;--good:#15803d;--user:#a16207;--bad:#b91c1c;--gone:#6b7280}
+@media (prefers-color-scheme:dark){:root{--page:#0a0b0e;--card:#16181d;--text:#f4f5f7;--quiet:#c3c8d1;--rule:#363a44;--good:#4ade80;--user:#facc15;--bad:#f87171;--gone:#9ca3af}}
 *{box-sizing:border-box}
 body{margin:0;padding:1rem;background:var(--page);color:var(--text);font:.9375rem/1.4 system-ui,sans-serif}
 main{display:grid;gap:1rem;max-width:70rem;margin:auto;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr))}
-header,section{padding:1rem;border-radius:.75rem;background:var(--card);overflow-x:auto}
+header,section{padding:1.25rem;border-radius:1rem;background:var(--card);overflow-x:auto}
 header,.wide{grid-column:1/-1}
-h1,h2{margin:0 0 .5rem;font-size:1.0625rem}
-h1{display:inline;margin-inline-end:.75rem}
+h1,h2{margin:0 0 .75rem;line-height:1.2;letter-spacing:-.015em}
+h1{display:inline;margin-inline-end:.75rem;font-size:1.75rem}
+h2{font-size:1.25rem}
 p{margin:.25rem 0}
 table{width:100%;border-collapse:collapse}
 th,td{padding:.25rem .5rem;border-bottom:1px solid var(--rule);text-align:end;font-variant-numeric:tabular-nums;vertical-align:top}
