@@ -62,7 +62,7 @@ test('the list: tries an ending here, and plans one for the next sign-in', async
 });
 
 test.each(['light', 'dark'] as const)(
-  'the pages are accessible and fit a phone, %s',
+  'the pages are accessible and fit a phone, each ending in one line, %s',
   async (colorScheme) => {
     const context = await browser.newContext({
       colorScheme,
@@ -74,6 +74,10 @@ test.each(['light', 'dark'] as const)(
       await page.goto(address);
       const isWider = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
       expect(isWider).toBe(false);
+      const lines = await page.locator('.line').all();
+      expect(lines.length).toBeGreaterThan(10);
+      const heights = lines.map(async (line) => (await line.boundingBox())?.height);
+      expect(Math.max(...(await Promise.all(heights)).map(Number))).toBeLessThan(50);
       expect(await findViolations(page)).toEqual([]);
     }
     await context.close();

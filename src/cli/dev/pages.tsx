@@ -11,8 +11,8 @@ const STYLE = `
 *{box-sizing:border-box}
 body{margin:0;padding:min(1rem,4vw);background:var(--page);color:var(--text);font:1.0625rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{max-width:26rem;margin:min(2rem,4vh) auto;padding:1.5rem min(1.5rem,5vw);border-radius:1rem;background:var(--card)}
-main.wide{max-width:62rem}
-h1{margin:0 0 .5rem;font-size:1.5rem;line-height:1.25}
+main.wide{max-width:54rem}
+h1{margin:0 0 .5rem;font-size:1.75rem;line-height:1.2;letter-spacing:-.02em}
 h2{margin:1.5rem 0 .5rem;font-size:1.125rem}
 p{margin:0 0 .75rem}
 a{color:var(--quiet)}
@@ -23,20 +23,21 @@ button{cursor:pointer;font-weight:600}
 button.main{background:var(--line);border-color:var(--line);color:#fff;background:#4338ca}
 .pair{display:flex;gap:.5rem}
 ul{list-style:none;margin:0;padding:0}
-li{margin:.5rem 0}
-li button{text-align:start;line-height:1.3;border-width:1px}
-li span{display:block;font-weight:400;font-size:.9375rem}
+li{display:flex;align-items:start;gap:.5rem;border-top:1px solid var(--rule)}
+.line{flex:1;min-width:0;padding:.5rem 0;border:0;text-align:start;white-space:nowrap;overflow:hidden;text-overflow:ellipsis;font-weight:600}
+.line :is(span,p){margin:0;font-weight:400;font-size:.9375rem}
+.line:focus-visible,summary:focus-visible{outline-offset:-3px}
+summary{line-height:1.75rem;cursor:pointer;overflow:hidden;text-overflow:ellipsis}
+[open],[open] summary{white-space:normal}
+li a{padding:.625rem .5rem}
+li form button{width:auto;min-height:44px;padding:.25rem .5rem;border:0;color:var(--quiet);font-weight:400;text-decoration:underline}
 code,pre{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-size:.9375rem}
 pre{margin:0 0 .75rem;padding:.75rem;border:1px solid var(--rule);border-radius:.5rem;white-space:pre-wrap;overflow-wrap:anywhere}
 table{width:100%;border-collapse:collapse}
 th,td{padding:.5rem .75rem .5rem 0;border-top:1px solid var(--rule);text-align:start;vertical-align:top}
-thead th{border:0;font-size:.9375rem}
 tbody th{white-space:nowrap;font-weight:600}
 td{overflow-wrap:anywhere}
-td form{margin:0}
-td button{width:auto;min-height:44px;padding:.25rem .75rem;border-width:1px;white-space:nowrap}
 :focus-visible{outline:3px solid var(--line);outline-offset:2px}
-@media (max-width:40rem){table.stack :is(thead){position:absolute;left:-99rem}table.stack :is(tbody,tr,th,td){display:block;border:0;padding:.125rem 0}table.stack tr{padding:.75rem 0;border-top:1px solid var(--rule)}}
 `.trim();
 
 function render(title: string, body: Child, className?: string): string {
@@ -86,9 +87,8 @@ export function authorizePage(deviceName: string | undefined): string {
         <ul>
           {CHOICES.map((name) => (
             <li>
-              <button type="submit" name="ending" value={name}>
-                {name}
-                <span>{withCode(describeScenario(name).does)}</span>
+              <button type="submit" class="line" name="ending" value={name}>
+                {name} <span>{withCode(describeScenario(name).does)}</span>
               </button>
             </li>
           ))}
@@ -135,21 +135,11 @@ export function listPage({ relayUrl, providerUrl, services, signIns }: List): st
       <h2>How a sign-in can end</h2>
       <p>
         Choose on the provider's page, type the name there as the user name, plan it here for the
-        next sign-in of your app, or follow its link to try it in this browser, without an app.
+        next sign-in of your app, or try it in this browser, without an app.
         {signIns.planned.length > 0 &&
           ` Planned: ${signIns.planned.map(({ scenario }) => scenario).join(', ')}.`}
       </p>
-      <table class="stack">
-        <thead>
-          <tr>
-            <th>Ending</th>
-            <th>What happens</th>
-            <th>What the device gets</th>
-            <th>Next sign-in</th>
-          </tr>
-        </thead>
-        <tbody>{SCENARIO_NAMES.map((name) => row(name))}</tbody>
-      </table>
+      <ul>{SCENARIO_NAMES.map((name) => line(name))}</ul>
       <h2>In your app's tests</h2>
       <p>
         Each request plans one sign-in, in the order in which they start. With <code>auto</code> the
@@ -167,7 +157,7 @@ function latestTable(latest: readonly DevSignIn[]): Child {
   return (
     <>
       <h2>The latest sign-ins</h2>
-      <table class="stack">
+      <table>
         <tbody>
           {latest.map(({ number, deviceName, plan, state }) => (
             <tr>
@@ -183,28 +173,31 @@ function latestTable(latest: readonly DevSignIn[]): Child {
   );
 }
 
-function row(name: ScenarioName): Child {
+/** Opens to the whole text. */
+function line(name: ScenarioName): Child {
   const { does, device } = describeScenario(name);
   return (
-    <tr>
-      <th scope="row">
-        <a href={`/try/${name}`}>{name}</a>
-      </th>
-      <td>{withCode(does)}</td>
-      <td>{withCode(device)}</td>
-      <td>
-        <form method="post" action="/next">
-          <button
-            type="submit"
-            name="scenario"
-            value={name}
-            aria-label={`Plan ${name} for the next sign-in`}
-          >
-            Plan
-          </button>
-        </form>
-      </td>
-    </tr>
+    <li>
+      <details class="line">
+        <summary>
+          {name} <span>{withCode(does)}</span>
+        </summary>
+        <p>The device gets: {withCode(device)}.</p>
+      </details>
+      <a href={`/try/${name}`} aria-label={`Try ${name}`}>
+        Try
+      </a>
+      <form method="post" action="/next">
+        <button
+          type="submit"
+          name="scenario"
+          value={name}
+          aria-label={`Plan ${name} for the next sign-in`}
+        >
+          Plan
+        </button>
+      </form>
+    </li>
   );
 }
 
