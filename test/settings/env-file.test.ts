@@ -20,6 +20,7 @@ test.each([
   ['NAME=a "b" c', 'a "b" c'],
   ['NAME=$HOME', '$HOME'],
   ['NAME=first\nNAME=last', 'last'],
+  ['\uFEFFNAME=value\r\n', 'value'],
   ['# a comment\n\n  # another\nNAME=value\n', 'value'],
 ])('%j sets %j', (text, value) => {
   expect(parseEnvFile(text)).toEqual({ environment: { NAME: value }, faults: [], warnings: [] });
