@@ -1,23 +1,9 @@
-/** `grant_type=refresh_token`: the relay adds the secret, which a device cannot keep (RFC 6749 §6). */
-
-import { times } from '../async.ts';
-import {
-  expectOAuthError,
-  expectOwnLimit,
-  expectRequests,
-  readOAuth,
-  refresh,
-  tokenPath,
-} from '../device.ts';
+import { expectOAuthError, expectRequests, readOAuth, refresh, tokenPath } from '../device.ts';
 import { equal, matches } from '../expect.ts';
 import { formCall } from '../http.ts';
-import { after, hangUp, json, redirect, text } from '../mock-provider.ts';
+import { hangUp, json, redirect, text } from '../mock-provider.ts';
 import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
-import { cases, type Kit } from '../runner.ts';
-
-async function expectRefreshed(kit: Kit, service: string, token: string, fields: object) {
-  equal('fields', readOAuth(await refresh(kit, service, token), 200), fields);
-}
+import { cases } from '../runner.ts';
 
 export const deviceRefresh = cases((test) => {
   test('RFC 6749 §6: token and scope go to the provider with the client id and secret; its answer goes to the device', async (kit) => {
@@ -46,17 +32,6 @@ export const deviceRefresh = cases((test) => {
     const path = tokenPath(SERVICE_B);
     const fields = readOAuth(await relay.send({ method: 'POST', path, body, headers }), 200);
     equal('fields', fields, { access_token, token_type: 'Bearer', scope: '' });
-  });
-
-  test('docs/device-grant.md "Refreshing": refreshes with one token at once, and a repeat of tokens or an error: the provider is asked once, and all get its answer', async (kit) => {
-    const { provider } = kit;
-    const tokens = provider.makeOAuthTokens();
-    const good = provider.issue(after(800, json(tokens)));
-    await Promise.all(times(5, () => expectRefreshed(kit, SERVICE_A, good, tokens)));
-    await expectRefreshed(kit, SERVICE_A, good, tokens);
-    const bad = provider.issue(json({ error: 'invalid_grant' }, 400));
-    for (const _ of [1, 2]) expectOAuthError(await refresh(kit, SERVICE_B, bad), 'invalid_grant');
-    for (const token of [good, bad]) expectRequests(kit, token, 1);
   });
 
   test("RFC 6749 §5.2; RFC 6749 §6: the provider's error is passed on as 400, whatever its status; its description is not", async (kit) => {
@@ -109,13 +84,5 @@ export const deviceRefresh = cases((test) => {
       expectOAuthError(await relay.send({ ...form, body: wrong }), 'invalid_request');
     }
     expectRequests(kit, token, 0);
-  });
-
-  test('docs/device-grant.md "Refreshing": refreshes have a limit of their own for each address: 429 slow_down with Retry-After', async (kit) => {
-    const refused = await expectOwnLimit(kit, (from) => {
-      const token = kit.provider.issue(json(kit.provider.makeOAuthTokens()));
-      return refresh(kit, SERVICE_A, token, { from });
-    });
-    for (const answer of refused) expectOAuthError(answer, 'slow_down', 429);
   });
 });

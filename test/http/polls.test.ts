@@ -1,14 +1,7 @@
 /** Parked polls: nothing is kept of one that has ended, one whose claim failed tries again by itself, and only so many wait. */
 import { describe, expect, test } from 'bun:test';
 import { isPending, runReady, runTurns } from '../kit/clock.ts';
-import {
-  authorizeDevice,
-  poll,
-  pollOnce,
-  pollToken,
-  start,
-  UNKNOWN_SECRET,
-} from '../kit/device.ts';
+import { authorizeDevice, poll, pollToken, start, UNKNOWN_SECRET } from '../kit/device.ts';
 import { STALL_GRACE_MS, STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../kit/limits.ts';
 import {
   createTestService,
@@ -16,7 +9,7 @@ import {
   type TestService,
   type TestServiceOptions,
 } from '../kit/service.ts';
-import { callback, deny } from '../kit/user.ts';
+import { deny } from '../kit/user.ts';
 
 const HOLD_MS = 50_000;
 const LIFETIME_MS = 600_000;
@@ -49,65 +42,21 @@ describe('nothing is kept of a poll that', () => {
     service.clock.advance(HOLD_MS);
     expect(service.clock.timers).toBeLessThanOrEqual(timersBefore);
   });
-
-  test.each<[string, number, (service: TestService, session: string) => Promise<Response>]>([
-    [
-      'was left before it began',
-      204,
-      (service, session) => poll(service, session, { signal: AbortSignal.abort() }),
-    ],
-    ['is for an unknown session', 410, (service) => poll(service, UNKNOWN_SECRET)],
-    ['is not held', 204, pollOnce],
-  ])('%s', async (_, status, ask) => {
-    const service = createTestService();
-    const { session } = await start(service);
-    expect((await ask(service, session)).status).toBe(status);
-    expect(service.waiters()).toBe(0);
-  });
 });
 
 describe('a poll whose session expires while it is held', () => {
-  /** A session that expires after so long, and a poll that is held until then. */
-  async function parkBeforeEnd(
-    leftMs: number,
-    { query = '', signal, ...options }: TestServiceOptions & { query?: string } & RequestInit = {},
-  ) {
+  /** A session that expires in 5 s, and a poll that is held until then. */
+  async function parkBeforeEnd(options: TestServiceOptions = {}) {
     const service = createTestService({}, options);
-    const { session, state } = await start(service);
-    service.clock.advance(LIFETIME_MS - leftMs);
-    const park = (asked: string) => poll(service, `${session}${asked}`, { signal: signal ?? null });
-    const polled = park(query);
+    const { session } = await start(service);
+    service.clock.advance(LIFETIME_MS - 5_000);
+    const polled = poll(service, session);
     await runReady();
-    return { service, session, state, polled, park };
+    return { service, polled };
   }
 
-  test.each([
-    ['&wait=50', HOLD_MS - 1],
-    ['&progress=1', 1],
-    ['', 0],
-  ])('gets a 410 then, not a millisecond earlier: %s with %d ms left', async (query, leftMs) => {
-    const { service, polled } = await parkBeforeEnd(leftMs, { query });
-    service.clock.advance(leftMs);
-    expect(await isPending(polled)).toBe(true);
-    service.clock.advance(1);
-    expect((await polled).status).toBe(410);
-    expect(service.waiters()).toBe(0);
-  });
-
-  test('gets a 410 also while its code is being exchanged, and those tokens are dropped', async () => {
-    const exchanged = Promise.withResolvers<Response>();
-    const fetch = () => exchanged.promise;
-    const { service, state, polled } = await parkBeforeEnd(5_000, { fetch });
-    const page = callback(service, state);
-    await runReady();
-    service.clock.advance(5_001);
-    expect((await polled).status).toBe(410);
-    exchanged.resolve(Response.json({ access_token: 'late' }));
-    expect((await page).status).toBe(404);
-  });
-
   test('gets a 410 if the process was paused over the end of both', async () => {
-    const { service, polled } = await parkBeforeEnd(5_000);
+    const { service, polled } = await parkBeforeEnd();
     service.clock.stall(2 * HOLD_MS);
     service.clock.advance(0);
     await runReady();
@@ -116,7 +65,7 @@ describe('a poll whose session expires while it is held', () => {
   });
 
   test('gets a 204 from a relay that drains before', async () => {
-    const { service, polled } = await parkBeforeEnd(5_000);
+    const { service, polled } = await parkBeforeEnd();
     service.clock.advance(4_999);
     await service.drain();
     expect((await polled).status).toBe(204);
@@ -124,7 +73,7 @@ describe('a poll whose session expires while it is held', () => {
 
   test('gets a 204 after its time if the store no longer answers', async () => {
     let isAway = false;
-    const { service, polled } = await parkBeforeEnd(5_000, {
+    const { service, polled } = await parkBeforeEnd({
       beforeVerb(verb) {
         if (isAway && verb === 'claim') throw new StoreUnavailable();
       },

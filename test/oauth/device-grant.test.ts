@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
 import { authorizeDevice, pollToken, requestAuthorization } from '../kit/device.ts';
 import { BASE_URL, createTestService, type TestService } from '../kit/service.ts';
-import { callback, continueWithCode, deny } from '../kit/user.ts';
+import { continueWithCode } from '../kit/user.ts';
 
 /** A device code, and the browser state of its sign-in. */
 async function authorize(service: TestService) {
@@ -63,33 +63,6 @@ test('RFC 6749 §5.2: a code that cannot be one is not repeated in the answer', 
   const { body, text } = await pollToken(createTestService(), '<script>');
   expect(body.error).toBe('invalid_grant');
   expect(text).not.toContain('<script>');
-});
-
-test('tokens are delivered again for 60 s after the first delivery, then the code has expired', async () => {
-  const service = createTestService();
-  const { deviceCode, state, expires_in: seconds } = await authorize(service);
-  service.clock.advance(seconds * 1_000);
-  await callback(service, state);
-  const first = await pollToken(service, deviceCode);
-  expect(first.status).toBe(200);
-  for (const pauseMs of [0, 59_999, 1]) {
-    service.clock.advance(pauseMs);
-    expect(await pollToken(service, deviceCode)).toMatchObject({ status: 200, body: first.body });
-  }
-  service.clock.advance(1);
-  expect(await errorOf(service, deviceCode)).toBe('expired_token');
-});
-
-test('an error is repeated until the session expires', async () => {
-  const service = createTestService();
-  const denied = await authorize(service);
-  await deny(service, denied.state);
-  for (const pauseMs of [0, 0, denied.expires_in * 1_000]) {
-    service.clock.advance(pauseMs);
-    expect(await errorOf(service, denied.deviceCode)).toBe('access_denied');
-  }
-  service.clock.advance(1);
-  expect(await errorOf(service, denied.deviceCode)).toBe('expired_token');
 });
 
 describe('RFC 8628 §3.5: slow_down', () => {

@@ -5,10 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   acknowledge,
-  authorizeDevice,
   poll,
   pollOnce,
-  pollToken,
   pollUntilDone,
   refresh,
   start,
@@ -25,7 +23,7 @@ import {
   runRelay,
   startRelay,
 } from '../kit/relay.ts';
-import { bringCode, continueWithCode, makeCode } from '../kit/user.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(30_000);
@@ -106,23 +104,6 @@ describe.concurrent('killed with -9', () => {
     expect(await page).toBe('cut');
     expect(await pollUntilDone([host.now()], session)).toEqual({ error: 'exchange_failed' });
     expect(host.provider.requestsFor(code)).toBe(1);
-  });
-
-  test('at each step of the device grant: the client gets its tokens', async () => {
-    const host = await startWithFile();
-    const device = await authorizeDevice(host.now());
-    const deviceCode = device.device_code;
-    await host.restart();
-    const { pathname } = new URL(device.verification_uri_complete);
-    const state = await continueWithCode(host.now(), pathname);
-    await host.restart();
-    const code = makeCode();
-    expect((await bringCode(host.now(), state, code)).status).toBe(200);
-    await host.restart();
-    const { accessToken } = tokensFor(code);
-    expect((await pollToken(host.now(), deviceCode)).body).toMatchObject({
-      access_token: accessToken,
-    });
   });
 
   test('after a refresh whose answer was lost: the single-use token is not sent again', async () => {

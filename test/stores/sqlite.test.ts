@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { deriveFromBrowserState } from '../../src/stores/sealing.ts';
 import { OBJECT_IDLE_MS } from '../../src/stores/sqlite/rate-limits.ts';
 import type { Sql } from '../../src/stores/sqlite/rows.ts';
-import { ACK_MS, CODE_LIMIT_PER_ADDRESS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
+import { ACK_MS, CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
 import {
   CLAIMED,
   GONE,
@@ -177,20 +177,6 @@ test('after an eviction a sign-in continues at each step', async () => {
   expect(await reopen().acknowledge(pollSecret)).toBe('acknowledged');
   expect(await reopen().claim(pollSecret)).toEqual(GONE);
   expect(sql.dump()).toBe('[]');
-});
-
-test('an object that is reset in the middle of an exchange gives no second lease, and the device learns of it', async () => {
-  const sql = createSql();
-  const { time, store } = openDurable(sql);
-  const session = await register(store);
-  await store.lease(session);
-  time.advance(EXCHANGE_LEASE_MS + 1);
-  const after = openDurable(sql, { time }).store;
-  expect(await after.lease(session)).toBeUndefined();
-  expect(await after.claim(session.pollSecret)).toEqual({
-    state: 'claimed',
-    result: { error: 'exchange_failed' },
-  });
 });
 
 test('after a rollback a session of a newer version is unknown, and the others go on', async () => {

@@ -70,16 +70,6 @@ describe('an object that is reset', () => {
     expect((await pollOnce(relay, session)).status).toBe(204);
   });
 
-  test('between the result and its claim: the device gets the tokens', async () => {
-    const { session, state } = await start(relay);
-    const code = makeCode();
-    expect((await bringCode(relay, state, code)).status).toBe(200);
-    await tell('abort');
-    expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
-    await tell('abort');
-    expect((await pollOnce(relay, session)).status).toBe(410);
-  });
-
   test('between a claim and its acknowledgement: the device may claim again, and acknowledge', async () => {
     const { session, state } = await start(relay, 'mal', { ack: true });
     const code = makeCode();
