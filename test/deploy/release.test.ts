@@ -104,7 +104,7 @@ test('an owner names all addresses, and each version, with one command', async (
   }
   await run('git', 'init', '--quiet');
   await run('git', 'add', '.');
-  await run('scripts/set-addresses.sh', 'Owner/relay');
+  for (const name of ['Somebody/else', 'Owner/relay']) await run('scripts/set-addresses.sh', name);
   await run('scripts/set-version.sh', '1.2.3');
 
   const read = (path: string) => readFileSync(join(checkout, path), 'utf8');
@@ -119,7 +119,8 @@ test('an owner names all addresses, and each version, with one command', async (
     expect(read(path)).toContain('image: ghcr.io/owner/relay:1.2.3\n');
   }
   expect(read('docs/install.md')).toMatch(/docker run .* ghcr\.io\/owner\/relay:1\.2\.3\n/);
-  const search = ['git', 'grep', '-lE', '(repository|registry|sign-in-relay)[.]example'];
+  const examples = '(repository|registry|sign-in-relay)[.]example|somebody/else';
+  const search = ['git', 'grep', '-liE', examples, '--', ':!test'];
   expect((await runChild(search, { cwd: checkout })).output).toBe('');
 });
 

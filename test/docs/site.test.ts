@@ -102,12 +102,13 @@ test.each(['light', 'dark'] as const)(
     const server = Bun.serve({
       hostname: '127.0.0.1',
       port: 0,
-      fetch: ({ url }) => new Response(Bun.file(join(folder, new URL(url).pathname))),
+      fetch: ({ url }) =>
+        new Response(Bun.file(join(folder, new URL(url).pathname.slice(BASE.length)))),
     });
     const browser = await launchChromium();
     const page = await browser.newPage({ colorScheme, viewport: { width: 1_280, height: 800 } });
     for (const name of ['index', 'qr', 'scaling', 'configuration']) {
-      await page.goto(new URL(`${name}.html`, server.url).href);
+      await page.goto(new URL(`${BASE}${name}.html`, server.url).href);
       const cut = await page.evaluate(() =>
         [...document.querySelectorAll('html, pre')]
           .filter((element) => element.scrollWidth > element.clientWidth)
