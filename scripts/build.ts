@@ -15,7 +15,6 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { BunPlugin } from 'bun';
 
 const ROOT = join(import.meta.dir, '..');
 
@@ -141,11 +140,7 @@ function listFiles(folder: string): string[] {
 }
 
 /** For Cloudflare Workers. Only what the runtime has itself is imported. */
-export async function buildWorker(
-  file: string,
-  entry = 'src/workers/worker.ts',
-  plugins: BunPlugin[] = [],
-): Promise<void> {
+export async function buildWorker(file: string, entry = 'src/workers/worker.ts'): Promise<void> {
   await Bun.build({
     root: ROOT,
     target: 'node',
@@ -155,7 +150,6 @@ export async function buildWorker(
     naming: basename(file),
     external: ['cloudflare:workers'],
     conditions: ['workerd'],
-    plugins,
   });
 }
 

@@ -5,7 +5,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BunPlugin } from 'bun';
 import workerd from 'workerd';
 import { buildWorker } from '../../scripts/build.ts';
 import type { Target } from './device.ts';
@@ -48,31 +47,6 @@ export function readWranglerConfig() {
   };
 }
 
-/** What is imported of the client of Redis. */
-const REDIS_CLIENT = [
-  'ClientOfflineError',
-  'ConnectionTimeoutError',
-  'ErrorReply',
-  'SocketClosedUnexpectedlyError',
-  'createClient',
-  'createCluster',
-  'createSentinel',
-];
-
-/** Tests that run inside workerd. */
-const BUN_TEST: BunPlugin = {
-  name: 'bun:test',
-  setup(build) {
-    build.onResolve({ filter: /^bun:test$/ }, () => ({
-      path: `${ROOT}test/kit/bun-test-in-workerd.ts`,
-    }));
-    // The test kit imports it for other tests. It does not run there.
-    const classes = REDIS_CLIENT.map((name) => `export class ${name} extends Error {}`);
-    build.onResolve({ filter: /^@redis\/client$/ }, () => ({ path: 'redis', namespace: 'none' }));
-    build.onLoad({ filter: /.*/, namespace: 'none' }, () => ({ contents: classes.join('') }));
-  },
-};
-
 const built = new Map<string, Promise<string>>();
 
 /** The text of the Worker, built once. */
@@ -85,7 +59,7 @@ export function buildOnce(entry = 'src/workers/worker.ts'): Promise<string> {
 async function build(entry: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-worker-'));
   try {
-    await buildWorker(join(folder, 'worker.js'), entry, [BUN_TEST]);
+    await buildWorker(join(folder, 'worker.js'), entry);
     return readFileSync(join(folder, 'worker.js'), 'utf8');
   } finally {
     rmSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** The stores on SQLite: the suite inside workerd, on Bun's SQLite and on a file, and what they keep. */
+/** The stores on SQLite: the suite on Bun's SQLite and on a file, and what they keep. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,6 @@ import {
   StoreUnavailable,
   TOKENS,
 } from '../kit/stores.ts';
-import { startWorkers } from '../kit/workers.ts';
 import { runStoreSuite } from './suite.ts';
 
 runStoreSuite('a Durable Object, on the SQLite of Bun', async (options) =>
@@ -123,13 +122,6 @@ function damage(path: string): undefined {
   const bytes = readFileSync(path);
   writeFileSync(path, bytes.fill(0xff, 4_096 * 2, 4_096 * 4));
 }
-
-test('the store suite inside workerd', async () => {
-  await using workers = await startWorkers({}, { entry: 'test/stores/sqlite-in-workerd.ts' });
-  const { tests, failures } = await (await workers.ask('/')).json();
-  expect(failures).toEqual([]);
-  expect(tests).toBeGreaterThan(60);
-});
 
 /** SQLite as a Durable Object has it. */
 function createSql() {
