@@ -68,6 +68,13 @@ async function start(read: SettingsReading, runtime: Runtime): Promise<void> {
   const { logLevel: level, logFormat } = read.ok ? read.settings : read;
   const format = logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
   startLog({ level, format, write: createLogOutput(process.stdout, process.stderr) });
+  const { notifyUrl, baseUrl } = read.ok ? read.settings : read;
+  const tell = async (problem: string) => {
+    if (notifyUrl === undefined) return;
+    const { tellFailedStart } = await import('../notify.ts');
+    await tellFailedStart({ notifyUrl, baseUrl, fetch: runtime.fetch }, problem);
+  };
+  if (!read.ok) await tell(`${countWrong(read.faults)}: ${namesOf(read.faults)}`);
   if (!read.ok && format === 'text') {
     fail(describeFaults(read.faults, read.warnings), WRONG_SETTINGS);
   }
@@ -82,10 +89,14 @@ async function start(read: SettingsReading, runtime: Runtime): Promise<void> {
   } catch (error) {
     const problem = describeStartFailure(error, read.settings);
     if (problem === undefined) fail(describeUnexpected(error));
+    await tell(problem);
     if (format === 'text') fail(`${problem}\n`);
     failInLog(problem);
   }
 }
+
+const namesOf = (faults: readonly { readonly setting: string }[]) =>
+  [...new Set(faults.map(({ setting }) => setting))].join(', ');
 
 /** Exits once the log is written. */
 function failInLog(problem: string, exitCode = 1): void {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from '../admin/admin.ts';
 import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from '../limits.ts';
 import { describeError, log } from '../log.ts';
+import { NO_MONITOR } from '../monitor.ts';
 import { systemClock } from '../relay/time.ts';
 import { listInOrder, type Service } from '../service.ts';
 import type { Settings } from '../settings/index.ts';
@@ -18,8 +19,10 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   endOnSignal(running);
   const { fetch, fetchesAtOnce } = runtime;
   const admin = await createAdminOf(settings, runtime);
+  const notifier = await createNotifierOf(settings, runtime);
+  const monitor = admin?.monitor ?? NO_MONITOR;
   const dependencies = {
-    ...(admin !== undefined && { monitor: admin.monitor }),
+    monitor: notifier === undefined ? monitor : notifier.listenTo(monitor),
     clock: systemClock,
     randomBytes,
     fetch,
@@ -33,6 +36,8 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   }
   const idleSeconds = settings.pollSeconds + IDLE_MARGIN_SECONDS;
   running.listener = await listen(runtime, settings, { handle: service.handle, idleSeconds });
+  notifier?.watch(service.readState);
+  void notifier?.tellStarted();
   log.info('listening', {
     url: running.listener.url,
     baseUrl: settings.baseUrl ?? null,
@@ -57,6 +62,16 @@ async function createAdminOf(settings: Settings, { name }: Runtime) {
   const names = [adminHost, ...adminNames];
   const services = listInOrder(settings);
   return createAdmin({ clock: systemClock, services, maxSessions, runtime: name, names, token });
+}
+
+/** Undefined without NOTIFY_URL. */
+async function createNotifierOf(settings: Settings, { fetch }: Runtime) {
+  const { notifyUrl, baseUrl, maxSessions } = settings;
+  if (notifyUrl === undefined) return undefined;
+  const { createNotifier, tellStarted } = await import('../notify.ts');
+  const target = { notifyUrl, baseUrl, fetch };
+  const options = { clock: systemClock, services: listInOrder(settings), maxSessions };
+  return { ...createNotifier(target, options), tellStarted: () => tellStarted(target) };
 }
 
 /** Listens until the process ends, so that a drain can be watched. */

@@ -78,6 +78,11 @@ export const RELAY_CHECKS = {
   SUPPORT_URL: textUnless(findSupportProblem),
   OPEN_ENDPOINTS: checkOpenEndpoints,
   CORS_ORIGINS: checkOrigins,
+  NOTIFY_URL: textUnless((text) =>
+    URL.canParse(text) && /^https?:\/\/[^\s/?#@]+([/?#][!-~]*)?$/i.test(text)
+      ? undefined
+      : 'must be an http or https URL without a user name or password',
+  ),
   LOG_LEVEL: checkLogLevel,
   LOG_FORMAT: oneOf('json', 'text'),
 } satisfies ChecksOf<typeof RELAY_SETTINGS>;

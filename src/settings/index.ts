@@ -33,6 +33,7 @@ export type SettingsReading = { readonly warnings: readonly SettingWarning[] } &
       readonly faults: readonly SettingFault[];
       /** Undefined also if it is wrong. */
       readonly baseUrl: Settings['baseUrl'] | undefined;
+      readonly notifyUrl: Settings['notifyUrl'] | undefined;
       /** How to report them. */
       readonly logLevel: Settings['logLevel'];
       readonly logFormat: Settings['logFormat'] | undefined;
@@ -64,8 +65,9 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     reject(reading, 'ADMIN_PORT', 'must not be the same as PORT');
   }
   if (faults.length > 0) {
-    const { OAUTH_BASE_URL: baseUrl, LOG_LEVEL: logLevel, LOG_FORMAT: logFormat } = relay;
-    return { ok: false, faults, warnings, baseUrl, logLevel, logFormat };
+    const { OAUTH_BASE_URL: baseUrl, NOTIFY_URL: notifyUrl } = relay;
+    const { LOG_LEVEL: logLevel, LOG_FORMAT: logFormat } = relay;
+    return { ok: false, faults, warnings, baseUrl, notifyUrl, logLevel, logFormat };
   }
   const settings = freezeDeeply(settingsFrom(relay, enabled, logo));
   warnOfHazards(reading, settings, relay.PROVIDERS);
@@ -119,6 +121,7 @@ function settingsFrom(
     }),
     openEndpoints: relay.OPEN_ENDPOINTS,
     corsOrigins: relay.CORS_ORIGINS ?? [],
+    notifyUrl: relay.NOTIFY_URL,
     logLevel: relay.LOG_LEVEL,
     logFormat: relay.LOG_FORMAT,
   });

@@ -194,6 +194,12 @@ export const RELAY_SETTINGS = {
     example: 'https://tv.example,file://',
     shown: 'all',
   },
+  NOTIFY_URL: {
+    meaning: 'Where the relay tells when something needs a person: a webhook, or a topic of ntfy.',
+    example: 'https://ntfy.sh/a-topic-that-nobody-guesses',
+    shown: 'nothing',
+    isSecret: true,
+  },
   LOG_LEVEL: {
     meaning: 'Lowest level to log: debug, info, warning or error.',
     example: 'warning',

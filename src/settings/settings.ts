@@ -49,6 +49,8 @@ export interface Settings {
   readonly openEndpoints?: OpenEndpoints;
   /** Origins as browsers send them, or only `*`. Empty: no page of another origin may call the relay. */
   readonly corsOrigins: readonly string[];
+  /** A secret: whoever has it can write to the operator. */
+  readonly notifyUrl?: string;
   readonly logLevel: 'debug' | 'info' | 'warning' | 'error';
   /** Absent: text on a terminal, JSON elsewhere. */
   readonly logFormat?: 'json' | 'text';

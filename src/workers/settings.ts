@@ -25,6 +25,7 @@ const WITHOUT_MEANING: Readonly<Record<string, string>> = {
   ADMIN_NAMES: NO_SECOND_PORT,
   ADMIN_TOKEN: NO_SECOND_PORT,
   TRUSTED_PROXY_CIDRS: 'the client address is the CF-Connecting-IP of Cloudflare',
+  NOTIFY_URL: 'no process runs that could watch',
   SESSIONS_FILE: IN_OBJECTS,
   REDIS_URL: IN_OBJECTS,
   REDIS_PREFIX: IN_OBJECTS,

@@ -15,6 +15,7 @@ const FOLDERS = ['src', 'client/src', 'conformance', 'bench', 'scripts'];
 const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   [/^relay\//, /^(relay\/|limits|node:(crypto|buffer)$)/],
   [/^(log|limits|body|monitor|text-file|version)\.ts/, /^(node:|package\.json)/],
+  [/^notify\.ts/, /^(log|monitor|service|providers\/con|relay\/time|node:)/],
   [/^providers\/profiles\//, /^providers\/profile(\.ts|s\/)/],
   [/^providers\//, /^(providers\/|relay\/|limits|body|monitor|node:|ipaddr)/],
   [/^stores\/redis\//, /^(stores\/(redis\/|[\w-]+\.ts)|relay\/|limits|monitor|node:|@redis\/)/],

@@ -6,7 +6,12 @@ import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileDescriptorsFor, findCaWarning, readFileDescriptors } from '../../server/machine.ts';
 import type { Runtime } from '../../server/runtime.ts';
-import { isEnabled, type Settings, type SettingsReading } from '../../settings/index.ts';
+import {
+  type EnabledSettings,
+  isEnabled,
+  type Settings,
+  type SettingsReading,
+} from '../../settings/index.ts';
 import { describeFileFailure } from '../../settings/reading.ts';
 import { jsonText } from '../terminal.ts';
 import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
@@ -62,6 +67,7 @@ async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding
     checkStore(),
     settings.sessionsFile === undefined ? [] : [checkSessionsFile(settings.sessionsFile)],
     [checkFileDescriptors(settings)],
+    settings.notifyUrl === undefined ? [] : checkNotification(settings, runtime),
   ]);
   return parts.flat();
 }
@@ -86,6 +92,17 @@ function checkSessionsFile(path: string): Finding {
       'create the folder for the user of the relay, with mode 0700',
     );
   }
+}
+
+/** Sends one to try. */
+async function checkNotification(settings: EnabledSettings, { fetch }: Runtime): Promise<Finding> {
+  const { notifyUrl = '', baseUrl } = settings;
+  const { send } = await import('../../notify.ts');
+  const target = { notifyUrl, baseUrl, fetch };
+  const problem = await send(target, 'check', 'A test of sign-in-relay check');
+  return problem === undefined
+    ? ok('notification', 'one was sent to NOTIFY_URL: look whether it has arrived')
+    : fault('notification', `NOTIFY_URL: ${problem}`, 'correct it, or unset it');
 }
 
 function checkFileDescriptors({ maxSessions }: Settings): Finding {

@@ -1,0 +1,167 @@
+/** Notices to the operator (NOTIFY_URL), which arrive at a real server. docs/operating.md "Notifications". */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { randomUUID } from 'node:crypto';
+import { NO_MONITOR } from '../../src/monitor.ts';
+import { createNotifier, send } from '../../src/notify.ts';
+import { createFakeClock } from '../kit/clock.ts';
+import { start } from '../kit/device.ts';
+import { buildForNode, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import { createTestService } from '../kit/service.ts';
+import { bringCode, callback, makeCode } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+const MINUTE_MS = 60_000;
+
+/** What has arrived: the body, and for ntfy its title. */
+const arrived: { readonly body: string; readonly title: string | null }[] = [];
+let answer = () => new Response('ok');
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  async fetch(request) {
+    arrived.push({ body: await request.text(), title: request.headers.get('Title') });
+    return answer();
+  },
+});
+afterAll(() => server.stop(true));
+beforeAll(buildForNode);
+beforeEach(() => {
+  arrived.length = 0;
+  answer = () => new Response('ok');
+});
+
+const notifyUrl = `${server.url}${plantSecret(randomUUID())}`;
+const target = { notifyUrl, baseUrl: 'https://relay.test/sign/in', fetch };
+const texts = () => arrived.map(({ body }) => JSON.parse(body).text.replace(/^.*?: /, ''));
+
+const GOOD = { liveSessions: 0, parkedPolls: 0, unreadiness: undefined };
+const services = [{ name: 'mal', displayName: 'MyAnimeList' }];
+
+function open(maxSessions = 10) {
+  const clock = createFakeClock();
+  return { clock, ...createNotifier(target, { clock, services, maxSessions }) };
+}
+
+describe('one notice', () => {
+  const notice = ['ready', 'Not ready: store'] as const;
+
+  test('is JSON that chats show, or plain text for ntfy', async () => {
+    expect(await send(target, ...notice)).toBeUndefined();
+    const text = 'Sign-in Relay relay.test: Not ready: store';
+    const json = { text, content: text, cause: 'ready', over: false };
+    expect(JSON.parse(arrived[0]?.body ?? '')).toEqual(json);
+    const ntfy = { ...target, notifyUrl: `${notifyUrl}#ntfy` };
+    expect(await send(ntfy, ...notice, true)).toBeUndefined();
+    expect(arrived[1]).toEqual({
+      body: 'Over: Not ready: store',
+      title: 'Sign-in Relay relay.test',
+    });
+  });
+
+  test.each([
+    ['fails', () => new Response('no', { status: 500 }), 'it answered 500'],
+    ['redirects', () => Response.redirect(`${server.url}elsewhere`), 'it answered 302'],
+  ])('a server that %s is named by its status, and followed nowhere', async (_, how, problem) => {
+    answer = how;
+    expect(await send(target, ...notice)).toBe(problem);
+    expect(arrived.length).toBe(1);
+  });
+
+  test('a server that is gone, or answers without end, keeps nobody waiting', async () => {
+    const gone = { ...target, notifyUrl: 'http://127.0.0.1:1/' };
+    expect(await send(gone, ...notice)).toMatch(/^it did not answer/);
+    answer = () =>
+      new Response(new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(9)) }));
+    expect(await send(target, ...notice)).toBeUndefined();
+  });
+});
+
+test('each cause is told once, then that it is over, and again after an hour at the earliest', async () => {
+  const { clock, check } = open();
+  const refuses = { ...GOOD, limitation: 'store: OOM' };
+  await check(refuses);
+  await check(refuses);
+  await check(GOOD);
+  await check(refuses);
+  await check(GOOD);
+  expect(texts()).toEqual([
+    'Some requests fail: store: OOM',
+    'Over: Some requests fail: store: OOM',
+  ]);
+  clock.advance(60 * MINUTE_MS);
+  await check(refuses);
+  expect(texts().length).toBe(3);
+});
+
+test.each([
+  [
+    'a store that does not answer',
+    { unreadiness: 'store: unreachable' },
+    'Not ready: store: unreachable',
+  ],
+  ['sessions that are full', { liveSessions: 10 }, 'MAX_SESSIONS: 10 are open'],
+])('%s', async (_, state, text) => {
+  const { check } = open();
+  await check({ ...GOOD, ...state });
+  expect(texts()).toEqual([text]);
+});
+
+test('a relay that drains tells nothing', async () => {
+  const { check } = open();
+  await check({ ...GOOD, unreadiness: 'draining' });
+  expect(arrived).toEqual([]);
+});
+
+test('what did not arrive is sent again while it is so', async () => {
+  const { check } = open();
+  answer = () => new Response('', { status: 503 });
+  await check({ ...GOOD, unreadiness: 'store: x' });
+  answer = () => new Response('ok');
+  await check({ ...GOOD, unreadiness: 'store: x' });
+  await check({ ...GOOD, unreadiness: 'store: x' });
+  expect(texts()).toEqual(['Not ready: store: x', 'Not ready: store: x']);
+});
+
+test('a provider that fails for most sign-ins is told with what to do, and when most succeed; what users decline counts for nothing', async () => {
+  const { check, listenTo } = open();
+  let fails = true;
+  const service = createTestService(
+    {},
+    {
+      monitor: listenTo(NO_MONITOR),
+      fetch: async () =>
+        fails
+          ? Response.json({ error: 'invalid_client' }, { status: 401 })
+          : Response.json({ access_token: 'token' }),
+    },
+  );
+  const signIn = async () => bringCode(service, (await start(service)).state, makeCode());
+  await callback(service, (await start(service)).state, 'error=access_denied');
+  await signIn();
+  await signIn();
+  await check(GOOD);
+  expect(arrived).toEqual([]);
+  await signIn();
+  await check(GOOD);
+  expect(texts()).toEqual([expect.stringMatching(/^MyAnimeList: 3 of the last 3 .*MAL_CLIENT_/)]);
+  fails = false;
+  for (let count = 0; count < 3; count += 1) await signIn();
+  await check(GOOD);
+  expect(texts()[1]).toStartWith('Over: MyAnimeList');
+});
+
+describe.each(RUNTIMES)('a relay on %s', (_, command) => {
+  test('that does not start tells which settings are wrong, once for all its starts, and that it runs again', async () => {
+    const env = { NOTIFY_URL: `${notifyUrl}/${randomUUID()}`, POLL_SECONDS: '900' };
+    for (let count = 0; count < 2; count += 1) {
+      expect((await runRelay(env, { command })).exitCode).toBe(78);
+    }
+    expect(texts()).toEqual([expect.stringMatching(/^It does not start: .*POLL_SECONDS/)]);
+    const relay = await startRelay({ ...env, POLL_SECONDS: '25' }, { command });
+    await pollUntil('it is told', () => arrived.length === 2);
+    expect(texts()[1]).toBe('Over: It did not start');
+    await relay.stop();
+    expect(relay.output()).not.toContain(notifyUrl);
+  });
+});
