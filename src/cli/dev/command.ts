@@ -7,10 +7,10 @@ import { startLog } from '../../log.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
-import { DevListener } from './listen.ts';
-import { DevProvider } from './provider.ts';
-import { DEFAULT_SERVICE, DevRelay, SettingsProblem } from './relay.ts';
-import { type DevSignIn, SignIns } from './sign-ins.ts';
+import { createListener, type DevListener } from './listen.ts';
+import { createDevProvider } from './provider.ts';
+import { createDevRelay, DEFAULT_SERVICE, type DevRelay, SettingsProblem } from './relay.ts';
+import { createSignIns, type DevSignIn } from './sign-ins.ts';
 import { createStory, type Story } from './story.ts';
 import { signInAutomatically } from './user.ts';
 
@@ -106,7 +106,7 @@ function createListeners(
   runtime: Runtime,
 ): [DevListener, DevListener] {
   const on = { hostname: lan ? EVERY_ADDRESS : LOOPBACK, idleSeconds: MAX_IDLE_SECONDS };
-  const signIns = new SignIns(tell);
+  const signIns = createSignIns(tell);
   const openLink = async (signIn: DevSignIn) => {
     // After the device has its response: no user is faster.
     await pause(AUTO_DELAY_MS);
@@ -114,12 +114,12 @@ function createListeners(
       (error: unknown) => tell(signIn, `its link could not be opened: ${error}`),
     );
   };
-  const listener = new DevListener(runtime, {
+  const listener = createListener(runtime, {
     ...on,
     port,
     handle: (request, peers) => relay.handle(request, peers),
   });
-  const relay: DevRelay = new DevRelay({
+  const relay: DevRelay = createDevRelay({
     baseUrl: relayUrl,
     providerUrl,
     services,
@@ -131,9 +131,9 @@ function createListeners(
     fetch: (url, init) => provider.handle(new Request(url, init)),
     openLink,
   });
-  const provider = new DevProvider({ relayUrl, providerUrl, relay, signIns, openLink, say });
+  const provider = createDevProvider({ relayUrl, providerUrl, relay, signIns, openLink, say });
   const handle = (request: Request) => provider.handle(request);
-  return [listener, new DevListener(runtime, { ...on, port: port + 1, handle })];
+  return [listener, createListener(runtime, { ...on, port: port + 1, handle })];
 }
 
 const LOOPBACK = '127.0.0.1';

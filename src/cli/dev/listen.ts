@@ -5,24 +5,19 @@ import type { Listener, ListenOptions, Runtime } from '../../server/runtime.ts';
 /** Responses in progress get this long to finish, then they are cut off. */
 const CLOSE_MS = 300;
 
-export class DevListener {
-  readonly #runtime: Runtime;
-  readonly #options: ListenOptions;
-  #running: Listener | undefined;
+export type DevListener = ReturnType<typeof createListener>;
 
-  constructor(runtime: Runtime, options: ListenOptions) {
-    this.#runtime = runtime;
-    this.#options = options;
-  }
-
-  async open(): Promise<void> {
-    this.#running = await this.#runtime.listen(this.#options);
-  }
-
-  async close(): Promise<void> {
-    const closing = this.#running;
-    this.#running = undefined;
-    await Promise.race([closing?.stop(), pause(CLOSE_MS)]);
-    closing?.cut();
-  }
+export function createListener(runtime: Runtime, options: ListenOptions) {
+  let running: Listener | undefined;
+  return {
+    async open(): Promise<void> {
+      running = await runtime.listen(options);
+    },
+    async close(): Promise<void> {
+      const closing = running;
+      running = undefined;
+      await Promise.race([closing?.stop(), pause(CLOSE_MS)]);
+      closing?.cut();
+    },
+  };
 }

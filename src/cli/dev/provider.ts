@@ -28,7 +28,7 @@ import {
   type ScenarioName,
 } from './scenarios.ts';
 import type { DevSignIn, SignIns } from './sign-ins.ts';
-import { TokenIssuer } from './tokens.ts';
+import { createTokenIssuer, type TokenIssuer } from './tokens.ts';
 import { readTvClient, readTvPage } from './tv.ts';
 
 export interface DevProviderOptions {
@@ -51,181 +51,190 @@ interface Authorization {
   readonly state: string;
 }
 
-export class DevProvider {
-  readonly #options: DevProviderOptions;
-  readonly #issuer: TokenIssuer;
+interface Parts extends DevProviderOptions {
+  readonly issuer: TokenIssuer;
+}
 
-  constructor(options: DevProviderOptions) {
-    this.#options = options;
-    this.#issuer = new TokenIssuer(options.say);
+export type DevProvider = ReturnType<typeof createDevProvider>;
+
+export function createDevProvider(options: DevProviderOptions) {
+  const issuer = createTokenIssuer(options.say);
+  return {
+    async handle(request: Request): Promise<Response> {
+      const url = urlOf(request);
+      if (url === undefined) return refuse('malformed_request');
+      const response = await answerApp(request, url, issuer);
+      if (response === undefined) return route(request, url, { ...options, issuer });
+      for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);
+      return response;
+    },
+  };
+}
+
+/** Apps call these, web apps too (CORS): each needs a code or a token. */
+async function answerApp(
+  request: Request,
+  { pathname }: URL,
+  issuer: TokenIssuer,
+): Promise<Response | undefined> {
+  if (!['/token', '/revoke', '/userinfo'].includes(pathname)) return undefined;
+  if (request.method === 'OPTIONS') return new Response(null, { status: 204 });
+  if (pathname === '/token') return issuer.issue(request);
+  return pathname === '/revoke' ? issuer.revoke(request) : issuer.userinfo(request);
+}
+
+async function route(request: Request, url: URL, parts: Parts): Promise<Response> {
+  const { pathname } = url;
+  const { relay, relayUrl, say } = parts;
+  const refusal = findRefusal(request, url);
+  if (refusal !== undefined) {
+    say(`${request.method} ${pathname} got 403: ${refusal}`);
+    return json({ error: refusal }, 403);
   }
-
-  async handle(request: Request): Promise<Response> {
-    const url = urlOf(request);
-    if (url === undefined) return refuse('malformed_request');
-    const response = await this.#answerApp(request, url);
-    if (response === undefined) return this.#route(request, url);
-    for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);
-    return response;
+  const isTry = isRead(request) && pathname.startsWith(TRY);
+  const tried = isTry ? parseScenario(pathname.slice(TRY.length)) : undefined;
+  if (tried !== undefined) return tryOut(tried, parts);
+  switch (pathname) {
+    case '/':
+      return page(200, listPage({ ...parts, services: relay.services }));
+    case '/authorize':
+      return authorize(request, url, parts);
+    case '/next':
+      return planNext(request, parts);
+    case '/open':
+      return openLatest(request, parts);
+    case '/scenarios':
+      return json(SCENARIO_NAMES.map((scenario) => ({ scenario, ...describeScenario(scenario) })));
+    case '/tv':
+      return showTv(url, relayUrl);
+    // The page names it by this path, to work from a file too.
+    case '/client/dist/tv.js':
+      return sendTvClient(say);
+    default:
+      return page(404, messagePage('Not found', 'There is no such page.'));
   }
+}
 
-  /** Apps call these, web apps too (CORS): each needs a code or a token. */
-  async #answerApp(request: Request, { pathname }: URL): Promise<Response | undefined> {
-    if (!['/token', '/revoke', '/userinfo'].includes(pathname)) return undefined;
-    if (request.method === 'OPTIONS') return new Response(null, { status: 204 });
-    if (pathname === '/token') return this.#issuer.issue(request);
-    return pathname === '/revoke' ? this.#issuer.revoke(request) : this.#issuer.userinfo(request);
+async function authorize(request: Request, url: URL, parts: Parts): Promise<Response> {
+  const { signIns } = parts;
+  const asked = readAuthorization(url.searchParams, parts);
+  if (asked === undefined) {
+    const text = 'To get here, open the link of a sign-in at the dev relay.';
+    return page(400, messagePage('No sign-in', text));
   }
+  const signIn = signIns.find(asked.state);
+  const form = request.method === 'POST' ? await readForm(request) : undefined;
+  const chosen = form === undefined ? signIn?.plan : planOf(form);
+  // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
+  if (chosen === undefined || (form === undefined && chosen.scenario === 'deny-at-relay')) {
+    return page(200, authorizePage(signIn?.deviceName));
+  }
+  if (signIn !== undefined) {
+    signIn.plan = chosen;
+    if (form !== undefined) signIns.note(signIn, chosen.scenario, `chosen: ${chosen.scenario}`);
+  }
+  return end(asked, chosen, form?.get('name') || 'Ada', parts);
+}
 
-  async #route(request: Request, url: URL): Promise<Response> {
-    const { pathname } = url;
-    const { relay, relayUrl, say } = this.#options;
-    const refusal = findRefusal(request, url);
-    if (refusal !== undefined) {
-      say(`${request.method} ${pathname} got 403: ${refusal}`);
-      return json({ error: refusal }, 403);
+/** Undefined for a request that does not come from the dev relay. */
+function readAuthorization(
+  query: URLSearchParams,
+  { relay, relayUrl }: Parts,
+): Authorization | undefined {
+  const redirectUri = query.get('redirect_uri') ?? '';
+  const isKnown = relay.services.some(
+    (name) => redirectUri === `${relayUrl}/auth/${name}/callback`,
+  );
+  const challenge = query.get('code_challenge') ?? '';
+  const isSound = query.get('client_id') === CLIENT_ID && query.get('response_type') === 'code';
+  const isS256 = query.get('code_challenge_method') === 'S256' && challenge !== '';
+  if (!isKnown || !isSound || !isS256) return undefined;
+  return { redirectUri, challenge, state: query.get('state') ?? '' };
+}
+
+async function end(
+  asked: Authorization,
+  plan: Plan,
+  user: string,
+  { relay, signIns, issuer }: Parts,
+): Promise<Response> {
+  const { challenge, redirectUri, state } = asked;
+  const back = (result: Record<string, string>) =>
+    redirect(`${redirectUri}?${new URLSearchParams({ ...result, state })}`);
+  switch (plan.scenario) {
+    case 'deny':
+    case 'deny-at-relay':
+      return back({ error: 'access_denied' });
+    case 'provider-error':
+      return back({ error: 'server_error' });
+    case 'no-code':
+      return back({});
+    case 'never':
+      return page(200, messagePage('Nothing happens', 'This sign-in never finishes.'));
+    case 'expires': {
+      const signIn = signIns.find(state);
+      // If it was planned before the start, the session has this lifetime already.
+      if (signIn !== undefined) systemClock.setTimer(plan.seconds * 1_000, signIn.expire);
+      const text = `This sign-in expires within ${plan.seconds} s, unfinished.`;
+      return page(200, messagePage('It expires', text));
     }
-    const isTry = isRead(request) && pathname.startsWith(TRY);
-    const tried = isTry ? parseScenario(pathname.slice(TRY.length)) : undefined;
-    if (tried !== undefined) return this.#tryOut(tried);
-    switch (pathname) {
-      case '/':
-        return page(200, listPage({ ...this.#options, services: relay.services }));
-      case '/authorize':
-        return this.#authorize(request, url);
-      case '/next':
-        return this.#planNext(request);
-      case '/open':
-        return this.#openLatest(request);
-      case '/scenarios':
-        return json(
-          SCENARIO_NAMES.map((scenario) => ({ scenario, ...describeScenario(scenario) })),
-        );
-      case '/tv':
-        return showTv(url, relayUrl);
-      // The page names it by this path, to work from a file too.
-      case '/client/dist/tv.js':
-        return sendTvClient(say);
-      default:
-        return page(404, messagePage('Not found', 'There is no such page.'));
-    }
+    case 'slow':
+      await pause(plan.seconds * 500);
+      break;
+    case 'restart':
+    case 'forgotten':
+      await relay.restart(plan.seconds, plan.scenario === 'restart');
   }
+  return back({ code: issuer.createCode({ user, plan, challenge, redirectUri }) });
+}
 
-  async #authorize(request: Request, url: URL): Promise<Response> {
-    const { signIns } = this.#options;
-    const asked = this.#readAuthorization(url.searchParams);
-    if (asked === undefined) {
-      const text = 'To get here, open the link of a sign-in at the dev relay.';
-      return page(400, messagePage('No sign-in', text));
-    }
-    const signIn = signIns.find(asked.state);
-    const form = request.method === 'POST' ? await readForm(request) : undefined;
-    const chosen = form === undefined ? signIn?.plan : planOf(form);
-    // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
-    if (chosen === undefined || (form === undefined && chosen.scenario === 'deny-at-relay')) {
-      return page(200, authorizePage(signIn?.deviceName));
-    }
-    if (signIn !== undefined) {
-      signIn.plan = chosen;
-      if (form !== undefined) signIns.note(signIn, chosen.scenario, `chosen: ${chosen.scenario}`);
-    }
-    return this.#end(asked, chosen, form?.get('name') || 'Ada');
+/** Called by a test or from the page. */
+async function planNext(request: Request, { signIns, say }: Parts): Promise<Response> {
+  if (request.method === 'DELETE') signIns.planned.length = 0;
+  if (request.method !== 'POST') return json({ planned: signIns.planned });
+  const { scenario: named, seconds, auto } = readAsked(await readText(request));
+  const scenario = parseScenario(named);
+  if (scenario === undefined) {
+    const error = named === undefined ? NO_SCENARIO : 'unknown scenario';
+    return json({ error, scenarios: SCENARIO_NAMES }, 400);
   }
+  const isDuration =
+    seconds === undefined || (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_SECONDS);
+  if (!isDuration || (auto !== undefined && typeof auto !== 'boolean')) {
+    const error = `seconds is a number up to ${MAX_SECONDS}, auto is true or false`;
+    return json({ error }, 400);
+  }
+  signIns.planned.push(planFor(scenario, seconds as number | undefined, auto === true));
+  say(`the next sign-in is planned to end as "${scenario}"`);
+  const isBrowser = request.headers.get('accept')?.includes('text/html');
+  return isBrowser ? redirect('/') : json({ planned: signIns.planned });
+}
 
-  /** Undefined for a request that does not come from the dev relay. */
-  #readAuthorization(query: URLSearchParams): Authorization | undefined {
-    const { relay, relayUrl } = this.#options;
-    const redirectUri = query.get('redirect_uri') ?? '';
-    const isKnown = relay.services.some(
-      (name) => redirectUri === `${relayUrl}/auth/${name}/callback`,
-    );
-    const challenge = query.get('code_challenge') ?? '';
-    const isSound = query.get('client_id') === CLIENT_ID && query.get('response_type') === 'code';
-    const isS256 = query.get('code_challenge_method') === 'S256' && challenge !== '';
-    if (!isKnown || !isSound || !isS256) return undefined;
-    return { redirectUri, challenge, state: query.get('state') ?? '' };
-  }
+/** The user of the latest sign-in that waits for one: it ends as planned, or with tokens. */
+function openLatest(request: Request, { openLink, signIns }: Parts): Response {
+  const signIn = request.method === 'POST' ? signIns.findWaiting() : undefined;
+  if (signIn === undefined) return json({ error: 'no sign-in waits for its user' }, 409);
+  signIn.plan ??= planFor('approve');
+  openLink(signIn);
+  return json({ number: signIn.number, service: signIn.service, device: signIn.deviceName });
+}
 
-  async #end(asked: Authorization, plan: Plan, user: string): Promise<Response> {
-    const { challenge, redirectUri, state } = asked;
-    const back = (result: Record<string, string>) =>
-      redirect(`${redirectUri}?${new URLSearchParams({ ...result, state })}`);
-    switch (plan.scenario) {
-      case 'deny':
-      case 'deny-at-relay':
-        return back({ error: 'access_denied' });
-      case 'provider-error':
-        return back({ error: 'server_error' });
-      case 'no-code':
-        return back({});
-      case 'never':
-        return page(200, messagePage('Nothing happens', 'This sign-in never finishes.'));
-      case 'expires': {
-        const signIn = this.#options.signIns.find(state);
-        // If it was planned before the start, the session has this lifetime already.
-        if (signIn !== undefined) systemClock.setTimer(plan.seconds * 1_000, signIn.expire);
-        const text = `This sign-in expires within ${plan.seconds} s, unfinished.`;
-        return page(200, messagePage('It expires', text));
-      }
-      case 'slow':
-        await pause(plan.seconds * 500);
-        break;
-      case 'restart':
-      case 'forgotten':
-        await this.#options.relay.restart(plan.seconds, plan.scenario === 'restart');
-    }
-    return back({ code: this.#issuer.createCode({ user, plan, challenge, redirectUri }) });
+/** Starts a sign-in as a device would, and redirects the browser to its link. */
+async function tryOut(
+  scenario: ScenarioName,
+  { relay, relayUrl, signIns }: Parts,
+): Promise<Response> {
+  const [service = ''] = relay.services;
+  signIns.planned.unshift(planFor(scenario));
+  // Users see the name of the device, in their own language.
+  const body = JSON.stringify({ service, code: true, ack: true, device: `/try/${scenario}` });
+  const start = new Request(`${relayUrl}/auth/start`, { method: 'POST', body });
+  const started = await relay.handle(start, LOCAL_PEERS);
+  if (started.status !== 200) {
+    const text = `The device got ${started.status} ${(await started.text()).trim()}.`;
+    return page(200, messagePage('The start was refused', text));
   }
-
-  /** Called by a test or from the page. */
-  async #planNext(request: Request): Promise<Response> {
-    const { signIns, say } = this.#options;
-    if (request.method === 'DELETE') signIns.planned.length = 0;
-    if (request.method !== 'POST') return json({ planned: signIns.planned });
-    const { scenario: named, seconds, auto } = readAsked(await readText(request));
-    const scenario = parseScenario(named);
-    if (scenario === undefined) {
-      const error = named === undefined ? NO_SCENARIO : 'unknown scenario';
-      return json({ error, scenarios: SCENARIO_NAMES }, 400);
-    }
-    const isDuration =
-      seconds === undefined ||
-      (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_SECONDS);
-    if (!isDuration || (auto !== undefined && typeof auto !== 'boolean')) {
-      const error = `seconds is a number up to ${MAX_SECONDS}, auto is true or false`;
-      return json({ error }, 400);
-    }
-    signIns.planned.push(planFor(scenario, seconds as number | undefined, auto === true));
-    say(`the next sign-in is planned to end as "${scenario}"`);
-    const isBrowser = request.headers.get('accept')?.includes('text/html');
-    return isBrowser ? redirect('/') : json({ planned: signIns.planned });
-  }
-
-  /** The user of the latest sign-in that waits for one: it ends as planned, or with tokens. */
-  #openLatest(request: Request): Response {
-    const { openLink, signIns } = this.#options;
-    const signIn = request.method === 'POST' ? signIns.findWaiting() : undefined;
-    if (signIn === undefined) return json({ error: 'no sign-in waits for its user' }, 409);
-    signIn.plan ??= planFor('approve');
-    openLink(signIn);
-    return json({ number: signIn.number, service: signIn.service, device: signIn.deviceName });
-  }
-
-  /** Starts a sign-in as a device would, and redirects the browser to its link. */
-  async #tryOut(scenario: ScenarioName): Promise<Response> {
-    const { relay, relayUrl, signIns } = this.#options;
-    const [service = ''] = relay.services;
-    signIns.planned.unshift(planFor(scenario));
-    // Users see the name of the device, in their own language.
-    const body = JSON.stringify({ service, code: true, ack: true, device: `/try/${scenario}` });
-    const start = new Request(`${relayUrl}/auth/start`, { method: 'POST', body });
-    const started = await relay.handle(start, LOCAL_PEERS);
-    if (started.status !== 200) {
-      const text = `The device got ${started.status} ${(await started.text()).trim()}.`;
-      return page(200, messagePage('The start was refused', text));
-    }
-    return redirect(((await started.json()) as { url: string }).url);
-  }
+  return redirect(((await started.json()) as { url: string }).url);
 }
 
 /** The page reads the relay's base URL from its own query. */

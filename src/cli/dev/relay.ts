@@ -10,7 +10,12 @@ import type { Fetch } from '../../providers/config.ts';
 import { createMemoryRateLimiter } from '../../relay/rate-limit.ts';
 import { systemClock } from '../../relay/time.ts';
 import { createService, type Service, type Stores } from '../../service.ts';
-import { describeFaults, readSettings, type Settings } from '../../settings/index.ts';
+import {
+  describeFaults,
+  type EnabledSettings,
+  readSettings,
+  type Settings,
+} from '../../settings/index.ts';
 import { maintain } from '../../start-service.ts';
 import { createMemoryRefreshStore } from '../../stores/memory/refreshes.ts';
 import { createMemoryStore } from '../../stores/memory/sessions.ts';
@@ -18,7 +23,13 @@ import { readTextFile } from '../../text-file.ts';
 import { urlOf } from './http.ts';
 import type { DevListener } from './listen.ts';
 import type { Plan } from './scenarios.ts';
-import type { DevSignIn, RequestContext, SignIns } from './sign-ins.ts';
+import {
+  createStartLimiter,
+  type DevSignIn,
+  type RequestContext,
+  type SignIns,
+  watchStore,
+} from './sign-ins.ts';
 import { explainRefusal, type RefusedRequest } from './story.ts';
 
 /** The service if `--service` is not given. */
@@ -54,121 +65,121 @@ export interface DevRelayOptions {
 /** Its message says what is wrong with those settings, for the user. */
 export class SettingsProblem extends Error {}
 
-export class DevRelay {
-  readonly #options: DevRelayOptions;
-  readonly #settings: ReturnType<typeof settingsFor>;
-  #stores: Stores;
-  #usual: Service;
-  /** On the same stores: one for each lifetime of sessions, and one that always confirms. */
-  readonly #variants = new Map<string, Service>();
-  #restarting: { readonly keepsSignIns: boolean; readonly done: Promise<void> } | undefined;
+export type DevRelay = ReturnType<typeof createDevRelay>;
 
-  /** Throws SettingsProblem. */
-  constructor(options: DevRelayOptions) {
-    this.#options = options;
-    this.#settings = settingsFor(options);
-    this.#stores = createStores(options.signIns, this.#settings.maxSessions);
-    this.#usual = this.#createUsual();
-  }
+/** Throws SettingsProblem. */
+export function createDevRelay(options: DevRelayOptions) {
+  const { signIns, say, listener, openLink } = options;
+  const settings = settingsFor(options);
+  const offered = settings.providers.map(({ name }) => name);
+  const services = createServices(settings, options);
+  let restarting: { readonly keepsSignIns: boolean; readonly done: Promise<void> } | undefined;
 
-  get services(): readonly string[] {
-    return this.#settings.providers.map(({ name }) => name);
-  }
-
-  linkOf({ service, browserState }: DevSignIn): string {
-    return `${this.#settings.baseUrl}/auth/${service}?state=${browserState}`;
-  }
-
-  async handle(request: Request, peers: Peers): Promise<Response> {
-    const { signIns, say, openLink } = this.#options;
-    const url = urlOf(request);
-    if (url === undefined) return refuse('malformed_request');
-    const plan = isStart(request, url) ? signIns.planned.shift() : undefined;
-    const context: RequestContext = { plan, started: undefined, isCut: false };
-    const response = await signIns.context.run(context, () =>
-      this.#serviceFor(url, plan).handle(request, peers),
-    );
-    const { status } = response;
-    if (plan !== undefined && status === REFUSALS[plan.scenario]) {
-      say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
-    } else {
-      if (plan !== undefined && status !== 200) signIns.planned.unshift(plan);
-      if (status >= 400 && isOfDevice(url)) await this.#tellRefusal(url, response);
-    }
-    if (plan?.auto && context.started !== undefined) openLink(context.started);
-    return context.isCut ? breakOff(response) : response;
-  }
-
-  /** Restarts as production does: it drains, is down, and listens again. Taps that ask for the same during it share one restart. */
-  restart(seconds: number, keepsSignIns: boolean): Promise<void> {
-    const other = this.#restarting;
-    if (other?.keepsSignIns === keepsSignIns) return other.done;
-    const before = Promise.resolve(other?.done).catch(() => {});
-    const done = before.then(() => this.#restartOnce(seconds, keepsSignIns));
-    const current = { keepsSignIns, done };
-    this.#restarting = current;
-    return done.finally(() => {
-      if (this.#restarting === current) this.#restarting = undefined;
-    });
-  }
-
-  #createService(changed: Partial<Settings> = {}) {
-    const { fetch } = this.#options;
-    const dependencies = { clock: systemClock, randomBytes, fetch };
-    return createService({ ...this.#settings, ...changed }, dependencies, this.#stores);
-  }
-
-  #createUsual(): Service {
-    return maintain(this.#createService(), systemClock);
-  }
-
-  #variant(changed: Partial<Settings>): Service {
-    const key = JSON.stringify(changed);
-    const service = this.#variants.get(key) ?? this.#createService(changed);
-    this.#variants.set(key, service);
-    return service;
-  }
-
-  #serviceFor({ pathname, searchParams }: URL, plan: Plan | undefined): Service {
-    if (plan?.scenario === 'expires') return this.#variant({ sessionSeconds: plan.seconds });
-    const isLink = this.services.some((name) => pathname === `/auth/${name}`);
-    const signIn = isLink ? this.#options.signIns.find(searchParams.get('state') ?? '') : undefined;
-    const confirms = signIn?.plan?.scenario === 'deny-at-relay';
-    return confirms ? this.#variant({ confirm: 'always' }) : this.#usual;
-  }
-
-  async #tellRefusal(url: URL, response: Response): Promise<void> {
-    const { signIns, say } = this.#options;
-    const { status } = response;
-    const what = describeAsked(url);
-    const signIn = signIns.findByPollSecret(url.searchParams.get('session') ?? '');
-    if (status === 410 && signIn !== undefined) {
-      // Every other ending is already noted.
-      signIns.tellExpired(signIn);
-      return signIns.tell(signIn, `${what} got 410: ${signIn.ended}`);
-    }
-    const text = (await response.clone().text()).trim();
-    say(explainRefusal({ what, status, text }, this.services));
-  }
-
-  async #restartOnce(seconds: number, keepsSignIns: boolean): Promise<void> {
-    const { signIns, say, listener } = this.#options;
+  async function restartOnce(seconds: number, keepsSignIns: boolean): Promise<void> {
     say(`the relay restarts: it drains, then is down for ${seconds} s`);
-    const running = () => [this.#usual, ...this.#variants.values()];
-    await Promise.all(running().map((service) => service.drain()));
+    await services.drain();
     await listener.close();
     await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-    for (const service of running()) service.close();
-    if (!keepsSignIns) {
-      signIns.forgetAll();
-      this.#stores = createStores(signIns, this.#settings.maxSessions);
-    }
-    this.#variants.clear();
-    this.#usual = this.#createUsual();
+    services.replace(keepsSignIns);
     await listener.open();
     const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
     say(`the relay is up again: ${kept}`);
   }
+
+  return {
+    services: offered,
+
+    linkOf: ({ service, browserState }: DevSignIn) =>
+      `${settings.baseUrl}/auth/${service}?state=${browserState}`,
+
+    async handle(request: Request, peers: Peers): Promise<Response> {
+      const url = urlOf(request);
+      if (url === undefined) return refuse('malformed_request');
+      const plan = isStart(request, url) ? signIns.planned.shift() : undefined;
+      const context: RequestContext = { plan, started: undefined, isCut: false };
+      const response = await signIns.context.run(context, () =>
+        services.find(url, plan).handle(request, peers),
+      );
+      const { status } = response;
+      if (plan !== undefined && status === REFUSALS[plan.scenario]) {
+        say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
+      } else {
+        if (plan !== undefined && status !== 200) signIns.planned.unshift(plan);
+        if (status >= 400 && isOfDevice(url)) await tellRefusal(url, response, offered, options);
+      }
+      if (plan?.auto && context.started !== undefined) openLink(context.started);
+      return context.isCut ? breakOff(response) : response;
+    },
+
+    /** Restarts as production does: it drains, is down, and listens again. Taps that ask for the same during it share one restart. */
+    restart(seconds: number, keepsSignIns: boolean): Promise<void> {
+      const other = restarting;
+      if (other?.keepsSignIns === keepsSignIns) return other.done;
+      const before = Promise.resolve(other?.done).catch(() => {});
+      const done = before.then(() => restartOnce(seconds, keepsSignIns));
+      const current = { keepsSignIns, done };
+      restarting = current;
+      return done.finally(() => {
+        if (restarting === current) restarting = undefined;
+      });
+    },
+  };
+}
+
+/** Variants of the relay on the same stores: one for each lifetime of sessions, and one that always confirms. */
+function createServices(settings: EnabledSettings, { signIns, fetch }: DevRelayOptions) {
+  const dependencies = { clock: systemClock, randomBytes, fetch };
+  const create = (changed: Partial<Settings> = {}) =>
+    createService({ ...settings, ...changed }, dependencies, stores);
+  let stores = createStores(signIns, settings.maxSessions);
+  let usual: Service = maintain(create(), systemClock);
+  const others = new Map<string, Service>();
+  const all = () => [usual, ...others.values()];
+
+  function variant(changed: Partial<Settings>): Service {
+    const key = JSON.stringify(changed);
+    const service = others.get(key) ?? create(changed);
+    others.set(key, service);
+    return service;
+  }
+
+  return {
+    find({ pathname, searchParams }: URL, plan: Plan | undefined): Service {
+      if (plan?.scenario === 'expires') return variant({ sessionSeconds: plan.seconds });
+      const isLink = settings.providers.some(({ name }) => pathname === `/auth/${name}`);
+      const signIn = isLink ? signIns.find(searchParams.get('state') ?? '') : undefined;
+      const confirms = signIn?.plan?.scenario === 'deny-at-relay';
+      return confirms ? variant({ confirm: 'always' }) : usual;
+    },
+    drain: () => Promise.all(all().map((service) => service.drain())),
+    replace(keepsSignIns: boolean): void {
+      for (const service of all()) service.close();
+      if (!keepsSignIns) {
+        signIns.forgetAll();
+        stores = createStores(signIns, settings.maxSessions);
+      }
+      others.clear();
+      usual = maintain(create(), systemClock);
+    },
+  };
+}
+
+async function tellRefusal(
+  url: URL,
+  response: Response,
+  offered: readonly string[],
+  { signIns, say }: DevRelayOptions,
+): Promise<void> {
+  const { status } = response;
+  const what = describeAsked(url);
+  const signIn = signIns.findByPollSecret(url.searchParams.get('session') ?? '');
+  if (status === 410 && signIn !== undefined) {
+    // Every other ending is already noted.
+    signIns.tellExpired(signIn);
+    return signIns.tell(signIn, `${what} got 410: ${signIn.ended}`);
+  }
+  const text = (await response.clone().text()).trim();
+  say(explainRefusal({ what, status, text }, offered));
 }
 
 function isStart({ method }: Request, { pathname }: URL): boolean {
@@ -192,10 +203,10 @@ const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
 function createStores(signIns: SignIns, maxSessions: number): Stores {
   return {
-    sessions: signIns.watch(createMemoryStore(systemClock, maxSessions)),
+    sessions: watchStore(createMemoryStore(systemClock, maxSessions), signIns),
     refreshes: createMemoryRefreshStore(systemClock),
     createRateLimiter(name, policy) {
-      if (name === 'start') return signIns.startLimiter;
+      if (name === 'start') return createStartLimiter(signIns);
       const isFree = name === 'refresh' || name === 'revoke';
       return createMemoryRateLimiter(systemClock, isFree ? NO_LIMIT : policy);
     },

@@ -44,196 +44,180 @@ const MAX_SIGN_INS = 1_000;
 
 export type Tell = (signIn: DevSignIn, text: string) => void;
 
-export class SignIns {
-  /** Of the request that is being handled. */
-  readonly context = new AsyncLocalStorage<RequestContext>();
-  /** The plans of the next sign-ins, in their order. */
-  readonly planned: Plan[] = [];
-  readonly tell: Tell;
-  readonly #byBrowserState = new Map<string, DevSignIn>();
-  readonly #byPollSecret = new Map<string, DevSignIn>();
-  readonly #byUserCode = new Map<string, DevSignIn>();
-  #count = 0;
+export type SignIns = ReturnType<typeof createSignIns>;
 
-  constructor(tell: Tell) {
-    this.tell = tell;
-  }
+export function createSignIns(tell: Tell) {
+  const byBrowserState = new Map<string, DevSignIn>();
+  const byPollSecret = new Map<string, DevSignIn>();
+  const byUserCode = new Map<string, DevSignIn>();
+  const all = () => [...byBrowserState.values()];
+  let count = 0;
 
-  find(browserState: string): DevSignIn | undefined {
-    return this.#byBrowserState.get(browserState);
-  }
-
-  findByPollSecret(pollSecret: string): DevSignIn | undefined {
-    return this.#byPollSecret.get(pollSecret);
-  }
-
-  /** The latest that waits for its user. */
-  findWaiting(): DevSignIn | undefined {
-    const all = [...this.#byBrowserState.values()];
-    return all.findLast(({ wasOpened, ended }) => !wasOpened && !ended);
-  }
-
-  /** The latest first. */
-  latest(most: number): readonly DevSignIn[] {
-    return [...this.#byBrowserState.values()].slice(-most).reverse();
-  }
-
-  /** The relay restarts without them. */
-  forgetAll(): void {
-    for (const signIn of this.#byBrowserState.values()) signIn.ended ??= 'the relay has restarted';
-  }
-
-  note(signIn: DevSignIn | undefined, state: string, text = state): void {
+  function note(signIn: DevSignIn | undefined, state: string, text = state): void {
     if (signIn === undefined) return;
     signIn.state = state;
-    this.tell(signIn, text);
+    tell(signIn, text);
   }
 
-  tellExpired(signIn: DevSignIn): void {
-    if (signIn.ended !== undefined) return;
-    signIn.ended = 'it has expired';
-    this.note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
-  }
+  return {
+    /** Of the request that is being handled. */
+    context: new AsyncLocalStorage<RequestContext>(),
+    /** The plans of the next sign-ins, in their order. */
+    planned: [] as Plan[],
+    note,
+    tell,
 
-  /** Refuses a start only on plan. */
-  readonly startLimiter: RateLimiter = {
-    policy: { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY },
-    take: () => {
-      const plan = this.context.getStore()?.plan;
-      return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
+    nextNumber(): number {
+      count += 1;
+      return count;
     },
-    refund() {},
-    sweep() {},
+    add(signIn: DevSignIn, pollSecret: string): void {
+      byBrowserState.set(signIn.browserState, signIn);
+      byPollSecret.set(pollSecret, signIn);
+      if (signIn.userCode !== undefined) byUserCode.set(signIn.userCode, signIn);
+      for (const map of [byBrowserState, byPollSecret, byUserCode]) {
+        const [oldest] = map.keys();
+        if (map.size > MAX_SIGN_INS && oldest !== undefined) map.delete(oldest);
+      }
+    },
+    find: (browserState: string) => byBrowserState.get(browserState),
+    findByPollSecret: (pollSecret: string) => byPollSecret.get(pollSecret),
+    findByKey: (key: SessionKey) =>
+      'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState),
+    /** The latest that waits for its user. */
+    findWaiting: () => all().findLast(({ wasOpened, ended }) => !wasOpened && !ended),
+    /** The latest first. */
+    latest: (most: number) => all().slice(-most).reverse(),
+
+    tellExpired(signIn: DevSignIn): void {
+      if (signIn.ended !== undefined) return;
+      signIn.ended = 'it has expired';
+      note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
+    },
+    /** The relay restarts without them. */
+    forgetAll(): void {
+      for (const signIn of all()) signIn.ended ??= 'the relay has restarted';
+    },
   };
+}
 
-  /** The same store, which reports its events here. */
-  watch(store: SessionStore): SessionStore {
-    return {
-      ...store,
-      register: (session) => this.#register(store, session),
-      authorize: (service, browserState) => {
-        const found = store.authorize(service, browserState);
-        if (found !== undefined) this.#noteOpened(browserState);
-        return found;
-      },
-      getSession: async (key) => {
-        const found = await store.getSession(key);
-        return found === 'cancelled' && this.#findBy(key)?.hasExpired ? undefined : found;
-      },
-      fail: async (service, browserState, error) => {
-        const isFailed = await store.fail(service, browserState, error);
-        if (isFailed) this.#noteEnd(browserState, error);
-        return isFailed;
-      },
-      complete: async (service, browserState, result) => {
-        const isStored = await store.complete(service, browserState, result);
-        if (isStored) this.#noteEnd(browserState, result);
-        return isStored;
-      },
-      claim: async (pollSecret) => {
-        const claim = await store.claim(pollSecret);
-        if (claim.state === 'claimed') this.#noteClaim(pollSecret, claim.result);
-        return claim;
-      },
-      acknowledge: async (pollSecret) => {
-        const outcome = await store.acknowledge(pollSecret);
-        const text = 'the device acknowledged what it received';
-        if (outcome === 'acknowledged') this.note(this.findByPollSecret(pollSecret), outcome, text);
-        return outcome;
-      },
-      cancel: async (pollSecret) => {
-        const outcome = await store.cancel(pollSecret);
-        const signIn = this.findByPollSecret(pollSecret);
-        if (outcome === 'cancelled' && signIn !== undefined) {
-          signIn.ended ??= 'its device cancelled it';
-          this.note(signIn, outcome, 'the device cancelled its sign-in');
-        }
-        return outcome;
-      },
-      // So that a restart does not wait.
-      hasUndelivered: () => false,
-    };
-  }
+/** Refuses a start only on plan. */
+export const createStartLimiter = ({ context }: SignIns): RateLimiter => ({
+  policy: { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY },
+  take() {
+    const plan = context.getStore()?.plan;
+    return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
+  },
+  refund() {},
+  sweep() {},
+});
 
-  async #register(store: SessionStore, session: NewSession) {
-    const current = this.context.getStore();
-    const plan = current?.plan;
-    if (plan?.scenario === 'full') return 'busy';
-    const outcome = await store.register(session);
-    if (outcome !== 'registered') return outcome;
-    this.#count += 1;
-    const signIn: DevSignIn = {
-      number: this.#count,
-      service: session.service,
-      browserState: session.browserState,
-      userCode: session.userCode,
-      deviceName: session.deviceName,
-      plan,
-      expire: () => {
-        // To polls and links it then looks expired: see getSession.
-        signIn.hasExpired = true;
-        this.tellExpired(signIn);
-        void store.cancel(session.pollSecret);
-      },
-      hasExpired: false,
-      ended: undefined,
-      wasOpened: false,
-      wasCut: false,
-      deliveries: 0,
-      state: '',
-    };
-    this.#remember(signIn, session.pollSecret);
-    systemClock.setTimer(session.lifetimeMs, () => this.tellExpired(signIn));
-    if (current !== undefined) current.started = signIn;
-    this.note(signIn, 'waiting for the user', describeStart(signIn, session));
-    return outcome;
-  }
-
-  #remember(signIn: DevSignIn, pollSecret: string): void {
-    this.#byBrowserState.set(signIn.browserState, signIn);
-    this.#byPollSecret.set(pollSecret, signIn);
-    if (signIn.userCode !== undefined) this.#byUserCode.set(signIn.userCode, signIn);
-    for (const map of [this.#byBrowserState, this.#byPollSecret, this.#byUserCode]) {
-      const [oldest] = map.keys();
-      if (map.size > MAX_SIGN_INS && oldest !== undefined) map.delete(oldest);
-    }
-  }
-
-  #findBy(key: SessionKey): DevSignIn | undefined {
-    return 'userCode' in key ? this.#byUserCode.get(key.userCode) : this.find(key.browserState);
-  }
-
-  /** A link may be opened again. */
-  #noteOpened(browserState: string): void {
-    const signIn = this.find(browserState);
-    if (signIn?.wasOpened !== false) return;
-    signIn.wasOpened = true;
-    this.note(signIn, 'at the provider', 'the user is redirected to the provider');
-  }
-
-  #noteEnd(browserState: string, result: SessionResult): void {
+/** The same store, which reports its events to `signIns`. */
+export function watchStore(store: SessionStore, signIns: SignIns): SessionStore {
+  const { find, findByKey, findByPollSecret, note } = signIns;
+  const noteEnd = (browserState: string, result: SessionResult) => {
     const name = nameOf(result);
-    const text = ENDINGS[name] ?? `the sign-in ended with ${name}`;
-    this.note(this.find(browserState), name, text);
-  }
+    note(find(browserState), name, ENDINGS[name] ?? `the sign-in ended with ${name}`);
+  };
+  return {
+    ...store,
+    register: (session) => register(store, signIns, session),
+    authorize(service, browserState) {
+      const found = store.authorize(service, browserState);
+      const signIn = find(browserState);
+      if (found !== undefined && signIn?.wasOpened === false) {
+        signIn.wasOpened = true;
+        note(signIn, 'at the provider', 'the user is redirected to the provider');
+      }
+      return found;
+    },
+    async getSession(key) {
+      const found = await store.getSession(key);
+      return found === 'cancelled' && findByKey(key)?.hasExpired ? undefined : found;
+    },
+    async fail(service, browserState, error) {
+      const isFailed = await store.fail(service, browserState, error);
+      if (isFailed) noteEnd(browserState, error);
+      return isFailed;
+    },
+    async complete(service, browserState, result) {
+      const isStored = await store.complete(service, browserState, result);
+      if (isStored) noteEnd(browserState, result);
+      return isStored;
+    },
+    async claim(pollSecret) {
+      const claim = await store.claim(pollSecret);
+      const signIn = findByPollSecret(pollSecret);
+      if (claim.state === 'claimed' && signIn) noteClaim(signIns, signIn, claim.result);
+      return claim;
+    },
+    async acknowledge(pollSecret) {
+      const outcome = await store.acknowledge(pollSecret);
+      const text = 'the device acknowledged what it received';
+      if (outcome === 'acknowledged') note(findByPollSecret(pollSecret), outcome, text);
+      return outcome;
+    },
+    async cancel(pollSecret) {
+      const outcome = await store.cancel(pollSecret);
+      const signIn = findByPollSecret(pollSecret);
+      if (outcome === 'cancelled' && signIn !== undefined) {
+        signIn.ended ??= 'its device cancelled it';
+        note(signIn, outcome, 'the device cancelled its sign-in');
+      }
+      return outcome;
+    },
+    // So that a restart does not wait.
+    hasUndelivered: () => false,
+  };
+}
 
-  #noteClaim(pollSecret: string, result: SessionResult): void {
-    const signIn = this.findByPollSecret(pollSecret);
-    if (signIn === undefined) return;
-    const current = this.context.getStore();
-    const isToCut = signIn.plan?.scenario === 'cut-off' && !signIn.wasCut;
-    if (isToCut && !('error' in result) && current !== undefined) {
-      signIn.wasCut = true;
-      current.isCut = true;
-      this.note(signIn, 'cut off', 'the connection broke in the middle of the response');
-      return;
-    }
-    const name = nameOf(result);
-    const again = signIn.deliveries > 0 ? ' again' : '';
-    this.note(signIn, `${name} delivered`, `the device received ${name}${again}`);
-    signIn.deliveries += 1;
-    signIn.ended ??= 'its result was delivered';
+async function register(store: SessionStore, signIns: SignIns, session: NewSession) {
+  const current = signIns.context.getStore();
+  const plan = current?.plan;
+  if (plan?.scenario === 'full') return 'busy';
+  const outcome = await store.register(session);
+  if (outcome !== 'registered') return outcome;
+  const signIn: DevSignIn = {
+    number: signIns.nextNumber(),
+    service: session.service,
+    browserState: session.browserState,
+    userCode: session.userCode,
+    deviceName: session.deviceName,
+    plan,
+    expire() {
+      // To polls and links it then looks expired: see getSession.
+      signIn.hasExpired = true;
+      signIns.tellExpired(signIn);
+      void store.cancel(session.pollSecret);
+    },
+    hasExpired: false,
+    ended: undefined,
+    wasOpened: false,
+    wasCut: false,
+    deliveries: 0,
+    state: '',
+  };
+  signIns.add(signIn, session.pollSecret);
+  systemClock.setTimer(session.lifetimeMs, () => signIns.tellExpired(signIn));
+  if (current !== undefined) current.started = signIn;
+  signIns.note(signIn, 'waiting for the user', describeStart(signIn, session));
+  return outcome;
+}
+
+function noteClaim({ context, note }: SignIns, signIn: DevSignIn, result: SessionResult): void {
+  const current = context.getStore();
+  const isToCut = signIn.plan?.scenario === 'cut-off' && !signIn.wasCut;
+  if (isToCut && !('error' in result) && current !== undefined) {
+    signIn.wasCut = true;
+    current.isCut = true;
+    note(signIn, 'cut off', 'the connection broke in the middle of the response');
+    return;
   }
+  const name = nameOf(result);
+  const again = signIn.deliveries > 0 ? ' again' : '';
+  note(signIn, `${name} delivered`, `the device received ${name}${again}`);
+  signIn.deliveries += 1;
+  signIn.ended ??= 'its result was delivered';
 }
 
 const ENDINGS: Readonly<Record<string, string>> = {

@@ -19,91 +19,90 @@ const MAX_REMEMBERED = 1_000;
 /** How many refreshes `refresh-503` refuses. */
 const REFRESHES_REFUSED = 2;
 
-export class TokenIssuer {
-  readonly #say: (text: string) => void;
-  readonly #grants = new Map<string, DevGrant>();
+export type TokenIssuer = ReturnType<typeof createTokenIssuer>;
+
+export function createTokenIssuer(say: (text: string) => void) {
+  const grants = new Map<string, DevGrant>();
   /** Refresh token -> how often it was used, with `refresh-rotates` and `refresh-503`. */
-  readonly #refreshes = new Map<string, number>();
-  readonly #revoked = new Map<string, true>();
+  const refreshes = new Map<string, number>();
+  const revoked = new Map<string, true>();
 
-  constructor(say: (text: string) => void) {
-    this.#say = say;
-  }
-
-  createCode(grant: DevGrant): string {
-    const code = `dev-code-${randomText()}`;
-    remember(this.#grants, code, grant);
-    return code;
-  }
-
-  async issue(request: Request): Promise<Response> {
-    const form = await readClientForm(request);
-    if (form instanceof Response) return form;
-    const grantType = form.get('grant_type');
-    if (grantType === 'authorization_code') return this.#exchange(form);
-    if (grantType === 'refresh_token') return this.#refresh(form.get('refresh_token') ?? '');
-    return tokenError('unsupported_grant_type');
-  }
-
-  async revoke(request: Request): Promise<Response> {
-    const form = await readClientForm(request);
-    if (form instanceof Response) return form;
-    const token = form.get('token') ?? '';
-    const kind = KINDS.find((each) => readToken(each, token) !== undefined);
-    if (kind !== undefined && !this.#revoked.has(token)) {
-      remember(this.#revoked, token, true);
-      this.#say(`the app signed out: its ${kind} token was revoked`);
-    }
-    return respond(null);
-  }
-
-  userinfo({ headers }: Request): Response {
-    const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
-    const read = readToken('access', token);
-    const isExpired = read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now();
-    if (isExpired || this.#revoked.has(token)) {
-      const header = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
-      return json({ error: 'invalid_token' }, 401, header);
-    }
-    return json({ sub: read.user, name: read.user });
-  }
-
-  async #exchange(form: URLSearchParams): Promise<Response> {
-    const code = form.get('code') ?? '';
-    const grant = this.#grants.get(code);
-    this.#grants.delete(code);
-    const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
-    const isSame = grant?.challenge === challenge && grant.redirectUri === form.get('redirect_uri');
-    if (grant === undefined || !isSame) return tokenError('invalid_grant');
-    const { plan, user } = grant;
-    if (plan.scenario === 'exchange-fails') return tokenError('server_error', 500);
-    if (plan.scenario === 'slow') await pause(plan.seconds * 500);
-    return tokens(user, plan.scenario, createToken('refresh', user, plan.scenario));
-  }
-
-  #refresh(token: string): Response {
+  function refresh(token: string): Response {
     const read = readToken('refresh', token);
-    if (read === undefined || this.#revoked.has(token)) return tokenError('invalid_grant');
+    if (read === undefined || revoked.has(token)) return tokenError('invalid_grant');
     const { user, scenario } = read;
-    const times = this.#refreshes.get(token) ?? 0;
+    const times = refreshes.get(token) ?? 0;
     if (scenario === 'refresh-refused') return tokenError('invalid_grant');
     if (scenario === 'refresh-503' && times < REFRESHES_REFUSED) {
-      remember(this.#refreshes, token, times + 1);
-      this.#say(`a refresh got 503 from the provider, ${times + 1} of ${REFRESHES_REFUSED}`);
+      remember(refreshes, token, times + 1);
+      say(`a refresh got 503 from the provider, ${times + 1} of ${REFRESHES_REFUSED}`);
       return tokenError('temporarily_unavailable', 503);
     }
     if (scenario !== 'refresh-rotates') {
-      this.#say('a refresh brought a new access token');
+      say('a refresh brought a new access token');
       return tokens(user, scenario, undefined);
     }
     if (times > 0) {
-      this.#say('a refresh used an old refresh token: the app must keep the new one');
+      say('a refresh used an old refresh token: the app must keep the new one');
       return tokenError('invalid_grant');
     }
-    remember(this.#refreshes, token, 1);
-    this.#say('a refresh brought a new access token and a new refresh token');
+    remember(refreshes, token, 1);
+    say('a refresh brought a new access token and a new refresh token');
     return tokens(user, scenario, createToken('refresh', user, scenario));
   }
+
+  return {
+    createCode(grant: DevGrant): string {
+      const code = `dev-code-${randomText()}`;
+      remember(grants, code, grant);
+      return code;
+    },
+
+    async issue(request: Request): Promise<Response> {
+      const form = await readClientForm(request);
+      if (form instanceof Response) return form;
+      const grantType = form.get('grant_type');
+      if (grantType === 'authorization_code') return exchange(grants, form);
+      if (grantType === 'refresh_token') return refresh(form.get('refresh_token') ?? '');
+      return tokenError('unsupported_grant_type');
+    },
+
+    async revoke(request: Request): Promise<Response> {
+      const form = await readClientForm(request);
+      if (form instanceof Response) return form;
+      const token = form.get('token') ?? '';
+      const kind = KINDS.find((each) => readToken(each, token) !== undefined);
+      if (kind !== undefined && !revoked.has(token)) {
+        remember(revoked, token, true);
+        say(`the app signed out: its ${kind} token was revoked`);
+      }
+      return respond(null);
+    },
+
+    userinfo({ headers }: Request): Response {
+      const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
+      const read = readToken('access', token);
+      const isExpired = read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now();
+      if (isExpired || revoked.has(token)) {
+        const header = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+        return json({ error: 'invalid_token' }, 401, header);
+      }
+      return json({ sub: read.user, name: read.user });
+    },
+  };
+}
+
+async function exchange(grants: Map<string, DevGrant>, form: URLSearchParams): Promise<Response> {
+  const code = form.get('code') ?? '';
+  const grant = grants.get(code);
+  grants.delete(code);
+  const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
+  const isSame = grant?.challenge === challenge && grant.redirectUri === form.get('redirect_uri');
+  if (grant === undefined || !isSame) return tokenError('invalid_grant');
+  const { plan, user } = grant;
+  if (plan.scenario === 'exchange-fails') return tokenError('server_error', 500);
+  if (plan.scenario === 'slow') await pause(plan.seconds * 500);
+  return tokens(user, plan.scenario, createToken('refresh', user, plan.scenario));
 }
 
 /** The form of the dev relay, or the error that another client gets. */

@@ -32,7 +32,7 @@ export interface Shown extends Omit<Prompt, 'qr'> {
 export function openScreen(shown: Shown, stream: WriteStream): Screen {
   const hasSize = stream.columns > 0 && stream.rows > 0;
   const canDraw = stream.isTTY && hasSize && process.env.TERM !== 'dumb';
-  return canDraw ? new TerminalScreen(shown, stream) : openPlainScreen(shown, stream);
+  return canDraw ? openTerminalScreen(shown, stream) : openPlainScreen(shown, stream);
 }
 
 const titleOf = ({ service }: Shown) => printable(`Sign in to ${service}`);
@@ -63,79 +63,70 @@ const TICK_MS = 1_000;
 const TROUBLE_SHOWN_MS = 5_000;
 
 /** After the first drawing only the countdown changes. */
-class TerminalScreen implements Screen {
-  readonly #shown: Shown;
-  readonly #stream: WriteStream;
-  readonly #ticks = setInterval(() => this.#drawStatus(), TICK_MS);
-  #status: Layout['status'] = { row: 1, column: 1 };
-  #trouble = { text: '', untilMs: 0 };
-  #isOpened = false;
+function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
+  const { expiresIn, secondsLeft } = shown;
+  let layout = layOut(shown, stream.columns, stream.rows);
+  let trouble = { text: '', untilMs: 0 };
+  let isOpened = false;
 
-  constructor(shown: Shown, stream: WriteStream) {
-    this.#shown = shown;
-    this.#stream = stream;
-    process.once('exit', this.#leave);
-    process.on('SIGTSTP', this.#suspend).on('SIGCONT', this.#enter);
-    // Before the first drawing, so that no change of size is missed.
-    stream.on('resize', this.#draw);
-    this.#enter();
+  function draw(): void {
+    layout = layOut(shown, stream.columns, stream.rows);
+    stream.write(CLEAR + layout.lines.join('\r\n'));
+    drawStatus();
   }
 
-  trouble(text: string): void {
-    this.#trouble = { text: printable(text), untilMs: performance.now() + TROUBLE_SHOWN_MS };
-    this.#drawStatus();
-  }
-
-  opened(): void {
-    this.#isOpened = true;
-    this.#drawStatus();
-  }
-
-  close(): void {
-    clearInterval(this.#ticks);
-    this.#stream.off('resize', this.#draw);
-    process.off('exit', this.#leave);
-    process.off('SIGTSTP', this.#suspend).off('SIGCONT', this.#enter);
-    this.#leave();
-  }
-
-  readonly #enter = () => {
-    this.#stream.write(ENTER);
-    this.#draw();
-  };
-
-  readonly #leave = () => void this.#stream.write(LEAVE);
-
-  /** Ctrl-Z gives the shell its screen back, and `fg` draws this one again. */
-  readonly #suspend = () => {
-    this.#leave();
-    process.kill(process.pid, 'SIGSTOP');
-  };
-
-  readonly #draw = () => {
-    const { lines, status } = layOut(this.#shown, this.#stream.columns, this.#stream.rows);
-    this.#status = status;
-    this.#stream.write(CLEAR + lines.join('\r\n'));
-    this.#drawStatus();
-  };
-
-  #drawStatus(): void {
-    const { expiresIn, secondsLeft } = this.#shown;
+  function drawStatus(): void {
+    const nowMs = performance.now();
     const leftMs = secondsLeft() * 1_000;
-    const isTroubled = performance.now() < this.#trouble.untilMs;
-    const waiting = this.#isOpened ? 'Opened: continue there' : 'Waiting for you';
+    const isTroubled = nowMs < trouble.untilMs;
+    const waiting = isOpened ? 'Opened: continue there' : 'Waiting for you';
     const colour = isTroubled ? 'yellow' : 'green';
-    const { row, column } = this.#status;
-    const width = Math.max(1, Math.min(STATUS_COLUMNS, this.#stream.columns - column));
+    const { row, column } = layout.status;
+    const width = Math.max(1, Math.min(STATUS_COLUMNS, stream.columns - column));
     const clock = clockText(leftMs);
     const both = `${waiting}  ${clock}`;
     // A time that is cut off would be another time.
-    const words = isTroubled ? this.#trouble.text : both.length <= width ? both : clock;
+    const words = isTroubled ? trouble.text : both.length <= width ? both : clock;
     const fitted = words.slice(0, width).padEnd(width);
     const bar = barText(leftMs, expiresIn * 1_000, width);
-    this.#stream.write(`\x1b[${row};${column}H${style(['bold', colour], fitted)}`);
-    this.#stream.write(`\x1b[${row + 1};${column}H${style(colour, bar)}`);
+    stream.write(`\x1b[${row};${column}H${style(['bold', colour], fitted)}`);
+    stream.write(`\x1b[${row + 1};${column}H${style(colour, bar)}`);
   }
+
+  const leave = () => void stream.write(LEAVE);
+  /** Ctrl-Z gives the shell its screen back, and `fg` draws this one again. */
+  function suspend(): void {
+    leave();
+    process.kill(process.pid, 'SIGSTOP');
+  }
+  function resume(): void {
+    stream.write(ENTER);
+    draw();
+  }
+  process.once('exit', leave);
+  process.on('SIGTSTP', suspend).on('SIGCONT', resume);
+  // Before the first drawing, so that no change of size is missed.
+  stream.on('resize', draw);
+  stream.write(ENTER);
+  draw();
+  const ticks = setInterval(drawStatus, TICK_MS);
+  return {
+    trouble(text) {
+      trouble = { text: printable(text), untilMs: performance.now() + TROUBLE_SHOWN_MS };
+      drawStatus();
+    },
+    opened() {
+      isOpened = true;
+      drawStatus();
+    },
+    close() {
+      clearInterval(ticks);
+      stream.off('resize', draw);
+      process.off('exit', leave);
+      process.off('SIGTSTP', suspend).off('SIGCONT', resume);
+      leave();
+    },
+  };
 }
 
 const style = (format: Parameters<typeof styleText>[0], text: string) =>
