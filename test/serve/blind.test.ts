@@ -1,12 +1,11 @@
 /**
- * What blind sign-ins promise (docs/security.md): no verifier and no token is in the
- * relay's memory, in its store, in its log, or in any byte that it sends or receives.
+ * What blind sign-ins promise (docs/security.md): no verifier and no token is in the relay's
+ * store, in its log, or in any byte that it sends or receives.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createHash, randomBytes } from 'node:crypto';
 import { signInAs } from '../kit/browser.ts';
 import { acknowledge, poll, start, type Target } from '../kit/device.ts';
-import { findInMemory } from '../kit/memory.ts';
 import { startOpenId } from '../kit/openid.ts';
 import { findFreePort } from '../kit/process.ts';
 import { scanRedis, watchChannels } from '../kit/redis/scan.ts';
@@ -69,7 +68,7 @@ async function startStage(env: Readonly<Record<string, string>>) {
     relay,
     device,
     signIn,
-    /** Where the text is, in any form; in memory as it is. */
+    /** Where the text is, in any form. */
     async find(text: string): Promise<string[]> {
       const wire = proxy.bytes();
       const log = Buffer.from(relay.output());
@@ -79,8 +78,7 @@ async function startStage(env: Readonly<Record<string, string>>) {
         forms.some((form) => bytes.includes(form.bytes)) ? [place] : [],
       );
       const stored = env.REDIS_URL ? (await scanRedis([redis], watch)).find(text) : [];
-      const inMemory = findInMemory(relay.pid, [text]);
-      return [...found, ...stored, ...(inMemory.size > 0 ? ['memory'] : [])];
+      return [...found, ...stored];
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -131,8 +129,8 @@ describe.each([
         expect(await find(secret)).toEqual([]);
       }
       // The search finds what is there.
-      expect(await find(result.code ?? '')).toEqual(['wire', 'memory']);
-      expect(await find(challenge)).toEqual(expect.arrayContaining(['wire']));
+      expect(await find(result.code ?? '')).toEqual(['wire']);
+      expect(await find(challenge)).toEqual(['wire']);
       expect((await acknowledge(device, session)).status).toBe(204);
     },
   );
@@ -141,6 +139,6 @@ describe.each([
     await using stage = await startStage(env);
     const { result } = await stage.signIn({});
     expect(stage.provider.exchanges()).toBe(1);
-    expect(await stage.find(result.accessToken ?? '')).toEqual(['wire', 'memory']);
+    expect(await stage.find(result.accessToken ?? '')).toEqual(['wire']);
   });
 });
