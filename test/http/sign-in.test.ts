@@ -10,6 +10,7 @@ import {
   type Started,
   start,
   startWithCode,
+  UNKNOWN_SECRET,
 } from '../kit/device.ts';
 import {
   BASE_URL,
@@ -19,7 +20,7 @@ import {
   type TestService,
   type Verb,
 } from '../kit/service.ts';
-import { callback, decide, deny } from '../kit/user.ts';
+import { callback, decide, decision, deny } from '../kit/user.ts';
 
 /** An operator may change a provider's PKCE method while sign-ins are under way, one relay after the other. */
 describe('RFC 7636 §4: PKCE', () => {
@@ -201,4 +202,34 @@ test('the name of a device is cleaned, with a start of either protocol', async (
   for (const address of [link, granted.link]) {
     expect(await (await service.ask(address)).text()).toContain('<bdi>Wohn zimmer</bdi>');
   }
+});
+
+describe('a string that cannot be a capability is refused without a look-up', () => {
+  const A23 = 'A'.repeat(23);
+  const MALFORMED = ['', 'unknown', A23, `${A23}AA`, `${A23}+`, `${A23}A\n`, `${A23}é`];
+
+  type Endpoint = [string, 'code' | 'always', (value: string) => [string, RequestInit?], number];
+  test.each<Endpoint>([
+    ['a poll', 'code', (secret) => [`/auth/result?session=${secret}`], 410],
+    ['an acknowledgement', 'code', (secret) => [`/auth/result?session=${secret}&ack=1`], 410],
+    ['a link', 'code', (state) => [`/auth/mal?state=${state}`], 404],
+    ['a callback', 'code', (state) => [`/auth/mal/callback?state=${state}&code=c`], 404],
+    ['one with an error', 'code', (state) => [`/auth/mal/callback?state=${state}&error=e`], 404],
+    ['a link that asks', 'always', (state) => [`/auth/mal?state=${state}`], 404],
+    ['Continue', 'always', (state) => [`/auth/mal?state=${state}`, decision('continue')], 404],
+    ['Decline', 'always', (state) => [`/auth/mal?state=${state}`, decision('decline')], 404],
+    ['a QR code', 'code', (state) => [`/qr/${state}.svg`], 404],
+  ])('%s', async (_, confirm, requestOf, status) => {
+    let lookUps = 0;
+    const beforeVerb = () => {
+      lookUps += 1;
+    };
+    const { ask } = createTestService({ confirm }, { beforeVerb });
+    for (const value of MALFORMED) {
+      expect((await ask(...requestOf(encodeURIComponent(value)))).status).toBe(status);
+    }
+    expect(lookUps).toBe(0);
+    expect((await ask(...requestOf(UNKNOWN_SECRET))).status).toBe(status);
+    expect(lookUps).toBeGreaterThan(0);
+  });
 });

@@ -1,12 +1,9 @@
-/** What Redis is asked: how many commands, of which kind, and none for a string that cannot be a capability (docs/scaling.md). */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+/** What Redis is asked: how many commands, and of which kind (docs/scaling.md). */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
-import { DEVICE_CODE_GRANT, UNKNOWN_SECRET } from '../kit/device.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { signInByLink, startRelayPair } from '../kit/relay-pair.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
-import { decision, FROM_OWN_PAGE } from '../kit/user.ts';
 
 setDefaultTimeout(30_000);
 
@@ -63,65 +60,3 @@ test.each(Object.entries(SCRIPTS))(
     expect(text.match(/redis\.(?!call\('[A-Z]|error_reply\()/)).toBeNull();
   },
 );
-
-describe('a string that cannot be a capability is refused without asking the store', async () => {
-  const [relay, asking] = await Promise.all([
-    startRelay({ REDIS_URL: proxy.url }),
-    startRelay({ REDIS_URL: proxy.url, CONFIRM: 'always' }),
-  ]);
-  afterAll(() => Promise.all([relay.stop(), asking.stop()]));
-
-  const MALFORMED = [
-    '',
-    'unknown',
-    'A'.repeat(23),
-    'A'.repeat(25),
-    'A'.repeat(8_000),
-    `${'A'.repeat(23)}+`,
-    `${'A'.repeat(24)}\n`,
-    `${'A'.repeat(23)}é`,
-  ];
-  const form = (fields: Record<string, string>): RequestInit => ({
-    method: 'POST',
-    headers: FROM_OWN_PAGE,
-    body: new URLSearchParams(fields),
-  });
-
-  type Endpoint = [string, RelayProcess, (value: string) => [string, RequestInit?], number];
-  const ENDPOINTS: Endpoint[] = [
-    ['a poll', relay, (secret) => [`/auth/result?session=${secret}`], 410],
-    ['a poll that is not held', relay, (secret) => [`/auth/result?session=${secret}&wait=0`], 410],
-    ['an acknowledgement', relay, (secret) => [`/auth/result?session=${secret}&ack=1`], 410],
-    ['a link', relay, (state) => [`/auth/mal?state=${state}`], 404],
-    ['a callback', relay, (state) => [`/auth/mal/callback?state=${state}&code=c`], 404],
-    ['one with an error', relay, (state) => [`/auth/mal/callback?state=${state}&error=e`], 404],
-    ['one with neither', relay, (state) => [`/auth/mal/callback?state=${state}`], 404],
-    ['a link that asks', asking, (state) => [`/auth/mal?state=${state}`], 404],
-    ['Continue', asking, (state) => [`/auth/mal?state=${state}`, decision('continue')], 404],
-    ['Decline', asking, (state) => [`/auth/mal?state=${state}`, decision('decline')], 404],
-    ['a QR code', relay, (state) => [`/qr/${state}.svg`], 404],
-    [
-      'a poll of the device grant',
-      relay,
-      (code) => [
-        '/oauth2/mal/token',
-        form({ grant_type: DEVICE_CODE_GRANT, device_code: decodeURIComponent(code) }),
-      ],
-      400,
-    ],
-  ];
-
-  test.each(ENDPOINTS)('%s', async (_, { ask }, requestOf, status) => {
-    const asked = await countCommands(async () => {
-      for (const value of MALFORMED) {
-        expect((await ask(...requestOf(encodeURIComponent(value)))).status).toBe(status);
-      }
-    });
-    expect(asked).toBe(0);
-    // One that could be a capability is looked up.
-    const lookedUp = await countCommands(async () => {
-      expect((await ask(...requestOf(UNKNOWN_SECRET))).status).toBe(status);
-    });
-    expect(lookedUp).toBeGreaterThan(0);
-  });
-});
