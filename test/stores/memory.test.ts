@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { MAX_RATE_LIMIT_ADDRESSES, REFRESH_RESULT_MS } from '../kit/limits.ts';
+import { MAX_RATE_LIMIT_ADDRESSES } from '../kit/limits.ts';
 import { asyncProperty } from '../kit/random.ts';
 import { LIFETIME_MS, openMemory, registerCompleted } from '../kit/stores.ts';
 import { runStoreSuite } from './suite.ts';
@@ -29,19 +29,6 @@ test('an outcome is kept until its session would have expired, and of very many 
   time.advance(1);
   await store.sweep();
   expect(sizes().outcomes).toBe(0);
-});
-
-test('no refresh is kept without a result, or when its time is over', async () => {
-  const { refreshes, time, sizes } = openMemory();
-  await refreshes.begin('given up');
-  await refreshes.finish('given up', undefined);
-  expect(sizes().refreshes).toBe(0);
-  await refreshes.begin('finished');
-  await refreshes.finish('finished', '{}');
-  time.advance(REFRESH_RESULT_MS);
-  expect(await refreshes.begin('finished')).toMatchObject({ state: 'finished' });
-  time.advance(1);
-  expect(sizes().refreshes).toBe(0);
 });
 
 test('a bucket that is full again is removed by a sweep, or after some hundred others were used', async () => {
