@@ -18,6 +18,10 @@ interface Container {
   readonly environment?: Record<string, string>;
   readonly env_file?: string;
   readonly volumes?: readonly string[];
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly stop_grace_period?: string;
   readonly networks: Readonly<Record<string, { readonly aliases?: readonly string[] }>>;
 }
 
@@ -119,27 +123,21 @@ test('git ignores the secrets that an operator writes', async () => {
   expect(output.trim().split('\n')).toEqual(paths);
 });
 
-test('the relays trust the network of the proxy', () => {
-  const trusted = compose.services['relay-1']?.environment?.TRUSTED_PROXY_CIDRS;
-  expect(compose.networks.relays.ipam).toEqual({ config: [{ subnet: trusted }] });
-});
-
-test('the relay of a home server trusts the network of Caddy, and differs in nothing else that protects it', () => {
-  const home = Bun.YAML.parse(read('compose.home.yaml')) as {
-    readonly services: { readonly relay: Record<string, unknown> };
-    readonly networks: { readonly relay: { readonly ipam: unknown } };
+test('the relays of both compose files trust the network of their proxy, and are protected alike', () => {
+  type Home = {
+    services: { relay: Container };
+    networks: { relay: Compose['networks']['relays'] };
   };
-  const { environment, read_only, cap_drop, security_opt, stop_grace_period } = home.services
-    .relay as Record<string, unknown> & { readonly environment: Record<string, string> };
-  expect(home.networks.relay.ipam).toEqual({
-    config: [{ subnet: environment.TRUSTED_PROXY_CIDRS }],
-  });
-  expect(compose.services['relay-1']).toMatchObject({
-    read_only,
-    cap_drop,
-    security_opt,
-    stop_grace_period,
-  });
+  const home = Bun.YAML.parse(read('compose.home.yaml')) as Home;
+  const { environment, read_only, cap_drop, security_opt, stop_grace_period } = home.services.relay;
+  const other = compose.services['relay-1'];
+  expect(other).toMatchObject({ read_only, cap_drop, security_opt, stop_grace_period });
+  for (const [network, trusted] of [
+    [home.networks.relay, environment?.TRUSTED_PROXY_CIDRS],
+    [compose.networks.relays, other?.environment?.TRUSTED_PROXY_CIDRS],
+  ] as const) {
+    expect(network.ipam).toEqual({ config: [{ subnet: trusted }] });
+  }
 });
 
 test('Prometheus accepts its configuration, with the alert rules', async () => {

@@ -71,8 +71,6 @@ function findLastDescendant(pid: number): number {
 }
 
 describe('the npm package', () => {
-  /** Enough for a start to meet the moment in which files are replaced. */
-  const BUILDS = 2;
   const tarball = join(folder, `sign-in-relay-${packageJson.version}.tgz`);
   const empty = join(folder, 'empty');
   const npx = ['npx', '--yes', `--package=${tarball}`, 'sign-in-relay'];
@@ -83,18 +81,6 @@ describe('the npm package', () => {
     const options = ['--silent', '--ignore-scripts', '--pack-destination', folder];
     await run([process.execPath, 'scripts/build.ts']);
     await run(['npm', 'pack', ...options]);
-  });
-
-  test('the program of dist/ starts while the same source is built again', async () => {
-    let isBuilt = false;
-    const build = async () => {
-      for (let nth = 0; nth < BUILDS; nth += 1) await run([process.execPath, 'scripts/build.ts']);
-      isBuilt = true;
-    };
-    const start = async () => {
-      while (!isBuilt) await run(['node', `${ROOT}dist/cli/main.js`, '--version']);
-    };
-    await Promise.all([build(), start(), start()]);
   });
 
   test('contains what was built, and no test, bench or image', async () => {

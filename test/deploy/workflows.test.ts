@@ -88,21 +88,3 @@ test('CI runs .ci/run, and nothing is released that did not pass it', () => {
   expect(Object.keys(publishing)).toEqual(['npm', 'image', 'publish']);
   for (const name of Object.keys(publishing)) expect(waitsForTest(name)).toBe(true);
 });
-
-test('Dependabot looks where something is', () => {
-  const { updates } = Bun.YAML.parse(read('.github/dependabot.yml')) as {
-    readonly updates: readonly {
-      readonly directory: string;
-      readonly 'package-ecosystem': string;
-    }[];
-  };
-  const files = {
-    npm: 'package.json',
-    'github-actions': '.github/workflows/ci.yml',
-    docker: 'Dockerfile',
-    'docker-compose': 'compose.yaml',
-  };
-  for (const { directory, 'package-ecosystem': ecosystem } of updates) {
-    accessSync(join(ROOT, directory, files[ecosystem as keyof typeof files]));
-  }
-});
