@@ -14,9 +14,9 @@ import type { Picture } from './picture.ts';
  * own text size applies. Buttons are at least 44 px high (2.5.5). The smallest screen is
  * 320 by 568 px. Decline is as large and as legible as Continue: beside it if both words
  * have room in half a row, otherwise below. Labels are beside their values if the card has
- * room, otherwise above: all in the same way. The lines of `.confirm` are closer on a short
- * screen. `.whole` is not broken over two lines unless it is longer than one. An English
- * sentence below a heading is not balanced, which would often divide "sign-in".
+ * room, otherwise above: all in the same way. On a short screen all is closer, the lines of
+ * `.confirm` too. `.whole` is not broken over two lines unless it is longer than one. English
+ * sentences are not balanced, which would often divide "sign-in".
  *
  * Animations move things and fade no text, which would be too faint in the middle. A button
  * stays as it was pressed until the provider answers.
@@ -37,7 +37,7 @@ main{container-type:inline-size;width:100%;max-width:25rem;padding:1.5rem min(1.
 h1{margin:0;font-size:min(1.75rem,9vw);line-height:1.18;letter-spacing:-.022em;text-wrap:balance}
 :is(:lang(ar),:lang(ja),:lang(ko),:lang(zh)) h1{letter-spacing:0}
 p{margin:.5rem 0 0;color:var(--quiet);text-wrap:pretty}
-.outcome main{text-align:center}.outcome p{text-wrap:balance}:lang(en) h1+p{text-wrap:pretty}
+.outcome main{text-align:center}.outcome:not(:lang(en)) p{text-wrap:balance}
 .whole{display:inline-block;max-width:100%}
 html:lang(ko){word-break:keep-all}html:lang(ja){word-break:auto-phrase}:lang(ja) h1{word-break:keep-all;font-size:min(1.75rem,7.75vw)}:lang(ja) :is(.text,.note,.alert,.about){word-break:normal}
 .box{margin:1rem 0 0;padding:.75rem 1rem;border-radius:1rem;background:var(--fill);font-size:.9375rem;text-align:start}
@@ -81,9 +81,13 @@ footer a{max-width:100%;display:inline-flex;align-items:center;min-width:44px;mi
 @media (max-height:44rem){
 header{min-height:0;padding-block:.375rem}
 body{padding-bottom:.5rem}
-.confirm main{padding-block:1rem;line-height:1.35}
+main{padding-block:1rem}
+.badge{width:3.5rem;height:3.5rem;margin:0 0 .75rem}
+.confirm main{line-height:1.35}
 .confirm .text{font-size:.9375rem}
-.confirm .box{margin-top:.5rem;padding:.5rem .75rem;font-size:.875rem}
+.box{padding-block:.5rem}
+dl>div{padding-block:.25rem}
+.confirm .box{margin-top:.5rem;padding-inline:.75rem;font-size:.875rem}
 .confirm .choice{margin-top:.75rem}
 .confirm .compare{padding-bottom:.25rem}
 .confirm dl>div{padding-block:.0625rem}

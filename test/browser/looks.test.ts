@@ -101,6 +101,29 @@ test.each([
   },
 );
 
+/** These say more than has room on the smallest screen, after what the user needs first. */
+const LONGER_PAGES = [
+  'confirm-in-app',
+  'home',
+  'link-invalid',
+  'other-browser',
+  'not-exchanged-refused',
+];
+
+test('every page has a language, a title and one heading, can be zoomed, and is one screen', async () => {
+  for (const [name, html] of Object.entries(renderEveryPage('en', { appName: 'Plezy' }))) {
+    await showPage(narrow, html, {});
+    expect(await narrow.title()).not.toBe('');
+    expect(await narrow.locator('html').getAttribute('lang')).toBe('en');
+    for (const role of ['heading', 'main'] as const) {
+      expect([name, await narrow.getByRole(role).count()]).toEqual([name, 1]);
+    }
+    expect(html).toContain('content="width=device-width, initial-scale=1"');
+    const over = await narrow.evaluate(() => document.documentElement.scrollHeight - innerHeight);
+    if (!LONGER_PAGES.includes(name)) expect([name, over]).toEqual([name, 0]);
+  }
+});
+
 /** So that a page arrives in one go on a bad line: style, words and all. */
 const MOST_BYTES = 9_000;
 
