@@ -151,7 +151,7 @@ test('dev --lan: a phone, a television and a terminal sign in, by the address th
   await phone.waitForURL(`${lan.relayUrl}/**`);
   expect(await phone.title()).toBe('Signed in');
   await phone.goto(lan.providerUrl);
-  await phone.getByRole('link', { name: 'deny', exact: true }).click();
+  await phone.getByRole('link', { name: 'Try deny', exact: true }).click();
   expect(await phone.title()).toBe('Sign-in failed');
   // Its page came over http too.
   await phone.goto(`${lan.providerUrl}/tv`);
