@@ -37,35 +37,31 @@ export interface TerminalQr {
 }
 
 /** One character is two modules, one above the other. */
-export function renderQr(text: string, quietZone = QUIET_ZONE): TerminalQr {
+export const renderQr = (text: string, quietZone = QUIET_ZONE) =>
+  draw(text, quietZone, 2, (upper, lower) => (upper ? (lower ? '█' : '▀') : lower ? '▄' : ' '));
+
+/** Four times as large: two characters are one module. */
+export const renderLargeQr = (text: string) =>
+  draw(text, QUIET_ZONE, 1, (module) => (module ? '██' : '  '));
+
+/** `cell`: of a module, and the one below it. */
+function draw(
+  text: string,
+  quietZone: number,
+  rowsOfLine: number,
+  cell: (isDark: boolean, isLowerDark: boolean) => string,
+): TerminalQr {
   const code = generate(text, { minCorrectionLevel: correction.L });
   const end = code.size + quietZone;
   const lines: string[] = [];
-  for (let row = -quietZone; row < end; row += 2) {
+  for (let row = -quietZone; row < end; row += rowsOfLine) {
     let blocks = '';
     for (let column = -quietZone; column < end; column += 1) {
-      const isLowerDark = code.get(column, row + 1);
-      if (code.get(column, row)) blocks += isLowerDark ? '█' : '▀';
-      else blocks += isLowerDark ? '▄' : ' ';
+      blocks += cell(code.get(column, row), code.get(column, row + 1));
     }
     lines.push(`${BLACK_ON_WHITE}${blocks}${RESET}`);
   }
-  return { lines, columns: code.size + 2 * quietZone };
-}
-
-/** Four times as large: two characters are one module. */
-export function renderLargeQr(text: string): TerminalQr {
-  const code = generate(text, { minCorrectionLevel: correction.L });
-  const end = code.size + QUIET_ZONE;
-  const lines: string[] = [];
-  for (let row = -QUIET_ZONE; row < end; row += 1) {
-    let blocks = '';
-    for (let column = -QUIET_ZONE; column < end; column += 1) {
-      blocks += code.get(column, row) ? '██' : '  ';
-    }
-    lines.push(`${BLACK_ON_WHITE}${blocks}${RESET}`);
-  }
-  return { lines, columns: 2 * (code.size + 2 * QUIET_ZONE) };
+  return { lines, columns: (end + quietZone) * cell(true, true).length };
 }
 
 /** `9:41` */

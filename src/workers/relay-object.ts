@@ -13,7 +13,7 @@ import type { Peers } from '../http/request.ts';
 import { DISCOVERY_RETRY_MS, MAX_PARKED_POLLS_OF_OBJECT } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import type { RateLimiter, RateLimitPolicy } from '../relay/rate-limit.ts';
-import { type Awaitable, type StoreProblem, StoreUnavailable } from '../relay/store.ts';
+import { type StoreProblem, StoreUnavailable } from '../relay/store.ts';
 import { systemClock } from '../relay/time.ts';
 import { createService, type ManualService, type ServiceDependencies } from '../service.ts';
 import { type EnabledSettings, isEnabled } from '../settings/index.ts';
@@ -137,39 +137,23 @@ export class RelayObject extends DurableObject<Env> {
     this.#limiters.set(name, own);
     if (tags === 1) return own;
     const { RELAY } = this.env;
-    const ask = async <T>(
-      key: string,
-      local: () => Awaitable<T>,
-      remote: (of: Remote) => Promise<T>,
-    ): Promise<T> => {
+    const ask = async (verb: 'take' | 'refund', key: string) => {
       const home = tagOf(key, tags);
-      if (home === tag) return local();
+      if (home === tag) return own[verb](key);
       try {
-        return await remote(RELAY.get(RELAY.idFromName(String(home))));
+        return await RELAY.get(RELAY.idFromName(String(home)))[verb](name, key);
       } catch {
         throw new StoreUnavailable(`object ${home}, which has the rate limit, does not answer`);
       }
     };
     return {
       policy,
-      take: (key) =>
-        ask(
-          key,
-          () => own.take(key),
-          (object) => object.take(name, key),
-        ),
-      refund: (key) =>
-        ask(
-          key,
-          () => own.refund(key),
-          (object) => object.refund(name, key),
-        ),
+      take: async (key) => Number(await ask('take', key)),
+      refund: async (key) => void (await ask('refund', key)),
       sweep: own.sweep,
     };
   }
 }
-
-type Remote = ReturnType<Env['RELAY']['get']>;
 
 /** The Worker passes no request to an object if they are wrong, or without a base URL. */
 function requireSettings(env: Env): { settings: EnabledSettings; objects: number } {

@@ -293,21 +293,19 @@ interface Asked {
 
 /** JSON, or else a form, whatever the content type: that of `curl -d` is always a form. */
 function readAsked(text: string): Asked {
-  try {
-    return Object(JSON.parse(text)) as Asked;
-  } catch {
-    const { seconds, auto, ...form } = Object.fromEntries(new URLSearchParams(text));
-    return {
-      ...form,
-      ...(seconds !== undefined && { seconds: Number(seconds) }),
-      ...(auto !== undefined && { auto: BOOLEANS.get(auto) ?? auto }),
-    };
-  }
+  const whole = readValue(text);
+  if (typeof whole === 'object') return Object(whole) as Asked;
+  const form = [...new URLSearchParams(text)];
+  return Object.fromEntries(form.map(([name, value]) => [name, readValue(value)]));
 }
 
-const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['false', false],
-]);
+/** Of JSON, or else the text. */
+function readValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
 
 const NO_SCENARIO = 'name a scenario: {"scenario":"deny"}';
