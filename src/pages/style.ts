@@ -14,9 +14,9 @@ import type { Picture } from './picture.ts';
  * own text size applies. Buttons are at least 44 px high (2.5.5). The smallest screen is
  * 320 by 568 px. Decline is as large and as legible as Continue: beside it if both words
  * have room in half a row, otherwise below. Labels are beside their values if the card has
- * room, otherwise above: all in the same way. On a short screen all is closer, the lines of
- * `.confirm` too. `.whole` is not broken over two lines unless it is longer than one. English
- * sentences are not balanced, which would often divide "sign-in".
+ * room, otherwise above: all in the same way. On a short screen all is closer, and on a very
+ * short one smaller. `.whole` is not broken over two lines unless it is longer than one.
+ * English sentences are not balanced, which would often divide "sign-in".
  *
  * Animations move things and fade no text, which would be too faint in the middle. A button
  * stays as it was pressed until the provider answers.
@@ -82,15 +82,19 @@ footer a{max-width:100%;display:inline-flex;align-items:center;min-width:44px;mi
 header{min-height:0;padding-block:.375rem}
 body{padding-bottom:.5rem}
 main{padding-block:1rem}
+.box{padding-block:.5rem}
+dl>div{padding-block:.25rem}
+.confirm main{line-height:1.4}
+.confirm .box{margin-top:.5rem}
+.confirm .choice{margin-top:.75rem}
+.confirm .compare{padding-bottom:.25rem}
+}
+@media (max-height:40rem){
 .badge{width:3.5rem;height:3.5rem;margin:0 0 .75rem}
 .confirm main{line-height:1.35}
 .confirm .text{font-size:.9375rem}
-.box{padding-block:.5rem}
-dl>div{padding-block:.25rem}
-.confirm .box{margin-top:.5rem;padding-inline:.75rem;font-size:.875rem}
-.confirm .choice{margin-top:.75rem}
-.confirm .compare{padding-bottom:.25rem}
 .confirm dl>div{padding-block:.0625rem}
+.confirm .box{padding-inline:.75rem;font-size:.875rem}
 }
 @media (forced-colors:active){main,.box{border:1px solid}.badge{forced-color-adjust:none}}
 @media (prefers-reduced-motion:no-preference){
