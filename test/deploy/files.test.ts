@@ -155,8 +155,8 @@ test('Caddy may still try for 20 s when a poll that was held is lost', () => {
   expect(numberOf(/lb_try_duration (\d+)s/) * 1_000).toBeGreaterThan(longestMs);
 });
 
-test('nginx waits longer than a poll is held', () => {
-  const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(read('nginx.conf')) ?? [];
+test.each(['nginx.conf', 'nginx-site.conf'])('%s waits longer than a poll is held', (file) => {
+  const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(read(file)) ?? [];
   expect(Number(seconds)).toBeGreaterThan(DEFAULT_POLL_SECONDS + 10);
 });
 

@@ -87,13 +87,6 @@ test('a pod has time to stop after preStop, which needs no shell', () => {
   expect(grace).toBeGreaterThan(seconds + LONGEST_STOP_SECONDS);
 });
 
-test('there is always a relay: during an update, and while a node is drained', () => {
-  const { replicas, strategy } = find('Deployment').spec ?? {};
-  expect(Number(replicas)).toBeGreaterThan(1);
-  expect(Number(strategy?.rollingUpdate?.maxUnavailable)).toBe(0);
-  expect(Number(find('PodDisruptionBudget').spec?.maxUnavailable)).toBe(1);
-});
-
 test('one pod has the memory for every sign-in that may be open', () => {
   const sessions = Number(env.find(({ name }) => name === 'MAX_SESSIONS')?.value);
   const mebibytes = Number(/^(\d+)Mi$/.exec(String(relay?.resources?.limits?.memory))?.[1]);
