@@ -185,16 +185,3 @@ test('a release is seen once all of its files are there, and its publication may
     commands: [view, upload],
   });
 });
-
-test('the image is signed, and has the bill of materials of the release', async () => {
-  const release = makeFolder({ 'relay-1.0.0.cdx.json': '' });
-  const script = ['scripts/sign-image.sh', 'relay@sha256:1', release];
-  expect(await runRecorded('cosign', 'none', ...script)).toEqual({
-    exitCode: 0,
-    commands: [
-      'sign --yes --recursive relay@sha256:1',
-      `attest --yes --type=cyclonedx --predicate=${release}/relay-1.0.0.cdx.json relay@sha256:1`,
-    ],
-  });
-  expect(await runRecorded('cosign', 'sign*', ...script)).toMatchObject({ exitCode: 1 });
-});
