@@ -15,6 +15,8 @@ export interface LogOptions {
   readonly level: LogLevel;
   readonly format: 'json' | 'text';
   readonly write: (line: string) => void;
+  /** Begins each line with its priority, `<4>` for a warning, which journald removes. sd-daemon(3) */
+  readonly hasPriorities?: boolean;
 }
 
 /** Undefined until `startLog`: a program that embeds the relay may leave the log off. */
@@ -38,8 +40,11 @@ function writeLine(level: LogLevel, event: string, fields: LogFields | undefined
   if (options === undefined || LEVELS[level] < LEVELS[options.level]) return;
   const time = new Date().toISOString();
   const toLine = options.format === 'json' ? jsonLine : textLine;
-  options.write(toLine(time, level, event, fields));
+  const priority = options.hasPriorities ? PRIORITIES[level] : '';
+  options.write(priority + toLine(time, level, event, fields));
 }
+
+const PRIORITIES = { debug: '<7>', info: '<6>', warning: '<4>', error: '<3>' } as const;
 
 function jsonLine(time: string, level: LogLevel, event: string, fields?: LogFields): string {
   return `${toJson({ time, level, event, ...fields })}\n`;

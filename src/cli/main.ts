@@ -1,4 +1,5 @@
 /** The command line: runs a command, prints help or version, or serves. */
+import { fstatSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
@@ -67,7 +68,8 @@ const WRONG_SETTINGS = 78;
 async function start(read: SettingsReading, runtime: Runtime): Promise<void> {
   const { logLevel: level, logFormat } = read.ok ? read.settings : read;
   const format = logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
-  startLog({ level, format, write: createLogOutput(process.stdout, process.stderr) });
+  const write = createLogOutput(process.stdout, process.stderr);
+  startLog({ level, format, write, hasPriorities: isJournal(process.env.JOURNAL_STREAM) });
   const { notifyUrl, baseUrl } = read.ok ? read.settings : read;
   const tell = async (problem: string) => {
     if (notifyUrl === undefined) return;
@@ -93,6 +95,13 @@ async function start(read: SettingsReading, runtime: Runtime): Promise<void> {
     if (format === 'text') fail(`${problem}\n`);
     failInLog(problem);
   }
+}
+
+/** Whether stdout is the journal itself, and not a pipe that begins there. systemd.exec(5) */
+function isJournal(stream: string | undefined): boolean {
+  if (!stream) return false;
+  const { dev, ino } = fstatSync(1);
+  return stream === `${dev}:${ino}`;
 }
 
 const namesOf = (faults: readonly { readonly setting: string }[]) =>

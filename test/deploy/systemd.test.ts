@@ -76,6 +76,8 @@ beforeAll(async () => {
     systemctl restart sign-in-relay
     until systemctl --quiet is-failed sign-in-relay; do sleep 0.1; done
     status
+    begin errors
+    journalctl --unit=sign-in-relay --priority=err --output=cat --no-pager _COMM=sign-in-relay
   `;
   writeFileSync(join(shared, 'script'), script);
   const boot = ['unshare', '--mount', 'test/deploy/boot-systemd.sh', shared, 'script'];
@@ -124,6 +126,12 @@ test('every sign-in in progress survives the upgrade: the unit has a sessions fi
   expect(outputs.get('polled')).toBe('204\n'.repeat(SIGN_INS));
 });
 
-test('a relay whose setting is wrong is not started again', () => {
+test('a relay whose setting is wrong is not started again, and is found by the priority of its lines', () => {
   expect(outputs.get('misconfigured')).toBe('0 failed\n');
+  expect(
+    outputs
+      .get('errors')
+      ?.match(/^{.*"event":"\w+"/gm)
+      ?.map((line) => line.slice(-20)),
+  ).toEqual([expect.stringContaining('"setting"'), expect.stringContaining('"not_started"')]);
 });
