@@ -24,6 +24,8 @@ export interface AdminOptions {
   readonly maxSessions: number;
   /** Such as `Bun 1.4.5`. */
   readonly runtime: string;
+  /** Several relays share the sessions: each counts only what it does. */
+  readonly isShared: boolean;
   /** Host names that requests may use, besides IP addresses and names without a dot. */
   readonly names: readonly string[];
   /** Undefined: anybody may read. */
@@ -42,7 +44,7 @@ export interface Admin {
 const STARTING: ServiceState = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
 
 export function createAdmin(options: AdminOptions): Admin {
-  const { clock, services, maxSessions, runtime, names, token } = options;
+  const { clock, services, maxSessions, runtime, isShared, names, token } = options;
   let readNow = async () => STARTING;
   const readState = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
@@ -54,6 +56,7 @@ export function createAdmin(options: AdminOptions): Admin {
     services,
     maxSessions,
     runtime,
+    isShared,
     counts,
     recent,
     readState,

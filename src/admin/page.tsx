@@ -52,7 +52,9 @@ p>span{display:inline-block;margin-inline-end:.75rem}
 .track{fill:var(--rule)}
 .plot{border-bottom:1px solid var(--rule)}
 .quiet{color:var(--quiet)}
-#failures :is(th,td):nth-child(-n+4){white-space:nowrap}
+#failures :is(th,td):nth-child(-n+5){white-space:nowrap}
+.figures{display:flex;flex-wrap:wrap;gap:.5rem 3rem;margin:1rem 0 0}
+.figures dd{margin:0;font-size:2.25rem;line-height:1.2;font-weight:700;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
 #failures td{overflow-wrap:anywhere}
 @media (max-width:40rem){
 body{padding:.5rem}
@@ -119,13 +121,20 @@ export function renderNow(status: Status): string {
           {unreadiness ?? limitation ?? 'ready'}
         </span>
         <p class="quiet">
-          {VERSION} on {status.runtime}, up {durationOf(status.upSeconds)}. It is{' '}
-          {clockOf(status.nowMs)} UTC.
+          {VERSION} on {status.runtime} at {status.hostname}, up {durationOf(status.upSeconds)}. It
+          is {clockOf(status.nowMs)} UTC.
         </p>
+        <Figures status={status} />
       </header>
       <section class="wide">
         <h2>Sign-ins since the start</h2>
-        <FunnelTable funnels={funnels} />
+        {status.isShared && (
+          <p class="quiet">
+            Only what this relay did: one starts a sign-in that another may finish. The metrics of
+            all add up.
+          </p>
+        )}
+        <FunnelTable funnels={funnels} isShared={status.isShared} />
       </section>
       <section class="wide">
         <h2>The last hour, by minute</h2>
@@ -197,7 +206,8 @@ interface Column {
 const text = (name: string): Column => ({ name, isText: true });
 const numbers = (...names: readonly string[]): Column[] => names.map((name) => ({ name }));
 
-const FunnelTable = ({ funnels }: { funnels: readonly Funnel[] }) => (
+/** A part of what another relay has started says nothing. */
+const FunnelTable = ({ funnels, isShared }: { funnels: readonly Funnel[]; isShared: boolean }) => (
   <Table
     id="funnel"
     columns={[
@@ -207,11 +217,9 @@ const FunnelTable = ({ funnels }: { funnels: readonly Funnel[] }) => (
     rows={funnels.map((funnel) => [
       funnel.displayName,
       funnel.started,
-      partOf(funnel.opened, funnel.started),
-      partOf(funnel.calledBack, funnel.started),
-      partOf(funnel.exchanged, funnel.started),
-      partOf(funnel.delivered, funnel.started),
-      partOf(funnel.expired, funnel.started),
+      ...[funnel.opened, funnel.calledBack, funnel.exchanged, funnel.delivered, funnel.expired].map(
+        (count) => (isShared ? count : partOf(count, funnel.started)),
+      ),
     ])}
   />
 );
@@ -232,9 +240,10 @@ const LatencyTable = ({ latencies }: { latencies: readonly Latency[] }) => (
 const FailureTable = ({ failures }: { failures: readonly RecentFailure[] }) => (
   <Table
     id="failures"
-    columns={['UTC', 'sign-in', 'provider', 'event', 'what to do'].map(text)}
-    rows={failures.map(({ atMs, signIn = '–', service = '–', event, hint }) => [
+    columns={['UTC', 'times', 'sign-in', 'provider', 'event', 'what to do'].map(text)}
+    rows={failures.map(({ atMs, count, signIn = '–', service = '–', event, hint }) => [
       clockOf(atMs),
+      count,
       signIn,
       service,
       event,
@@ -272,6 +281,35 @@ const KINDS = {
 type Kind = keyof typeof KINDS;
 const kinds = Object.keys(KINDS) as Kind[];
 
+const countOf = (hour: readonly HourOf[], kind: Kind) =>
+  hour
+    .filter(({ outcome }) => (KINDS[kind][1] as readonly string[]).includes(outcome))
+    .reduce((all, { minutes }) => minutes.reduce((sum, count) => sum + count, all), 0);
+
+/** The numbers of the last hour that matter most. What users decline or leave counts for neither. */
+const Figures = ({ status: { hour, liveSessions } }: { status: Status }) => {
+  const [good, bad] = [countOf(hour, 'good'), countOf(hour, 'bad')];
+  const share = good + bad === 0 ? '–' : `${Math.floor((100 * good) / (good + bad))} %`;
+  return (
+    <dl class="figures">
+      <div>
+        <dt>succeeded, last hour</dt>
+        <dd id="share">{share}</dd>
+      </div>
+      <div>
+        <dt>open now</dt>
+        <dd>{liveSessions ?? '–'}</dd>
+      </div>
+      <div>
+        <dt>failed, last hour</dt>
+        <dd id="failed" class={bad > 0 ? 'bad' : undefined}>
+          {bad}
+        </dd>
+      </div>
+    </dl>
+  );
+};
+
 const Legend = () => (
   <p>
     {kinds.map((kind) => (
@@ -285,12 +323,12 @@ const [BAR, HEIGHT] = [10, 40];
 
 /** One bar for each minute, whose parts are the outcomes. */
 const Plot = ({ title, hour }: { title: string; hour: readonly HourOf[] }) => {
-  const countOf = (kind: Kind, minute: number) =>
+  const countIn = (kind: Kind, minute: number) =>
     hour
       .filter(({ outcome }) => (KINDS[kind][1] as readonly string[]).includes(outcome))
       .reduce((sum, { minutes }) => sum + (minutes[minute] ?? 0), 0);
   const bars = Array.from({ length: MINUTES }, (_, minute) =>
-    kinds.map((kind) => countOf(kind, minute)),
+    kinds.map((kind) => countIn(kind, minute)),
   );
   const most = Math.max(1, ...bars.map((bar) => bar.reduce((sum, count) => sum + count, 0)));
   const scale = HEIGHT / most;

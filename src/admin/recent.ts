@@ -8,8 +8,10 @@ const MINUTE_MS = 60_000;
 /** More than fit on a screen. */
 const MAX_FAILURES = 20;
 
+/** `atMs` and `signIn` are those of the latest of `count`. */
 export interface RecentFailure extends FailureEvent {
   readonly atMs: number;
+  readonly count: number;
 }
 
 /** The oldest minute first; the last one is the current minute. */
@@ -67,7 +69,12 @@ export function createRecent(clock: Clock): Recent {
     },
 
     failed(failure) {
-      failures.unshift({ ...failure, atMs: clock.now() });
+      const { event, service, hint } = failure;
+      const known = failures.findIndex(
+        (each) => each.event === event && each.service === service && each.hint === hint,
+      );
+      const [before] = known === -1 ? [] : failures.splice(known, 1);
+      failures.unshift({ ...failure, atMs: clock.now(), count: (before?.count ?? 0) + 1 });
       failures.length = Math.min(failures.length, MAX_FAILURES);
     },
 

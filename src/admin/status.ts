@@ -1,4 +1,5 @@
 /** The data of the admin page: the funnel, the last hour, latencies, sessions, failures. */
+import { hostname } from 'node:os';
 import type { Clock } from '../relay/time.ts';
 import type { ServiceState } from '../service.ts';
 import { type Counts, Distribution, ProviderCounts } from './counts.ts';
@@ -29,6 +30,9 @@ export interface Status extends ServiceState {
   readonly upSeconds: number;
   readonly maxSessions: number;
   readonly runtime: string;
+  readonly hostname: string;
+  /** Several relays share the sessions. */
+  readonly isShared: boolean;
   readonly funnels: readonly Funnel[];
   readonly hour: readonly HourOf[];
   readonly latencies: readonly Latency[];
@@ -40,6 +44,7 @@ export interface StatusOptions {
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
   readonly maxSessions: number;
   readonly runtime: string;
+  readonly isShared: boolean;
   readonly counts: Counts;
   readonly recent: Recent;
   readonly readState: () => Promise<ServiceState>;
@@ -48,7 +53,7 @@ export interface StatusOptions {
 const NONE = new ProviderCounts();
 
 export function createStatus(options: StatusOptions): () => Promise<Status> {
-  const { clock, services, maxSessions, runtime, counts, recent, readState } = options;
+  const { clock, services, maxSessions, runtime, isShared, counts, recent, readState } = options;
   const startedAtMs = clock.now();
 
   function readFunnel({ name, displayName }: (typeof services)[number]): Funnel {
@@ -76,6 +81,8 @@ export function createStatus(options: StatusOptions): () => Promise<Status> {
       upSeconds: Math.round((clock.now() - startedAtMs) / 1_000),
       maxSessions,
       runtime,
+      hostname: hostname(),
+      isShared,
       funnels: services.map(readFunnel),
       hour: recent.readHour(),
       latencies: [

@@ -61,7 +61,15 @@ async function createAdminOf(settings: Settings, { name }: Runtime) {
   const { maxSessions, adminHost, adminNames, adminToken: token } = settings;
   const names = [adminHost, ...adminNames];
   const services = listInOrder(settings);
-  return createAdmin({ clock: systemClock, services, maxSessions, runtime: name, names, token });
+  return createAdmin({
+    clock: systemClock,
+    services,
+    maxSessions,
+    runtime: name,
+    isShared: settings.redis !== undefined,
+    names,
+    token,
+  });
 }
 
 /** Undefined without NOTIFY_URL. */

@@ -16,6 +16,7 @@ const OPTIONS: AdminOptions = {
   clock: createFakeClock(),
   services: [],
   maxSessions: 1,
+  isShared: false,
   runtime: 'Bun 1.0.0',
   names: [],
   token: undefined,

@@ -183,6 +183,7 @@ test('the admin port: documented statuses, nothing reflected, leaked or kept', a
     clock,
     services: SETTINGS.providers,
     maxSessions: 5_000,
+    isShared: false,
     runtime: 'Bun',
     names: ['admin.example'],
     token: ADMIN_TOKEN,

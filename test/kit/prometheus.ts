@@ -12,7 +12,7 @@ interface AlertRule {
   readonly alert: string;
   readonly expr: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+  readonly annotations: { readonly summary: string };
 }
 
 const { groups } = Bun.YAML.parse(readFileSync(RULES_FILE, 'utf8')) as {

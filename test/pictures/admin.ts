@@ -17,7 +17,8 @@ const admin = createAdmin({
   services,
   maxSessions: 5_000,
   names: [],
-  runtime: 'Bun 1.0.0',
+  runtime: 'Bun 1.4.5',
+  isShared: false,
   token: undefined,
 });
 const { monitor } = admin;

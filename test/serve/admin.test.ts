@@ -1,6 +1,7 @@
 /** The admin port, /ready and `sign-in-relay health`, as an operator meets them. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import packageJson from '../../package.json' with { type: 'json' };
 import { pollOnce, start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
@@ -74,7 +75,7 @@ describe.each(RUNTIMES)('with ADMIN_TOKEN the admin port on %s', (_, command) =>
     const page = await readWithToken('/');
     // A build names its commit too.
     expect(page).toContain(`<p class="quiet">${packageJson.version} `);
-    expect(page).toContain(` on ${runtime}, up `);
+    expect(page).toContain(` on ${runtime} at ${hostname()}, up `);
     expect(await readWithToken('/metrics')).toContain(
       `sign_in_relay_build_info{version="${packageJson.version}",runtime="${runtime}"} 1`,
     );
@@ -127,13 +128,20 @@ describe('the admin port', () => {
     await bringCode(relay, state, code);
     const result = (await (await pollOnce(relay, session)).json()) as { accessToken: string };
     const failed = await start(relay);
-    await relay.ask(`/auth/mal/callback?state=${failed.state}&error=invalid_scope`);
+    const again = await start(relay);
+    for (const { state } of [failed, again]) {
+      await relay.ask(`/auth/mal/callback?state=${state}&error=invalid_scope`);
+    }
     const texts = await Promise.all(
       ['/', '/now', '/metrics'].map(async (path) => (await fetch(`${url}${path}`)).text()),
     );
     const [page = '', , metrics = ''] = texts;
     expect(metrics).toContain('sign_in_relay_sign_ins_delivered_total{provider="mal"} 1');
     expect(page).toContain('MyAnimeList refuses the scopes: correct MAL_SCOPE');
+    // Failures that repeat are one row.
+    expect(page).toMatch(/<td data-column="times"[^>]*>2<\/td>/);
+    expect(page.match(/MyAnimeList refuses the scopes/g)?.length).toBe(1);
+    expect(page).toContain('<dd id="share">33 %</dd>');
     for (const secret of [code, session, state, result.accessToken, failed.state, failed.session]) {
       for (const text of texts) expect(text).not.toContain(secret);
     }
@@ -221,6 +229,9 @@ describe('/ready', () => {
     // It may explain sign-ins that failed meanwhile.
     const page = await (await fetch(`http://127.0.0.1:${adminPort}/`)).text();
     expect(page).toMatch(/<td[^>]*>store_lost<\/td>/);
+    // Of what it did itself a share says nothing: another relay may have started the sign-in.
+    expect(page).toContain('Only what this relay did');
+    expect(page).not.toMatch(/\d+ %\)/);
     await relay.stop();
   });
 
