@@ -70,7 +70,13 @@ function cellsOf(name: string, profile: Profile): readonly string[] {
 
 /** In lines of at most 80 columns. */
 function wrap(text: string): string {
-  return text.replaceAll(/(.{1,80})(?: |$)/g, '$1\n').trimEnd();
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (longer.length <= 80) lines.pop();
+    lines.push(longer.length <= 80 ? longer : word);
+  }
+  return lines.join('\n');
 }
 
 function row(cells: readonly string[]): string {

@@ -13,7 +13,7 @@ export interface EnvFile {
   readonly warnings: readonly SettingWarning[];
 }
 
-const ASSIGNMENT = /^([A-Za-z_]\w*)\s*=\s*(.*)$/;
+const NAME = /^[A-Za-z_]\w*$/;
 
 /** Never throws. Of a name that occurs twice, the last value counts. */
 export function parseEnvFile(text: string): EnvFile {
@@ -26,9 +26,11 @@ export function parseEnvFile(text: string): EnvFile {
     const line = untrimmed.trim();
     if (line === '' || line.startsWith('#')) continue;
     const where = `line ${index + 1}`;
-    const [, setting, written = ''] = ASSIGNMENT.exec(line) ?? [];
+    const equals = line.indexOf('=');
+    const setting = line.slice(0, Math.max(equals, 0)).trim();
+    const written = line.slice(equals + 1).trim();
     const value = unquote(written);
-    if (setting === undefined) {
+    if (!NAME.test(setting)) {
       faults.push(`${where} ${/^export\s/.test(line) ? EXPORT : 'is not NAME=value'}`);
     } else if (value === undefined) {
       faults.push(`${where} has a value that begins with a quote, but does not end with it`);
