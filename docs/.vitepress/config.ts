@@ -55,7 +55,8 @@ export default defineConfig({
       ...groups.map(({ text, anchor }) => ({ text, link: `/documentation#${anchor}` })),
       { text: 'Source', link: REPOSITORY_URL },
     ],
-    sidebar: Object.fromEntries(['/', ...PARENTS].map((link) => [link, listPages(link)] as const)),
+    // VitePress takes the first that a page's path begins with, also among /devices and /.
+    sidebar: Object.fromEntries([...PARENTS, '/'].map((link) => [link, listPages(link)] as const)),
   },
 });
 

@@ -107,7 +107,7 @@ test.each(['light', 'dark'] as const)(
     });
     const browser = await launchChromium();
     const page = await browser.newPage({ colorScheme, viewport: { width: 1_280, height: 800 } });
-    for (const name of ['index', 'qr', 'scaling', 'configuration']) {
+    for (const name of ['index', 'qr', 'scaling', 'configuration', 'providers/spotify']) {
       await page.goto(new URL(`${BASE}${name}.html`, server.url).href);
       const cut = await page.evaluate(() =>
         [...document.querySelectorAll('html, pre')]
