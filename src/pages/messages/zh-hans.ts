@@ -47,7 +47,7 @@ export const zhHans: Messages = {
     justNow: '刚刚',
     code: '设备上显示的是这个激活码吗？',
     next: '下一步',
-    signInAt: (host) => `在${host}登录`,
+    signInAt: (host) => `登录 ${host}`,
     warning: '仅当登录由您本人发起时才继续。如果链接或激活码是别人发给您的，请拒绝。',
     continue: '继续',
     decline: '拒绝',

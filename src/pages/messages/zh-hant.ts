@@ -47,7 +47,7 @@ export const zhHant: Messages = {
     justNow: '剛剛',
     code: '裝置上顯示的是這個啟用碼嗎？',
     next: '下一步',
-    signInAt: (host) => `在${host}登入`,
+    signInAt: (host) => `登入 ${host}`,
     warning: '只有在登入由您本人發起時才繼續。如果連結或啟用碼是別人傳給您的，請拒絕。',
     continue: '繼續',
     decline: '拒絕',
