@@ -62,6 +62,17 @@ async function runCheck(env: Record<string, string>, options: StartOptions = {})
   };
 }
 
+test.each([
+  [200, 'ok', 'one was sent to NOTIFY_URL: check whether it has arrived'],
+  [404, 'fault', 'NOTIFY_URL: it answered 404'],
+])('a notice to try is sent to NOTIFY_URL, which answers %d', async (status, mark, text) => {
+  const receiver = serveUpstream(() => new Response('', { status }));
+  const { find } = await runCheck({ NOTIFY_URL: receiver.url });
+  expect(find('notification')).toMatchObject({ mark, text });
+  expect(receiver.requests.map(({ body }) => JSON.parse(body).cause)).toEqual(['check']);
+  receiver.stop();
+});
+
 test('the last line counts faults and warnings, one as one', () => {
   const lastLineOf = (...found: Parameters<typeof describeFindings>[0]) =>
     describeFindings(found).split('\n').at(-1);

@@ -101,7 +101,7 @@ async function checkNotification(settings: EnabledSettings, { fetch }: Runtime):
   const target = { notifyUrl, baseUrl, fetch };
   const problem = await send(target, 'check', 'A test of sign-in-relay check');
   return problem === undefined
-    ? ok('notification', 'one was sent to NOTIFY_URL: look whether it has arrived')
+    ? ok('notification', 'one was sent to NOTIFY_URL: check whether it has arrived')
     : fault('notification', `NOTIFY_URL: ${problem}`, 'correct it, or unset it');
 }
 
