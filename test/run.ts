@@ -21,7 +21,7 @@ import { searchLogs } from './kit/secrets.ts';
 /** What the tests run. scripts/install-test-tools.sh installs all of it. */
 const COMMANDS = `caddy chromium-headless-shell curl nginx node
   openssl prometheus promtool redis-cli redis-server script systemd-analyze valkey-server
-  go java`.split(/\s+/);
+  go java luajit micropython`.split(/\s+/);
 const FILES = ['/usr/share/java/json-android.jar'];
 const INSTALL = 'scripts/install-test-tools.sh';
 
@@ -213,8 +213,8 @@ function findMissing(): string[] {
   const files = FILES.filter((path) => !existsSync(path));
   // Another Python that is first in PATH would not find Debian's modules.
   const python = Bun.which('python3', { PATH: '/usr/bin' });
-  const hasModule = python !== null && Bun.spawnSync([python, '-c', 'import oauthlib']).success;
-  return [...commands, ...files, ...(hasModule ? [] : ['oauthlib for Python'])];
+  const hasModule = python !== null && Bun.spawnSync([python, '-c', 'import authlib, oauthlib']).success;
+  return [...commands, ...files, ...(hasModule ? [] : ['authlib and oauthlib for Python'])];
 }
 
 await main();

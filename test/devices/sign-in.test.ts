@@ -156,7 +156,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     expect((await poll(relay, proxy.session())).status).toBe(410);
   });
 
-  if (['Python', 'Kodi', 'Go'].includes(platform.name)) {
+  if (['Python', 'Kodi', 'Go', 'MicroPython', 'KOReader'].includes(platform.name)) {
     test('a relay that may see no token: the device exchanges the code itself, and refreshes at the provider', async () => {
       await using app = await install();
       const run = app.run(blind.baseUrl);

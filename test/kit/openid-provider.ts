@@ -66,12 +66,13 @@ function configure({ clientId, clientSecret, redirectUris }: ProviderOptions) {
         redirect_uris: redirectUris,
         grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
-        id_token_signed_response_alg: 'ES256',
         ...(clientSecret === undefined
           ? { token_endpoint_auth_method: 'none' }
           : { token_endpoint_auth_method: 'client_secret_post', client_secret: clientSecret }),
       },
     ],
+    // Also of clients that register themselves (RFC 7591).
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
     responseTypes: ['code'],
     pkce: { required: () => true },
     claims: { openid: ['sub'], profile: ['name'] },
@@ -79,7 +80,13 @@ function configure({ clientId, clientSecret, redirectUris }: ProviderOptions) {
       accountId,
       claims: async () => ({ sub: accountId, name: nameOf(accountId) }),
     }),
-    features: { devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: false } },
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      registration: { enabled: true },
+      // RFC 8707, which MCP clients use.
+      resourceIndicators: { enabled: true, getResourceServerInfo: async () => ({ scope: '' }) },
+    },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
     // New keys each time, so that cookies of an earlier run are not valid.
     jwks: { keys: [{ ...signingKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }] },

@@ -1,11 +1,12 @@
-/** An open sign-in by the program of docs/open.md, at a provider that this project did not write. */
-import { afterAll, expect, test } from 'bun:test';
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+/** Open sign-ins by the programs that docs/open.md names, at a provider that this project did not write. */
+import { afterAll, expect, onTestFinished, test } from 'bun:test';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { signInAs } from '../kit/browser.ts';
-import { startOpenId } from '../kit/openid.ts';
+import { type OpenIdProvider, startOpenId } from '../kit/openid.ts';
 import { findFreePort, startChild } from '../kit/process.ts';
+import { serveUpstream } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { MAIN, ROOT, startRelay } from '../kit/relay.ts';
 import { createUser } from '../kit/user.ts';
@@ -27,13 +28,78 @@ async function signInAt(link: string, baseUrl: string, authorizeUrl: string): Pr
   await user.open(page.url.href);
 }
 
-test.each([
-  ['in memory', {}],
-  ['in a file', { SESSIONS_FILE: file }],
-  ['in Redis', { REDIS_URL: redis.url }],
-])(
+const readme = readFileSync(`${ROOT}docs/open.md`, 'utf8');
+
+/** The program of docs/open.md in this language, with these values. */
+function writeExample(language: string, values: Readonly<Record<string, string>>): string {
+  const [, program = ''] = new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(readme) ?? [];
+  // In a folder from which it finds the packages of the tests.
+  const folder = mkdtempSync(join(ROOT, 'test/node_modules/.open-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, `client.${language === 'js' ? 'mjs' : 'py'}`);
+  const entries = Object.entries(values);
+  writeFileSync(
+    path,
+    entries.reduce((text, [from, to]) => text.replace(from, to), program),
+  );
+  return path;
+}
+
+const devices = join(ROOT, 'examples/devices');
+const own = (baseUrl: string, { authorizeUrl, tokenUrl, clientId }: OpenIdProvider) =>
+  [baseUrl, 'own', `${authorizeUrl}?scope=openid`, tokenUrl, clientId] as const;
+
+/** Each with the command that runs it, in one of the stores. */
+const PROGRAMS: readonly (readonly [
+  string,
+  Readonly<Record<string, string>>,
+  (baseUrl: string, provider: OpenIdProvider) => readonly string[],
+])[] = [
+  [
+    'Authlib of docs/open.md, in memory',
+    {},
+    (baseUrl, { authorizeUrl, tokenUrl, clientId }) => [
+      ...['/usr/bin/python3', '-u'],
+      writeExample('python', {
+        'https://relay.example': baseUrl,
+        'https://accounts.spotify.com/authorize': authorizeUrl,
+        'https://accounts.spotify.com/api/token': tokenUrl,
+        'the client id that you registered with RELAY/open/callback': clientId,
+        'user-read-email': 'openid',
+      }),
+    ],
+  ],
+  [
+    'oauth4webapi of docs/open.md, which registers itself for an MCP server',
+    { SESSIONS_FILE: file },
+    (baseUrl, { issuer }) => {
+      const server = serveUpstream(() =>
+        Response.json({
+          resource: server.url,
+          authorization_servers: [issuer],
+          scopes_supported: ['openid'],
+        }),
+      );
+      onTestFinished(server.stop);
+      const program = writeExample('js', {
+        'https://relay.example': baseUrl,
+        'https://mcp.example/mcp': server.url,
+        'const options = {}': 'const options = { [oauth.allowInsecureRequests]: true }',
+      });
+      return [process.execPath, program];
+    },
+  ],
+  [
+    'MicroPython',
+    { REDIS_URL: redis.url },
+    (...place) => ['micropython', join(devices, 'micropython/sign_in.py'), ...own(...place)],
+  ],
+  ['KOReader', {}, (...place) => ['luajit', join(devices, 'lua/sign_in.lua'), ...own(...place)]],
+];
+
+test.each(PROGRAMS)(
   '%s: the program gets its tokens, and the relay has neither client nor provider',
-  async (_, env) => {
+  async (_, env, commandOf) => {
     await using stack = new AsyncDisposableStack();
     const port = await findFreePort();
     const baseUrl = `http://127.0.0.1:${port}`;
@@ -46,23 +112,16 @@ test.each([
     };
     const relay = await startRelay({ ...settings, MAL_CLIENT_ID: '', ...env }, { port });
     stack.defer(async () => void (await relay.stop('SIGKILL')));
-    const readme = readFileSync(`${ROOT}docs/open.md`, 'utf8');
-    const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readme) ?? [];
-    const text = program
-      .replace("'https://relay.example'", `'${baseUrl}'`)
-      .replace("'https://accounts.spotify.com/authorize'", `'${provider.authorizeUrl}'`)
-      .replace("'https://accounts.spotify.com/api/token'", `'${provider.tokenUrl}'`)
-      .replace(/'the client id that[^']*'/, `'${provider.clientId}'`)
-      .replace('user-read-email', 'openid');
-    const script = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-open-')), 'client.py');
-    writeFileSync(script, text);
-    const client = startChild(['python3', '-u', script], { env: { no_proxy: '127.0.0.1' } });
+    const client = startChild(commandOf(baseUrl, provider), {
+      env: { no_proxy: '127.0.0.1' },
+      cwd: mkdtempSync(join(tmpdir(), 'sign-in-relay-open-')),
+    });
     await pollUntil('it shows its link', () => client.output().includes('/L/'));
     const [link = ''] = /http:\S+\/L\/\S+/.exec(client.output()) ?? [];
 
     await signInAt(link, baseUrl, provider.authorizeUrl);
-    expect(await client.exited).toBe(0);
-    expect(client.output()).toContain('Signed in, for');
+    const exitCode = await client.exited;
+    expect([exitCode, client.output()]).toEqual([0, expect.stringContaining('Signed in')]);
     expect(provider.grants()).toBe(1);
   },
   60_000,

@@ -94,6 +94,20 @@ export const PLATFORMS: readonly Platform[] = [
         'Enter',
       ),
   },
+  // Their devices have one user.
+  ...[
+    ['MicroPython', 'micropython', 'micropython/sign_in.py'],
+    ['KOReader', 'luajit', 'lua/sign_in.lua'],
+  ].map(([name = '', command = '', program = '']) => ({
+    name,
+    needs: { [command]: command },
+    prepare: async () => {},
+    install: async () =>
+      installProgram(
+        ['sh', '-c', 'umask 077 && exec "$@"', 'sh', command, join(SOURCES, program)],
+        'Enter',
+      ),
+  })),
   {
     name: 'shell',
     needs: { sh: 'dash', curl: 'curl', qrencode: 'qrencode' },

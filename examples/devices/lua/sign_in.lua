@@ -1,0 +1,332 @@
+-- Signs a user in through a Sign-in Relay. LuaJIT, LuaSocket and LuaSec, as KOReader has them; elsewhere lua-cjson too.
+--
+--     luajit sign_in.lua https://relay.example mal
+--     luajit sign_in.lua https://relay.example spotify AUTHORIZATION_URL TOKEN_URL CLIENT_ID
+local ffi = require('ffi')
+local socket = require('socket')
+local ssl = require('ssl')
+local has_json, json = pcall(require, 'json')
+if not has_json then json = require('cjson') end
+
+local WAIT_SECONDS = 25 -- The relay holds a poll this long. Some proxies cut a request after 30 s.
+local TELL_SECONDS = 5 -- Nobody has to wait long for an acknowledgement or a cancellation.
+local TRIES = 6 -- For all but a poll, which is repeated until the link expires.
+local LINKS = 3 -- A link that has expired is replaced, but not for ever on a forgotten screen.
+local MARGIN_SECONDS = 60 -- Tokens are refreshed this long before they expire.
+local MAX_BYTES = 65536 -- More than any response of a relay: one that never ends fills no memory.
+
+-- The CAs that are trusted. `tick` runs about 20 times a second whenever the program waits: here it sleeps;
+-- in KOReader it is coroutine.yield. Call fail('cancelled') in it to end a sign-in.
+local M = { ca_file = '/etc/ssl/certs/ca-certificates.crt', tick = function() socket.sleep(0.05) end }
+
+-- Raises a table. code: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
+-- expired, cancelled, refused, unreachable, not_saved, invalid_grant (refresh only: sign in again).
+function M.fail(code, detail)
+  local text = detail and code .. ': ' .. detail or code
+  error(setmetatable({ code = code }, { __tostring = function() return text end }), 0)
+end
+
+-- KOReader has declared it already.
+pcall(ffi.cdef, 'int clock_gettime(int, void *);')
+
+-- Of a clock that nobody sets (CLOCK_MONOTONIC).
+local function now()
+  local time = ffi.new('long[2]')
+  ffi.C.clock_gettime(1, ffi.cast('void *', time))
+  return tonumber(time[0]) + tonumber(time[1]) / 1e9
+end
+
+local function pause(seconds)
+  local ends_at = now() + seconds
+  while now() < ends_at do M.tick() end
+end
+
+local function random(count)
+  local file = assert(io.open('/dev/urandom', 'rb'))
+  local bytes = file:read(count)
+  file:close()
+  return bytes
+end
+
+local function sha256(text)
+  local is_koreader, sha2 = pcall(require, 'ffi/sha2')
+  if is_koreader then
+    return (sha2.sha256(text):gsub('..', function(hex) return string.char(tonumber(hex, 16)) end))
+  end
+  pcall(ffi.cdef, 'unsigned char *SHA256(const char *, size_t, unsigned char *);')
+  local digest = ffi.new('unsigned char[32]')
+  ffi.load('libcrypto.so.3').SHA256(text, #text, digest)
+  return ffi.string(digest, 32)
+end
+
+local function base64url(bytes)
+  return (require('mime').b64(bytes):gsub('[+/=]', { ['+'] = '-', ['/'] = '_', ['='] = '' }))
+end
+
+local function quote(text)
+  return (text:gsub('[^%w._~-]', function(each) return ('%%%02X'):format(each:byte()) end))
+end
+
+local function form_of(members)
+  local pairs_ = {}
+  for name, value in pairs(members) do table.insert(pairs_, name .. '=' .. quote(value)) end
+  return table.concat(pairs_, '&')
+end
+
+-- LuaSec checks who signed a certificate, but not whose it is.
+local function is_for(host, certificate)
+  local names = (certificate:extensions()['2.5.29.17'] or {}).dNSName or {}
+  for _, name in ipairs(names) do
+    local parent = name:lower():match('^%*(%..+)$')
+    if name:lower() == host:lower() or (parent and host:lower():match('^[^.]+(.+)$') == parent) then return true end
+  end
+  return false
+end
+
+local function secure(plain, host)
+  local options = { mode = 'client', protocol = 'any', verify = 'peer', cafile = M.ca_file, options = { 'all', 'no_sslv3' } }
+  local stream = assert(ssl.wrap(plain, options))
+  stream:sni(host)
+  assert(stream:dohandshake())
+  if not is_for(host, stream:getpeercertificate()) then error('the certificate is of another host') end
+  return stream
+end
+
+-- Returns status, headers and text, or nil if there is more to come. Raises an error if it was cut off.
+local function parse(received, is_over)
+  local head, content = received:match('^(.-)\r\n\r\n(.*)$')
+  local headers = {}
+  for name, value in (head or ''):gmatch('\r\n([^:]+):%s*([^\r]*)') do headers[name:lower()] = value end
+  local length = tonumber(headers['content-length'])
+  local is_whole = length and head and #content >= length or not length and head and is_over
+  if is_whole then return tonumber(head:match('^HTTP/%S+ (%d%d%d)')), headers, content end
+  if is_over then error('cut off') end
+end
+
+-- By HTTP/1.0, in which no response comes in chunks.
+local function request(plain, url, body, timeout)
+  local ends_at = now() + timeout
+  local scheme, host, port, path = url:match('^(https?)://([^:/]+):?(%d*)(/.*)$')
+  plain:settimeout(timeout) -- For the connection, the handshake and the request.
+  assert(plain:connect(host, tonumber(port) or (scheme == 'https' and 443 or 80)))
+  local stream = scheme == 'https' and secure(plain, host) or plain
+  local is_form = type(body) == 'string'
+  local content = body and (is_form and body or json.encode(body))
+  local lines = { (body and 'POST ' or 'GET ') .. path .. ' HTTP/1.0', 'Host: ' .. host .. (port ~= '' and ':' .. port or '') }
+  if content then
+    table.insert(lines, 'Content-Type: application/' .. (is_form and 'x-www-form-urlencoded' or 'json'))
+    table.insert(lines, 'Content-Length: ' .. #content)
+  end
+  assert(stream:send(table.concat(lines, '\r\n') .. '\r\n\r\n' .. (content or '')))
+  stream:settimeout(0)
+  local received = ''
+  while true do
+    local all, problem, part = stream:receive(4096)
+    received = received .. (all or part or '')
+    local status, headers, text = parse(received, problem == 'closed')
+    if status then return status, headers, text end
+    if #received > MAX_BYTES or now() > ends_at then error('too much, or too late') end
+    if not all then M.tick() end
+  end
+end
+
+-- Returns status, JSON object, text, and seconds to pause before a retry. Status 0: no complete response.
+local function ask(url, body, timeout)
+  local seconds = 1 + random(1):byte() / 128 -- So that a thousand devices do not return at the same moment.
+  local plain = socket.tcp()
+  local is_answered, status, headers, text = pcall(request, plain, url, body, timeout or WAIT_SECONDS + 15)
+  plain:close()
+  if not is_answered then
+    if type(status) == 'table' then error(status, 0) end -- Of tick.
+    return 0, {}, '', seconds
+  end
+  local is_json, answer = pcall(json.decode, text)
+  if not is_json or type(answer) ~= 'table' then answer = {} end -- A page of a proxy.
+  return status, answer, text:sub(1, 100):match('^%s*(.-)%s*$'), seconds + math.min(tonumber(headers['retry-after']) or 0, 60)
+end
+
+-- Returns the JSON object of a 200 that has the member. Tries again what may pass.
+local function ask_until_answered(url, body, member)
+  for _ = 1, TRIES do
+    local status, answer, text, seconds = ask(url, body)
+    if status == 200 and answer[member] then return answer end
+    if status >= 400 and status < 500 and status ~= 429 then M.fail(answer.error or 'refused', not answer.error and text or nil) end
+    pause(seconds)
+  end
+  M.fail('unreachable')
+end
+
+-- RFC 6749 section 5.1. The tokens are refreshed there too.
+local function tokens_from_provider(url, client_id, form)
+  local answer = ask_until_answered(url, form_of(form), 'access_token')
+  return {
+    accessToken = answer.access_token, refreshToken = answer.refresh_token, expiresIn = answer.expires_in,
+    tokenUrl = url, clientId = client_id,
+  }
+end
+
+-- Whether this device may exchange the code itself, so that the relay sees no token. Older relays do not say.
+local function can_be_blind(relay, service)
+  local _, answer = ask(relay .. '/services', nil, TELL_SECONDS)
+  for _, each in ipairs(answer.services or {}) do
+    if each.service == service then return each.blind ~= 'no' end
+  end
+  return false
+end
+
+local function tell(session, query)
+  for _ = 1, TRIES do
+    local status, _, _, seconds = ask(session.result .. '&' .. query, nil, TELL_SECONDS)
+    if status == 204 or status == 400 or status == 410 then return end
+    pause(seconds)
+  end
+end
+
+local function wait_for_result(session)
+  while true do
+    local status, answer, text, seconds = ask(session.result .. '&wait=' .. WAIT_SECONDS)
+    if status == 200 and answer.error then M.fail(answer.error) end
+    if status == 200 and (answer.accessToken or answer.code or answer.callback) then return answer end
+    if status == 400 then M.fail('refused', text) end
+    -- The relay decides when the link has expired. The time here ends only polls that fail.
+    if status == 410 or (status ~= 204 and session.seconds_left() == 0) then M.fail('expired') end
+    -- 204: not yet. All else is transient: 429, 5xx, a page of a proxy, no network.
+    pause(status == 204 and 1 or seconds)
+  end
+end
+
+-- Of the callback of an open sign-in, as the provider sent it (RFC 6749 section 4.1.2, RFC 9207).
+local function code_of(answer, state, client)
+  local callback = answer.callback
+  local is_other = client.issuer and callback.iss and callback.iss ~= client.issuer
+  if callback.state ~= state or is_other then M.fail('refused', 'the callback is of another sign-in or provider') end
+  return { code = callback.code, redirectUri = answer.redirectUri, tokenUrl = client.tokenUrl, clientId = client.clientId }
+end
+
+-- Never half written.
+local function save_tokens(path, tokens)
+  if tokens.expiresIn then tokens.expiresAt = os.time() + tokens.expiresIn end
+  local file, problem = io.open(path .. '.new', 'w')
+  if not file then M.fail('not_saved', problem) end
+  local is_written = file:write(json.encode(tokens))
+  if not (file:close() and is_written and os.rename(path .. '.new', path)) then M.fail('not_saved', path) end
+  return tokens
+end
+
+local function load_tokens(path)
+  local file = io.open(path)
+  if not file then return {} end
+  local text = file:read('*a')
+  file:close()
+  local is_json, saved = pcall(json.decode, text or '')
+  return is_json and type(saved) == 'table' and saved or {}
+end
+
+-- Where the provider names no expiry, only its API says it, with a 401.
+local function is_due(tokens)
+  if not tokens.expiresAt then return false end
+  local left = tokens.expiresAt - os.time()
+  -- More than they ever had: the clock was set back since they were saved.
+  return left <= MARGIN_SECONDS or left > tokens.expiresIn
+end
+
+local function refresh(relay, service, saved)
+  local answer
+  if saved.tokenUrl then -- The device exchanged the code itself.
+    local form = { grant_type = 'refresh_token', refresh_token = saved.refreshToken, client_id = saved.clientId }
+    answer = tokens_from_provider(saved.tokenUrl, saved.clientId, form)
+  else
+    answer = ask_until_answered(relay .. '/refresh', { service = service, refreshToken = saved.refreshToken }, 'accessToken')
+  end
+  answer.refreshToken = answer.refreshToken or saved.refreshToken -- Without a new one the old one stays.
+  return answer
+end
+
+local function sign_in(relay, service, path, show, client)
+  local verifier, state = base64url(random(32)), base64url(random(16))
+  local challenge = base64url(sha256(verifier))
+  local body = { code = true, ack = true, device = 'E-reader' }
+  if client then
+    local query = form_of({
+      response_type = 'code', client_id = client.clientId, state = state,
+      code_challenge = challenge, code_challenge_method = 'S256',
+    })
+    body.authorizationUrl = client.authorizationUrl .. (client.authorizationUrl:find('?', 1, true) and '&' or '?') .. query
+  else
+    body.service = service
+    body.challenge = can_be_blind(relay, service) and challenge or nil
+  end
+  local started = ask_until_answered(relay .. (client and '/open' or '/auth/start'), body, 'session')
+  local ends_at = now() + started.expiresIn -- The device's clock may not be set yet.
+  local session = {
+    link = started.link, user_code = started.userCode, qr = started.qr, code_address = relay .. '/link',
+    seconds_left = function() return math.max(0, math.floor(ends_at - now())) end,
+    -- The poll secret is only for this device: never show it, log it or put it into a link.
+    result = relay .. '/auth/result?session=' .. quote(started.session),
+  }
+  show(session)
+  local is_answered, answer = pcall(wait_for_result, session)
+  if not is_answered then
+    if type(answer) == 'table' and answer.code == 'cancelled' then
+      local tick = M.tick -- It would end this too.
+      M.tick = function() socket.sleep(0.05) end
+      tell(session, 'cancel=1')
+      M.tick = tick
+    end
+    error(answer, 0)
+  end
+  if client then answer = code_of(answer, state, client) end
+  if answer.code then
+    local form = {
+      grant_type = 'authorization_code', code = answer.code, code_verifier = verifier,
+      redirect_uri = answer.redirectUri, client_id = answer.clientId,
+    }
+    answer = tokens_from_provider(answer.tokenUrl, answer.clientId, form)
+  end
+  local tokens = save_tokens(path, answer)
+  tell(session, 'ack=1') -- Only now: until then a lost response, or a crash, costs no sign-in.
+  return tokens
+end
+
+-- Tokens that are valid: the saved ones, refreshed if they are due, or those of a new sign-in, whose link
+-- `show(session)` shows. client: of an open sign-in, a table of authorizationUrl, tokenUrl, clientId, and issuer
+-- if it is known. rejected: an access token that the provider's API answered with 401. Raises what `fail` does.
+function M.tokens_for(relay, service, path, show, client, rejected)
+  local saved = load_tokens(path)
+  if saved.accessToken and saved.accessToken ~= rejected and not is_due(saved) then return saved end
+  if saved.refreshToken then
+    local is_fresh, fresh = pcall(refresh, relay, service, saved)
+    if is_fresh then return save_tokens(path, fresh) end
+    if fresh.code ~= 'invalid_grant' then error(fresh, 0) end -- The saved tokens stay: try later.
+  end
+  for link = 1, LINKS do
+    local is_signed_in, tokens = pcall(sign_in, relay, service, path, show, client)
+    if is_signed_in then return tokens end
+    if tokens.code ~= 'expired' or link == LINKS then error(tokens, 0) end
+  end
+end
+
+if ... == 'sign_in' then return M end
+
+if #arg ~= 2 and #arg ~= 5 then
+  print('Usage: luajit sign_in.lua RELAY SERVICE [AUTHORIZATION_URL TOKEN_URL CLIENT_ID]')
+  os.exit(1)
+end
+local keyboard = { getfd = function() return 0 end, dirty = function() return false end }
+local watched = {}
+function M.tick()
+  if #socket.select(watched, nil, 0.05) == 0 then return end
+  if io.read('*l') then M.fail('cancelled') end
+  watched = {} -- There is no keyboard.
+end
+local function show(session)
+  print('Open ' .. session.link)
+  print('or type ' .. session.user_code .. ' at ' .. session.code_address)
+  io.stdout:flush()
+  watched = { keyboard }
+end
+local client = arg[3] and { authorizationUrl = arg[3], tokenUrl = arg[4], clientId = arg[5] }
+local relay = arg[1]:gsub('/+$', '')
+local is_signed_in, problem = pcall(M.tokens_for, relay, arg[2], 'tokens-' .. arg[2] .. '.json', show, client)
+print(is_signed_in and 'Signed in.' or tostring(problem))
+os.exit(is_signed_in and 0 or type(problem) == 'table' and problem.code == 'cancelled' and 130 or 1)
