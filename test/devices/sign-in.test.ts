@@ -18,7 +18,6 @@ import { pollUntil } from '../kit/wait.ts';
 import { type App, installProgram, type Platform, type Run, type Tokens } from './support/app.ts';
 import { ANDROID_TV, PLATFORMS, SOURCES } from './support/platforms.ts';
 import { startProxy } from './support/proxy.ts';
-import { APP_ORIGIN, closeBrowser, WEB_TV } from './support/web-tv.ts';
 
 /** The compilers of Go and Kotlin come first, beside other tests. */
 setDefaultTimeout(300_000);
@@ -45,7 +44,6 @@ const provider = serveUpstream(async () => {
 const SETTINGS = {
   MAL_TOKEN_URL: provider.url,
   START_BURST: '1000',
-  CORS_ORIGINS: APP_ORIGIN,
   TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
 };
 
@@ -60,7 +58,7 @@ const [relay, hasty, hastiest, blind] = await Promise.all([
 ]);
 const built = mkdtempSync(join(tmpdir(), 'relay-devices-'));
 afterAll(async () => {
-  await Promise.all([closeBrowser(), relay.stop(), hasty.stop(), hastiest.stop(), blind.stop()]);
+  await Promise.all([relay.stop(), hasty.stop(), hastiest.stop(), blind.stop()]);
   provider.stop();
   rmSync(built, { recursive: true });
 });
@@ -107,7 +105,7 @@ async function expectTokens(app: App, run: Run, tokens: Tokens): Promise<void> {
 
 async function expectQrCode(run: Run, link: string): Promise<void> {
   const code = await pollUntil('the code is drawn', () => {
-    const lines = (run.output?.() ?? '').split('\n').filter((line) => /[▀▄█]/.test(line));
+    const lines = (run.output() ?? '').split('\n').filter((line) => /[▀▄█]/.test(line));
     return lines.length > 0 && scanTerminal(lines);
   });
   expect(code.toLowerCase()).toBe(link.toLowerCase());
@@ -144,7 +142,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     await using proxy = await startProxy(relay.baseUrl);
     await using app = await install();
     // Another process is saving.
-    if (isTerminal) app.saveElsewhere?.();
+    if (isTerminal) app.saveElsewhere();
     proxy.fail('ack', 'held');
     const run = app.run(proxy.url);
     const tokens = await agree(run);
@@ -188,7 +186,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     // An app may catch no more than the failures that the program names.
     if (platform === ANDROID_TV) expect(error).toStartWith('not_saved: ');
     // A program that has no code for it ends with an error of its language, perhaps with a stack trace.
-    const said = run.output?.() ?? error;
+    const said = run.output() ?? error;
     expect(said).toMatch(/not_saved|tokens-mal\.json/);
     expect(said).not.toContain('Signed in.');
     const response = await pollOnce(relay, proxy.session());
@@ -235,22 +233,20 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       expect(proxy.counts.cut).toBe(1);
     });
 
-  // A browser has no file, and no test can end it in the middle of a write.
-  if (platform !== WEB_TV)
-    test('a file without an access token, and a write that the power cut: the user signs in', async () => {
-      await using proxy = await startProxy(relay.baseUrl);
-      await using app = await install();
-      app.replaceTokens?.('{}');
-      const killed = app.run(proxy.url);
-      await killed.link();
-      await pollUntil('it polls', () => proxy.session());
-      killed.kill?.();
-      // Nothing that it had started goes on.
-      await killed.ended;
-      app.truncate?.();
-      const next = app.run(relay.baseUrl);
-      await expectTokens(app, next, await agree(next));
-    });
+  test('a file without an access token, and a write that the power cut: the user signs in', async () => {
+    await using proxy = await startProxy(relay.baseUrl);
+    await using app = await install();
+    app.replaceTokens('{}');
+    const killed = app.run(proxy.url);
+    await killed.link();
+    await pollUntil('it polls', () => proxy.session());
+    killed.kill();
+    // Nothing that it had started goes on.
+    await killed.ended;
+    app.truncate();
+    const next = app.run(relay.baseUrl);
+    await expectTokens(app, next, await agree(next));
+  });
 
   test('the user declines: access_denied, as the relay names it', async () => {
     await using app = await install();
@@ -260,7 +256,6 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     expect(await app.tokens()).toBeUndefined();
   });
 
-  // Chromium runs on while its page is hidden; televisions do not.
   test('a link that has expired, perhaps while the device slept, is replaced by one that works', async () => {
     await using proxy = await startProxy(hasty.baseUrl);
     await using app = await install();
@@ -268,13 +263,13 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     await run.link();
     await pollUntil('it polls', () => proxy.session());
     const session = proxy.session();
-    run.suspend?.();
+    run.suspend();
     await pollUntil('the link has expired', async () => {
       const response = await pollOnce(hasty, session);
       return response.status === 410;
     });
     proxy.fail('poll', 'lost');
-    run.resume?.();
+    run.resume();
     const tokens = await agree(run, { nth: 2, at: hasty });
     await expectTokens(app, run, tokens);
   });
@@ -287,14 +282,14 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
   });
 
   // Elsewhere the time of day cannot be changed for one program alone.
-  if (['shell', WEB_TV.name].includes(platform.name))
+  if (platform.name === 'shell')
     test('the device sets its clock while the user signs in: the link stays', async () => {
       await using proxy = await startProxy(relay.baseUrl);
       await using app = await install();
       proxy.fail('poll', 'html 503', 'html 503', 'html 503');
       const run = app.run(proxy.url);
       await run.link();
-      run.setClock?.();
+      run.setClock();
       await pollUntil('it polls again', () => proxy.session());
       const tokens = await agree(run);
       await expectTokens(app, run, tokens);
@@ -333,8 +328,8 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       ROUNDS * 300_000,
     );
 
-  // It takes 40 s. Kodi has the requests of Python; Roku and web TV count the seconds themselves, and pass it too.
-  if (IS_SOAK && !['Kodi', 'Roku', WEB_TV.name].includes(platform.name))
+  // It takes 40 s. Kodi has the requests of Python; Roku counts the seconds itself, and passes it too.
+  if (IS_SOAK && !['Kodi', 'Roku'].includes(platform.name))
     test('the response with the tokens stops in the middle: the program gives it up, and fetches them again', async () => {
       await using proxy = await startProxy(relay.baseUrl);
       await using app = await install();
@@ -372,7 +367,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       await using app = await install();
       const run = app.run(relay.baseUrl);
       await run.link();
-      run.quit?.();
+      run.quit();
       expect(await run.ended).toMatchObject({ exitCode: 130, error: 'cancelled' });
     });
 
@@ -444,7 +439,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       });
       const second = app.run(proxy.url, 'mal', api.url);
       expect(await second.ended).toMatchObject(ENDED_WELL);
-      expect(second.output?.()).toContain('The API answered [200, 200, 200]');
+      expect(second.output()).toContain('The API answered [200, 200, 200]');
       expect(proxy.answers('refresh')).toEqual([200]);
       expect(await app.tokens()).toMatchObject({ accessToken: fresh.accessToken });
 
@@ -453,7 +448,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       granted.set(fresh.refreshToken, { access_token: makeToken('access') });
       const third = app.run(proxy.url, 'mal', api.url);
       expect(await third.ended).toMatchObject(ENDED_WELL);
-      expect(third.output?.()).toContain('The API answered [401, 401, 401]');
+      expect(third.output()).toContain('The API answered [401, 401, 401]');
       expect(proxy.answers('refresh')).toEqual([200, 200]);
     });
 });

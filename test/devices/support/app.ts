@@ -25,19 +25,19 @@ export interface Run {
   link(nth?: number): Promise<string>;
   /** How many links it has shown. */
   links(): number;
-  /** What it wrote, without escape sequences. Not in a browser. */
-  output?(): string;
+  /** What it wrote, without escape sequences. */
+  output(): string;
   /** The device sets its clock: a day is lost. Where the time of day can be changed for one program. */
-  setClock?(): void;
+  setClock(): void;
   /** What the user does who has changed their mind: Ctrl-C, Enter, or Back. */
   cancel(): void;
   /** Kodi ends, and asks its add-ons to end. */
-  quit?(): void;
-  /** The device sleeps, and wakes. Not in a browser. */
-  suspend?(): void;
-  resume?(): void;
-  /** By the system, which asks nobody. Not in a browser. */
-  kill?(): void;
+  quit(): void;
+  /** The device sleeps, and wakes. */
+  suspend(): void;
+  resume(): void;
+  /** By the system, which asks nobody. */
+  kill(): void;
   /** `error` is the last line of the errors, empty if it ended well. */
   readonly ended: Promise<{ readonly exitCode: number; readonly error: string }>;
 }
@@ -50,14 +50,14 @@ export interface App extends AsyncDisposable {
   mode(): number | undefined;
   /** As if the tokens had been saved a day from now. */
   setClockBack(): Promise<unknown>;
-  /** Its file becomes one of another program. Not in a browser. */
-  replaceTokens?(text: string): void;
+  /** Its file becomes one of another program. */
+  replaceTokens(text: string): void;
   /** Another process is about to save, under the name that all programs once had in common. */
-  saveElsewhere?(): void;
+  saveElsewhere(): void;
   /** From now on nothing can be saved. Not before a link is shown. */
   fillStorage(): Promise<unknown>;
-  /** The power failed while tokens were saved: the file is there, and empty. Not in a browser. */
-  truncate?(): void;
+  /** The power failed while tokens were saved: the file is there, and empty. */
+  truncate(): void;
 }
 
 /** A language whose programs can be run here. */

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { runChild } from '../../kit/process.ts';
 import { ROOT } from '../../kit/relay.ts';
 import { installProgram, type Platform } from './app.ts';
-import { WEB_TV } from './web-tv.ts';
 
 export const SOURCES = join(ROOT, 'examples/devices');
 const sourcesOf = (language: string) =>
@@ -131,5 +130,4 @@ export const PLATFORMS: readonly Platform[] = [
     prepare: async () => {},
     install: async () => installProgram([process.execPath, join(import.meta.dir, 'roku.ts')]),
   },
-  WEB_TV,
 ];
