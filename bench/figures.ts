@@ -18,13 +18,6 @@ export function record(section: string, column: string, row: string, sample: num
   else known.samples.push(sample);
 }
 
-/** Section and row -> the text in the last column of its table. */
-const notes = new Map<string, string>();
-
-export function annotate(section: string, row: string, text: string): void {
-  notes.set(`${section}: ${row}`, text);
-}
-
 export const findFigure = (section: string, column: string, row: string) =>
   figures.find((each) => each.section === section && each.column === column && each.row === row);
 
@@ -53,19 +46,14 @@ function round(value: number): string {
 export function describeSection(section: string): string {
   const ours = figures.filter((figure) => figure.section === section);
   const columns = [...new Set(ours.map(({ column }) => column))];
-  const rows = [...Map.groupBy(ours, ({ row }) => row)].map(([row, cells]) => {
-    const note = notes.get(`${section}: ${row}`);
-    return [
-      row,
-      ...columns.map((column) => {
-        const cell = cells.find((each) => each.column === column);
-        return cell === undefined ? '' : describe(cell.samples);
-      }),
-      ...(note === undefined ? [] : [note]),
-    ];
-  });
-  const isAnnotated = ours.some(({ row }) => notes.has(`${section}: ${row}`));
-  return describeTable(['', ...columns, ...(isAnnotated ? ['bounded by'] : [])], rows);
+  const rows = [...Map.groupBy(ours, ({ row }) => row)].map(([row, cells]) => [
+    row,
+    ...columns.map((column) => {
+      const cell = cells.find((each) => each.column === column);
+      return cell === undefined ? '' : describe(cell.samples);
+    }),
+  ]);
+  return describeTable(['', ...columns], rows);
 }
 
 /** In Markdown. */

@@ -17,29 +17,22 @@ function takeMessage(received: { text: string }) {
   return { head, body };
 }
 
-export interface Request {
+interface Request {
   readonly method?: string;
   readonly path: string;
-  readonly type?: string;
   readonly body?: string;
-  /** Addresses that the client claims to have forwarded the request. */
-  readonly hops?: string;
-  /** One more line of headers. */
-  readonly headers?: string;
 }
 
 let clients = 0;
 
 /** As a proxy forwards it. Each request is from a new address, because the rate limit is per address. */
-export function encode(request: Request): string {
-  const { method = 'GET', path, type, body, hops = '', headers } = request;
+function encode({ method = 'GET', path, body }: Request): string {
   clients += 1;
   const from = `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
-  const more = headers === undefined ? '' : `${headers}\r\n`;
-  const head = `${method} ${path} HTTP/1.1\r\nHost: relay.test\r\nX-Forwarded-For: ${hops}${from}\r\n${more}`;
-  if (body === undefined) return `${head}\r\n`;
-  const contentType = type ?? 'application/x-www-form-urlencoded';
-  return `${head}Content-Type: ${contentType}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const head = `${method} ${path} HTTP/1.1\r\nHost: relay.test\r\nX-Forwarded-For: ${from}\r\n`;
+  return body === undefined
+    ? `${head}\r\n`
+    : `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
 type Connection = Awaited<ReturnType<typeof connect>>;
@@ -117,11 +110,6 @@ const TOKEN_RESPONSE = JSON.stringify({
 /** Code -> when its tokens were written to the relay. */
 const exchangedAtMs = new Map<string, number>();
 
-let providerRequests = 0;
-
-/** How many requests the providers of this process have got. */
-export const countProviderRequests = () => providerRequests;
-
 /** Returns the origin of a provider that has a token endpoint only. */
 export function startProvider(): string {
   const server = Bun.listen<{ text: string }>({
@@ -135,7 +123,6 @@ export function startProvider(): string {
         socket.data.text += chunk.toString('latin1');
         const request = takeMessage(socket.data);
         if (request === undefined) return;
-        providerRequests += 1;
         const code = /(?:^|&)code=([^&]*)/.exec(request.body)?.[1] ?? '';
         const connection = /\r\nconnection: *close/i.test(request.head) ? 'close' : 'keep-alive';
         exchangedAtMs.set(code, performance.now());
@@ -248,15 +235,9 @@ function describeLatency(values: readonly number[]) {
   return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
 }
 
-/** Sends one request again and again, or what `request` returns each time. Returns how many responses had each status. */
-export async function requests(port: number, request: Request | (() => Request), amount: Amount) {
-  const counts: Record<number, number> = {};
-  await repeat(amount, async () => {
-    const { status } = await send(port, typeof request === 'function' ? request() : request);
-    counts[status] = (counts[status] ?? 0) + 1;
-  });
-  return counts;
-}
+/** Sends one request again and again. */
+export const requests = (port: number, request: Request, amount: Amount) =>
+  repeat(amount, () => send(port, request));
 
 async function forEach<T>(items: readonly T[], work: (item: T, index: number) => Promise<unknown>) {
   let next = 0;

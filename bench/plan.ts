@@ -12,8 +12,6 @@ export const FULL = {
   freshRelays: 5,
   liveSessions: 200_000,
   settleMs: 10_000,
-  strangersRequests: 500,
-  strangersConnections: 2_000,
   deadlineMinutes: 60,
 };
 export type Plan = typeof FULL;
@@ -29,7 +27,5 @@ export const QUICK: Plan = {
   freshRelays: 1,
   liveSessions: 10_000,
   settleMs: 1_500,
-  strangersRequests: 200,
-  strangersConnections: 500,
   deadlineMinutes: 10,
 };

@@ -9,13 +9,11 @@ import { type Bench, isPinned, providerEnv } from './processes.ts';
 import { measureMemory } from './sections/memory.ts';
 import { measureRedis } from './sections/redis.ts';
 import { measureCost, measureNode, measureWakeUp } from './sections/sign-in.ts';
-import { measureStranger } from './sections/stranger.ts';
 
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   cost: measureCost,
   'wake-up': measureWakeUp,
   node: measureNode,
-  stranger: measureStranger,
   memory: measureMemory,
   redis: measureRedis,
 };
