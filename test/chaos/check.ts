@@ -54,13 +54,6 @@ export interface Report {
   readonly deadEnds: readonly string[];
 }
 
-export type Broken =
-  | 'deliveredTwice'
-  | 'deliveredToAnother'
-  | 'lostWithLiveStore'
-  | 'hung'
-  | 'deadEnds';
-
 interface SignIn {
   readonly id: number;
   readonly requests: RequestEvent[];
