@@ -40,30 +40,6 @@ export function contrast(one: string, other: string): number {
   return (lighter + 0.05) / (darker + 0.05);
 }
 
-/** The cards with which this colour does not contrast enough. */
-function findUnclearCards(colour: string, cards: readonly string[]): string[] {
-  return cards.filter((card) => contrast(colour, card) < MIN_ACCENT_CONTRAST);
-}
-
-/** The nearest colour that contrasts with every card: mixed with as little black or white as possible. */
-export function nearestClear(colour: string, cards: readonly string[]): string {
-  for (let step = 1; step <= STEPS; step += 1) {
-    const mixed = INKS.map((ink) => mix(colour, ink, step / STEPS));
-    const clear = mixed.find((each) => findUnclearCards(each, cards).length === 0);
-    if (clear !== undefined) return clear;
-  }
-  return colour;
-}
-
-/** Every shade that can be written. */
-const STEPS = 255;
-
-function mix(colour: string, ink: string, part: number): string {
-  const inks = channels(ink);
-  const mixed = channels(colour).map((value, at) => value + ((inks[at] ?? 0) - value) * part);
-  return `#${mixed.map((value) => Math.round(value).toString(16).padStart(2, '0')).join('')}`;
-}
-
 function luminance(colour: string): number {
   const [red = 0, green = 0, blue = 0] = channels(colour).map((value) => {
     const part = value / 255;

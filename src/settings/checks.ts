@@ -1,14 +1,7 @@
 /** Which values each setting accepts, and what they are converted to. */
 import ipaddr from 'ipaddr.js';
 import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS, SHOWN_NAME_CHARACTERS } from '../limits.ts';
-import {
-  type Accent,
-  CARDS,
-  contrast,
-  MIN_ACCENT_CONTRAST,
-  nearestClear,
-  parseColour,
-} from '../pages/accent.ts';
+import { type Accent, CARDS, contrast, MIN_ACCENT_CONTRAST, parseColour } from '../pages/accent.ts';
 import { cleanName, hasUnseen } from '../pages/shown-name.ts';
 import { findEndpointProblem, type OpenEndpoints } from '../providers/open.ts';
 import {
@@ -289,7 +282,6 @@ function checkAccent(text: string): Checked<Accent> {
 }
 
 function findAccentProblems(colour: string, schemes: readonly (keyof Accent)[]): string[] {
-  const cards = schemes.map((scheme) => CARDS[scheme]);
   const unclear = schemes.filter((scheme) => contrast(colour, CARDS[scheme]) < MIN_ACCENT_CONTRAST);
   if (unclear.length === 0) return [];
   const found = unclear.map(
@@ -297,7 +289,7 @@ function findAccentProblems(colour: string, schemes: readonly (keyof Accent)[]):
   );
   const hint = schemes.length > 1 ? '; or set two colours, for light and for dark' : '';
   return [
-    `must have a contrast of at least ${MIN_ACCENT_CONTRAST}:1 (WCAG 1.4.11), and ${colour} has ${found.join(' and ')}: the nearest colour that passes is ${nearestClear(colour, cards)}${hint}`,
+    `must have a contrast of at least ${MIN_ACCENT_CONTRAST}:1 (WCAG 1.4.11), and ${colour} has ${found.join(' and ')}${hint}`,
   ];
 }
 
