@@ -166,6 +166,14 @@ test('confirmation: what CONFIRM=code leaves open', async () => {
   expect(exitCode).toBe(0);
 });
 
+test('open sign-ins: where they lead, and what clients register', async () => {
+  const OPEN_ENDPOINTS = 'https://accounts.example/authorize';
+  const { find } = await runCheck({ OAUTH_BASE_URL: 'http://127.0.0.1:1', OPEN_ENDPOINTS });
+  expect(find('open sign-ins')?.text).toBe(
+    `anybody can start one that leads to ${OPEN_ENDPOINTS}; clients register http://127.0.0.1:1/open/callback`,
+  );
+});
+
 test('settings: without OAUTH_BASE_URL', async () => {
   const { faults } = await runCheck({ OAUTH_BASE_URL: '' });
   expect(faults).toMatchObject([{ what: 'base URL', text: 'OAUTH_BASE_URL is not set' }]);

@@ -4,6 +4,7 @@
  */
 import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
+import { openRedirectUri } from '../../providers/open.ts';
 import { fileDescriptorsFor, findCaWarning, readFileDescriptors } from '../../server/machine.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import {
@@ -64,6 +65,7 @@ async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding
     settings.confirm === 'code' ? [CONFIRM_CODE] : [],
     checkPublicAddress(settings, runtime),
     checkProviders(settings, runtime.fetch),
+    settings.openEndpoints === undefined ? [] : [describeOpen(settings)],
     checkStore(),
     settings.sessionsFile === undefined ? [] : [checkSessionsFile(settings.sessionsFile)],
     [checkFileDescriptors(settings)],
@@ -78,6 +80,13 @@ const CONFIRM_CODE = warning(
   'CONFIRM is code: whoever starts a sign-in can send its link to somebody else, who sees no page of the relay before that device has their tokens',
   'set CONFIRM=always; keep code only for the apps of a relay that you replace',
 );
+
+/** docs/open.md "For operators". */
+function describeOpen({ openEndpoints, baseUrl }: EnabledSettings): Finding {
+  const ends = openEndpoints === '*' ? 'any https endpoint' : openEndpoints?.join(' and ');
+  const text = `anybody can start one that leads to ${ends}; clients register ${openRedirectUri(baseUrl)}`;
+  return ok('open sign-ins', text);
+}
 
 /** Not opened: a relay that runs holds its lock. */
 function checkSessionsFile(path: string): Finding {
