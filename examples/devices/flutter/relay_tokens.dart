@@ -28,6 +28,8 @@ class SavedTokens {
       : accessToken = tokens.accessToken,
         refreshToken = tokens.refreshToken ?? oldRefreshToken,
         expiresIn = tokens.expiresIn,
+        tokenUrl = tokens.tokenUrl,
+        clientId = tokens.clientId,
         expiresAt = switch (tokens.expiresIn) {
           final int seconds => DateTime.now().add(Duration(seconds: seconds)).millisecondsSinceEpoch,
           null => null,
@@ -37,7 +39,9 @@ class SavedTokens {
       : accessToken = json['accessToken'] as String,
         refreshToken = json['refreshToken'] as String?,
         expiresIn = json['expiresIn'] as int?,
-        expiresAt = json['expiresAt'] as int?;
+        expiresAt = json['expiresAt'] as int?,
+        tokenUrl = json['tokenUrl'] as String?,
+        clientId = json['clientId'] as String?;
 
   final String accessToken;
   final String? refreshToken;
@@ -46,11 +50,17 @@ class SavedTokens {
   /// Milliseconds since 1970; null if the provider gave no lifetime: then it is used until the API answers 401.
   final int? expiresAt;
 
+  /// Where they are refreshed, if the device exchanged the code itself.
+  final String? tokenUrl;
+  final String? clientId;
+
   Map<String, Object?> toJson() => {
         'accessToken': accessToken,
         'refreshToken': refreshToken,
         'expiresIn': expiresIn,
         'expiresAt': expiresAt,
+        'tokenUrl': tokenUrl,
+        'clientId': clientId,
       };
 
   bool get isDue {
@@ -101,8 +111,9 @@ class RelayTokens {
     final saved = await _load();
     if (saved != null && saved.accessToken != rejectedToken) return saved;
     final refreshToken = saved?.refreshToken;
-    if (refreshToken == null) throw SignInFailure('invalid_grant');
-    return _save(SavedTokens(await signIn.refresh(refreshToken), oldRefreshToken: refreshToken));
+    if (saved == null || refreshToken == null) throw SignInFailure('invalid_grant');
+    final fresh = await signIn.refresh(refreshToken, tokenUrl: saved.tokenUrl, clientId: saved.clientId);
+    return _save(SavedTokens(fresh, oldRefreshToken: refreshToken));
   }
 
   Future<void> cancel() async {
