@@ -213,7 +213,8 @@ function findMissing(): string[] {
   const files = FILES.filter((path) => !existsSync(path));
   // Another Python that is first in PATH would not find Debian's modules.
   const python = Bun.which('python3', { PATH: '/usr/bin' });
-  const hasModule = python !== null && Bun.spawnSync([python, '-c', 'import authlib, oauthlib']).success;
+  const hasModule =
+    python !== null && Bun.spawnSync([python, '-c', 'import authlib, oauthlib']).success;
   return [...commands, ...files, ...(hasModule ? [] : ['authlib and oauthlib for Python'])];
 }
 
