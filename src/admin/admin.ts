@@ -6,7 +6,8 @@
 import { Buffer } from 'node:buffer';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import { createApp, type HandleRequest, type Handler } from '../http/app.ts';
+import { createApp, type Handler } from '../http/app.ts';
+import type { Peers } from '../http/request.ts';
 import { textResponse } from '../http/responses.ts';
 import type { Monitor } from '../monitor.ts';
 import type { Clock } from '../relay/time.ts';
@@ -32,18 +33,12 @@ export interface AdminOptions {
   readonly token: string | undefined;
 }
 
-export interface Admin {
-  /** Counts the relay's events. */
-  readonly monitor: Monitor;
-  /** Shows the state of this service. */
-  watch(readState: () => Promise<ServiceState>): void;
-  readonly handle: HandleRequest;
-}
+export type Admin = ReturnType<typeof createAdmin>;
 
 /** The state until the service has started. */
 const STARTING: ServiceState = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
 
-export function createAdmin(options: AdminOptions): Admin {
+export function createAdmin(options: AdminOptions) {
   const { clock, services, maxSessions, runtime, isShared, names, token } = options;
   let readNow = async () => STARTING;
   const readState = () => readNow();
@@ -82,6 +77,7 @@ export function createAdmin(options: AdminOptions): Admin {
   }
 
   return {
+    /** Counts the relay's events. */
     monitor: {
       ...counts.monitor,
       ended(service, outcome) {
@@ -89,13 +85,14 @@ export function createAdmin(options: AdminOptions): Admin {
         recent.ended(counts.nameOf(service), outcome);
       },
       failed: recent.failed,
-    },
+    } satisfies Monitor,
 
-    watch(readState) {
+    /** Shows the state of this service. */
+    watch(readState: () => Promise<ServiceState>): void {
       readNow = readState;
     },
 
-    handle(request, peers) {
+    handle(request: Request, peers: Peers): Response | Promise<Response> {
       const { headers } = request;
       if (!isAllowedHost(headers.get('host') ?? '', known)) {
         return textResponse(421, 'Use the IP address, or list this name in ADMIN_NAMES');

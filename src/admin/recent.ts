@@ -21,13 +21,7 @@ export interface HourOf {
   readonly minutes: readonly number[];
 }
 
-export interface Recent {
-  ended(service: string, outcome: string): void;
-  failed(failure: FailureEvent): void;
-  readHour(): readonly HourOf[];
-  /** The newest first. */
-  readFailures(): readonly RecentFailure[];
-}
+export type Recent = ReturnType<typeof createRecent>;
 
 interface Ring {
   readonly service: string;
@@ -38,7 +32,7 @@ interface Ring {
 }
 
 /** One ring for each provider and outcome. */
-export function createRecent(clock: Clock): Recent {
+export function createRecent(clock: Clock) {
   const rings = new Map<string, Map<string, Ring>>();
   const failures: RecentFailure[] = [];
   const minuteNow = () => Math.floor(clock.now() / MINUTE_MS);
@@ -52,7 +46,7 @@ export function createRecent(clock: Clock): Recent {
   }
 
   return {
-    ended(service, outcome) {
+    ended(service: string, outcome: string): void {
       const minute = minuteNow();
       let byOutcome = rings.get(service);
       if (byOutcome === undefined) {
@@ -68,7 +62,7 @@ export function createRecent(clock: Clock): Recent {
       ring.counts[minute % MINUTES] = (ring.counts[minute % MINUTES] ?? 0) + 1;
     },
 
-    failed(failure) {
+    failed(failure: FailureEvent): void {
       const { event, service, hint } = failure;
       const known = failures.findIndex(
         (each) => each.event === event && each.service === service && each.hint === hint,
@@ -78,7 +72,7 @@ export function createRecent(clock: Clock): Recent {
       failures.length = Math.min(failures.length, MAX_FAILURES);
     },
 
-    readHour() {
+    readHour(): HourOf[] {
       const minute = minuteNow();
       const all = [...rings.values()].flatMap((byOutcome) => [...byOutcome.values()]);
       return all.map((ring) => {
@@ -91,6 +85,7 @@ export function createRecent(clock: Clock): Recent {
       });
     },
 
-    readFailures: () => failures,
+    /** The newest first. */
+    readFailures: (): readonly RecentFailure[] => failures,
   };
 }

@@ -7,30 +7,7 @@ import { isFromForeignPage } from './cors.ts';
 import type { RelayRequest } from './request.ts';
 import { type Refused, refused } from './responses.ts';
 
-interface Admitted {
-  readonly ok: true;
-}
-
-export interface Admission {
-  /** Takes a token for a start, unless a page of another site sends it. An open sign-in has a limit of its own. */
-  admitStart(
-    request: RelayRequest,
-    limiter?: RateLimiter,
-    kind?: RateLimitKind,
-  ): Promise<Admitted | Refused>;
-  /** Takes a token of the client address's bucket. */
-  admit(
-    request: RelayRequest,
-    limiter: RateLimiter,
-    kind: RateLimitKind,
-  ): Promise<Admitted | Refused>;
-  /** Takes a token of the address's bucket and one of the overall bucket, or none. */
-  admitToPair(
-    request: RelayRequest,
-    pair: RateLimitPair,
-    kind: RateLimitKind,
-  ): Promise<{ readonly ok: true; refund(): Promise<void> } | Refused>;
-}
+export type Admission = ReturnType<typeof createAdmission>;
 
 const ADMITTED = { ok: true } as const;
 const INVALID_ADDRESS = refused('invalid_client_address');
@@ -48,7 +25,7 @@ export function createAdmission(
   origins: readonly string[],
   startLimiter: RateLimiter,
   monitor: Monitor,
-): Admission {
+) {
   const findClientAddress = createFindClientAddress(trustedProxyCidrs);
   const warnOfIgnoredForwarded = warnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);
 
@@ -63,6 +40,7 @@ export function createAdmission(
     return refused('rate_limited', retryAfterMs);
   }
 
+  /** Takes a token of the client address's bucket. */
   async function admit(request: RelayRequest, limiter: RateLimiter, kind: RateLimitKind) {
     const bucket = addressOf(request);
     if (bucket === undefined) return INVALID_ADDRESS;
@@ -71,14 +49,20 @@ export function createAdmission(
   }
 
   return {
-    async admitStart(request, limiter = startLimiter, kind = 'start') {
+    /** Takes a token for a start, unless a page of another site sends it. An open sign-in has a limit of its own. */
+    async admitStart(request: RelayRequest, limiter = startLimiter, kind: RateLimitKind = 'start') {
       if (isFromForeignPage(request, origins)) return FOREIGN_PAGE;
       return admit(request, limiter, kind);
     },
 
     admit,
 
-    async admitToPair(request, { perAddress, overall }, kind) {
+    /** Takes a token of the address's bucket and one of the overall bucket, or none. */
+    async admitToPair(
+      request: RelayRequest,
+      { perAddress, overall }: RateLimitPair,
+      kind: RateLimitKind,
+    ) {
       const bucket = addressOf(request);
       if (bucket === undefined) return INVALID_ADDRESS;
       const ownMs = await perAddress.take(bucket);
@@ -89,7 +73,7 @@ export function createAdmission(
         return limited(overallMs, kind);
       }
       return {
-        ok: true,
+        ok: true as const,
         async refund() {
           // A failed refund only makes the limit stricter by one try.
           await Promise.allSettled([perAddress.refund(bucket), overall.refund(OVERALL)]);

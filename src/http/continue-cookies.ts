@@ -19,18 +19,13 @@ import type { RelayRequest } from './request.ts';
  */
 const MAX_COOKIES = 32;
 
-export interface ContinueCookies {
-  /** Whether this browser's callback counts: any does, unless CONFIRM=always. */
-  allowsCallback(request: RelayRequest, browserState: string): boolean;
-  /** Sets the cookie with the response to Continue, if CONFIRM=always. */
-  set(request: RelayRequest, response: Response, browserState: string): void;
-}
+export type ContinueCookies = ReturnType<typeof createContinueCookies>;
 
 export function createContinueCookies(
   baseUrl: string,
   sessionSeconds: number,
   asksAlways: boolean,
-): ContinueCookies {
+) {
   // The parser lowercases the scheme.
   const secure = new URL(baseUrl).protocol === 'https:';
   const prefix = `${secure ? '__Host-' : ''}continued-`;
@@ -48,11 +43,13 @@ export function createContinueCookies(
     generateCookie(name, value, { path: '/', maxAge, httpOnly: true, secure, sameSite: 'Lax' });
 
   return {
-    allowsCallback(request, browserState) {
+    /** Whether this browser's callback counts: any does, unless CONFIRM=always. */
+    allowsCallback(request: RelayRequest, browserState: string): boolean {
       if (!asksAlways) return true;
       return (cookiesOf(request)[nameOf(browserState)] ?? '') !== '';
     },
-    set(request, response, browserState) {
+    /** Sets the cookie with the response to Continue, if CONFIRM=always. */
+    set(request: RelayRequest, response: Response, browserState: string): void {
       if (!asksAlways) return;
       const name = nameOf(browserState);
       const others = Object.keys(cookiesOf(request)).filter(isOwn);

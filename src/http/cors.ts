@@ -9,15 +9,10 @@ import { DATA_HEADERS } from './responses.ts';
 /** How long a browser may cache a preflight: Chromium's maximum. */
 const MAX_AGE_SECONDS = 7_200;
 
-export interface Cors {
-  /** The response to a preflight. Undefined for any other request, or an origin that is not listed. */
-  preflight(request: Request): Response | undefined;
-  /** Adds the headers that let a page of a listed origin read the response. */
-  allow(request: Request, response: Response): Response;
-}
+export type Cors = NonNullable<ReturnType<typeof createCors>>;
 
 /** Credentials are not allowed: a device's secrets are in its requests, not in cookies. */
-export function createCors(origins: readonly string[]): Cors | undefined {
+export function createCors(origins: readonly string[]) {
   if (origins.length === 0) return undefined;
   const allowsAll = origins.includes('*');
 
@@ -34,7 +29,8 @@ export function createCors(origins: readonly string[]): Cors | undefined {
   }
 
   return {
-    preflight(request) {
+    /** The response to a preflight. Undefined for any other request, or an origin that is not listed. */
+    preflight(request: Request): Response | undefined {
       const origin = request.method === 'OPTIONS' ? findOrigin(request) : undefined;
       if (origin === undefined) return undefined;
       const response = new Response(null, { status: 204, headers: DATA_HEADERS });
@@ -45,7 +41,8 @@ export function createCors(origins: readonly string[]): Cors | undefined {
       response.headers.append('Vary', 'Access-Control-Request-Headers');
       return response;
     },
-    allow(request, response) {
+    /** Adds the headers that let a page of a listed origin read the response. */
+    allow(request: Request, response: Response): Response {
       const origin = findOrigin(request);
       if (origin !== undefined) allowOrigin(response.headers, origin);
       return response;

@@ -122,18 +122,10 @@ export function readPath(url: string): string {
   return url.slice(start);
 }
 
-/** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */
-export interface BodyReader {
-  /**
-   * At the deadline, a body of unknown length ends, and one that is shorter than its
-   * Content-Length counts as empty. Rejects when the client disconnects.
-   */
-  read(request: Request, limitBytes: number): Promise<BoundedText>;
-  /** A form as a browser sends it. Empty when the browser disconnects. */
-  readForm(request: Request, limitBytes: number): Promise<URLSearchParams>;
-}
+export type BodyReader = ReturnType<typeof createBodyReader>;
 
-export function createBodyReader(clock: Clock): BodyReader {
+/** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */
+export function createBodyReader(clock: Clock) {
   const deadlines = createDeadlineQueue(clock, REQUEST_BODY_DEADLINE_MS);
 
   function readWhole(request: Request): Promise<BoundedText> {
@@ -170,6 +162,10 @@ export function createBodyReader(clock: Clock): BodyReader {
     }
   }
 
+  /**
+   * At the deadline, a body of unknown length ends, and one that is shorter than its
+   * Content-Length counts as empty. Rejects when the client disconnects.
+   */
   function read(request: Request, limitBytes: number): Promise<BoundedText> {
     // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.
     const length = request.headers.get('content-length');
@@ -179,7 +175,8 @@ export function createBodyReader(clock: Clock): BodyReader {
 
   return {
     read,
-    async readForm(request, limitBytes) {
+    /** A form as a browser sends it. Empty when the browser disconnects. */
+    async readForm(request: Request, limitBytes: number): Promise<URLSearchParams> {
       const body = await read(request, limitBytes).catch(() => undefined);
       return parseParameters(body?.text ?? '');
     },

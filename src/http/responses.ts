@@ -7,7 +7,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { HAS_CODE_FORM, type Names, type OutcomeName } from '../pages/outcome.tsx';
-import type { LanguagePages, Pages } from '../pages/pages.ts';
+import type { Pages } from '../pages/pages.ts';
 import type { Picture } from '../pages/picture.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
 import type { ProviderError } from '../providers/token-endpoint.ts';
@@ -176,14 +176,7 @@ const GOOD: ReadonlySet<OutcomeName> = new Set([
 /** Which form a page has: for a code, or to continue or decline. */
 export type FormKind = 'none' | 'code' | 'choice';
 
-export interface PageResponses {
-  pagesFor(request: RelayRequest): LanguagePages;
-  respond(status: number, page: string, form: FormKind): Response;
-  /** Responds with the page of an outcome, in the language of the request. */
-  respondWithPage(outcome: OutcomeName, request: RelayRequest, more?: PageDetails): Response;
-  /** For routes of pages: the refusal's page if it has one, otherwise text. */
-  refuse(refused: Refused, request: RelayRequest, browserState?: string): Response;
-}
+export type PageResponses = ReturnType<typeof createPageResponses>;
 
 interface PageDetails {
   readonly names?: Names;
@@ -192,7 +185,7 @@ interface PageDetails {
   readonly browserState?: string | undefined;
 }
 
-export function createPageResponses({ find, style }: Pages): PageResponses {
+export function createPageResponses({ find, style }: Pages) {
   const policy = (formAction?: "'none'" | "'self'") => ({
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': contentSecurityPolicy(style, formAction),
@@ -210,6 +203,7 @@ export function createPageResponses({ find, style }: Pages): PageResponses {
   const withoutReferer = { ...headersOf.code, 'Referrer-Policy': 'no-referrer' };
   const pagesFor = (request: RelayRequest) => find(request.header('accept-language'));
 
+  /** Responds with the page of an outcome, in the language of the request. */
   function respondWithPage(
     outcome: OutcomeName,
     request: RelayRequest,
@@ -225,9 +219,11 @@ export function createPageResponses({ find, style }: Pages): PageResponses {
 
   return {
     pagesFor,
-    respond: (status, page, form) => new Response(page, { status, headers: headersOf[form] }),
+    respond: (status: number, page: string, form: FormKind) =>
+      new Response(page, { status, headers: headersOf[form] }),
     respondWithPage,
-    refuse(reason, request, browserState) {
+    /** For routes of pages: the refusal's page if it has one, otherwise text. */
+    refuse(reason: Refused, request: RelayRequest, browserState?: string): Response {
       const { refusal, retryAfterMs } = reason;
       if (refusal === 'unknown_service') return refuse('not_found');
       if (!isOutcome(refusal)) return refuseInText(reason);

@@ -44,15 +44,9 @@ export interface LanguagePages {
   confirm(asking: AskingSignIn): string;
 }
 
-/** The pages for an `Accept-Language` header. */
-export type FindPages = (acceptLanguage: string | undefined) => LanguagePages;
+export type Pages = ReturnType<typeof createPages>;
 
-export interface Pages {
-  readonly find: FindPages;
-  readonly style: string;
-}
-
-export function createPages({ branding, host, basePath, providers }: PagesOptions): Pages {
+export function createPages({ branding, host, basePath, providers }: PagesOptions) {
   const { appName, accent, logo, links = {} } = branding;
   const style = createStyle(accent);
   const frame: Frame = {
@@ -64,6 +58,7 @@ export function createPages({ branding, host, basePath, providers }: PagesOption
     links,
   };
   const rendered = new Map<Language, LanguagePages>();
+  /** The pages for an `Accept-Language` header. */
   function find(acceptLanguage: string | undefined): LanguagePages {
     const language = chooseLanguage(acceptLanguage);
     const known = rendered.get(language);

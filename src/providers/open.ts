@@ -88,24 +88,19 @@ export function findEndpointProblem(text: string): string | undefined {
     : `must be written as ${origin + pathname}: an address without a query`;
 }
 
-export interface OpenDestination {
-  readonly name: string;
-  /** What users read is the host: the client chooses no name. */
-  readonly displayName: string;
-  readonly host: string;
-  authorizeUrl(browserState: string, exchange: ExchangeParameters): string;
-}
+export type OpenDestination = ReturnType<typeof openDestinationOf>;
 
 export const openRedirectUri = (baseUrl: string) => `${baseUrl}/open/callback`;
 
 /** Where the user of an open sign-in is sent: the client's URL, with the relay's redirect URI and state. */
-export function openDestinationOf(service: string, baseUrl: string): OpenDestination {
+export function openDestinationOf(service: string, baseUrl: string) {
   const host = service.slice(PREFIX.length);
   return {
     name: service,
+    // What users read is the host: the client chooses no name.
     displayName: host,
     host,
-    authorizeUrl(browserState, { authorizationUrl = '' }) {
+    authorizeUrl(browserState: string, { authorizationUrl = '' }: ExchangeParameters): string {
       const url = new URL(authorizationUrl);
       url.searchParams.set('redirect_uri', openRedirectUri(baseUrl));
       url.searchParams.set('state', browserState);

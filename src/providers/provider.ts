@@ -171,15 +171,7 @@ export interface OfferedService {
   readonly displayName: string;
 }
 
-export interface Providers {
-  /** The services, in the order of `PROVIDERS`. */
-  readonly offered: readonly OfferedService[];
-  has(name: string): boolean;
-  /** A provider that is not discovered yet is known, but cannot be used. */
-  find(name: string): ProviderLookup;
-  /** Called once the provider's endpoints are known. */
-  add(provider: Provider): void;
-}
+export type Providers = ReturnType<typeof createProviders>;
 
 export type ProviderLookup =
   | { readonly ok: true; readonly provider: Provider }
@@ -187,15 +179,19 @@ export type ProviderLookup =
   /** Discovery is tried again after `retryAfterMs`. */
   | { readonly ok: false; readonly refusal: 'undiscovered'; readonly retryAfterMs: number };
 
-export function createProviders(offered: readonly OfferedService[]): Providers {
+export function createProviders(offered: readonly OfferedService[]) {
   const byName = new Map<string, ProviderLookup>();
   for (const { name } of offered) {
     byName.set(name, { ok: false, refusal: 'undiscovered', retryAfterMs: DISCOVERY_RETRY_MS });
   }
   return {
+    /** The services, in the order of `PROVIDERS`. */
     offered,
-    has: (name) => byName.has(name),
-    find: (name) => byName.get(name) ?? { ok: false, refusal: 'unknown_service' },
-    add: (provider) => void byName.set(provider.name, { ok: true, provider }),
+    has: (name: string) => byName.has(name),
+    /** A provider that is not discovered yet is known, but cannot be used. */
+    find: (name: string): ProviderLookup =>
+      byName.get(name) ?? { ok: false, refusal: 'unknown_service' },
+    /** Called once the provider's endpoints are known. */
+    add: (provider: Provider) => void byName.set(provider.name, { ok: true, provider }),
   };
 }

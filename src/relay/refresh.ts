@@ -47,24 +47,9 @@ export interface TokenRefresher<Failure extends RefreshFailure> {
   refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<Failure>>;
 }
 
-export interface Refreshes {
-  /**
-   * Sends one request to the provider for all callers with the same token, and returns the
-   * result to each of them, and to later ones for REFRESH_RESULT_MS. Undefined if nothing was
-   * sent: the token is not spent.
-   */
-  refresh<Failure extends RefreshFailure>(
-    refresher: TokenRefresher<Failure>,
-    refreshToken: string,
-    scope: string | undefined,
-  ): Promise<ExchangeOutcome<Failure> | undefined>;
-  /** From now on no refresh starts or waits for another instance. */
-  drain(): void;
-  /** Resolves when those in progress have their result. */
-  settled(): Promise<void>;
-}
+export type Refreshes = ReturnType<typeof createRefreshes>;
 
-export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
+export function createRefreshes(store: RefreshStore, clock: Clock) {
   const inProgress = new Map<string, Promise<unknown>>();
   const budget = createBudget(clock);
   let draining = false;
@@ -112,10 +97,19 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
   }
 
   return {
-    async refresh(refresher, refreshToken, scope) {
+    /**
+     * Sends one request to the provider for all callers with the same token, and returns the
+     * result to each of them, and to later ones for REFRESH_RESULT_MS. Undefined if nothing was
+     * sent: the token is not spent.
+     */
+    async refresh<Failure extends RefreshFailure>(
+      refresher: TokenRefresher<Failure>,
+      refreshToken: string,
+      scope: string | undefined,
+    ) {
       const key = JSON.stringify([refresher.name, scope ?? '', refreshToken]);
       const shared = inProgress.get(key);
-      if (shared !== undefined) return shared as ReturnType<typeof refreshOnce<never>>;
+      if (shared !== undefined) return shared as ReturnType<typeof refreshOnce<Failure>>;
       if (draining) return undefined;
       const own = refreshOnce(key, refresher, refreshToken, scope).finally(() => {
         inProgress.delete(key);
@@ -123,10 +117,12 @@ export function createRefreshes(store: RefreshStore, clock: Clock): Refreshes {
       inProgress.set(key, own);
       return own;
     },
-    drain() {
+    /** From now on no refresh starts or waits for another instance. */
+    drain(): void {
       draining = true;
     },
-    async settled() {
+    /** Resolves when those in progress have their result. */
+    async settled(): Promise<void> {
       await Promise.allSettled(inProgress.values());
     },
   };

@@ -25,23 +25,7 @@ export interface TokensToRevoke {
   readonly accessToken: string | undefined;
 }
 
-export interface Revocations {
-  /** Revokes all that is given. Undefined if nothing was sent, or not everything. */
-  revoke<Failure extends RefreshFailure>(
-    revoker: TokenRevoker<Failure>,
-    tokens: TokensToRevoke,
-  ): Promise<RevocationOutcome<Failure> | undefined>;
-  /** Revokes one token of a kind that is not known for certain. RFC 7009 §2.1. */
-  revokeOne<Failure extends RefreshFailure>(
-    revoker: TokenRevoker<Failure>,
-    token: string,
-    hint: TokenKind | undefined,
-  ): Promise<RevocationOutcome<Failure> | undefined>;
-  /** From now on no revocation starts. */
-  drain(): void;
-  /** Resolves when those in progress have their response. */
-  settled(): Promise<void>;
-}
+export type Revocations = ReturnType<typeof createRevocations>;
 
 const UNKNOWN_TOKEN = { ok: true, wasKnown: false } as const;
 
@@ -51,7 +35,7 @@ const NO_REFRESH_TOKEN: ReadonlySet<string | undefined> = new Set([
   'unsupported_grant_type',
 ]);
 
-export function createRevocations(refreshes: Refreshes): Revocations {
+export function createRevocations(refreshes: Refreshes) {
   const inProgress = new Set<Promise<unknown>>();
   let draining = false;
 
@@ -105,20 +89,31 @@ export function createRevocations(refreshes: Refreshes): Revocations {
   }
 
   return {
-    async revoke(revoker, tokens) {
+    /** Revokes all that is given. Undefined if nothing was sent, or not everything. */
+    async revoke<Failure extends RefreshFailure>(
+      revoker: TokenRevoker<Failure>,
+      tokens: TokensToRevoke,
+    ) {
       if (draining) return undefined;
       const byAccessToken = revoker.revokes === 'access tokens';
       return track((byAccessToken ? revokeByAccessToken : revokeEach)(revoker, tokens));
     },
-    async revokeOne(revoker, token, hint) {
+    /** Revokes one token of a kind that is not known for certain. RFC 7009 §2.1. */
+    async revokeOne<Failure extends RefreshFailure>(
+      revoker: TokenRevoker<Failure>,
+      token: string,
+      hint: TokenKind | undefined,
+    ) {
       if (draining) return undefined;
       if (revoker.revokes === 'any token') return track(send(revoker, token, hint));
       return track(revokeByAccessToken(revoker, { accessToken: token, refreshToken: token }));
     },
-    drain() {
+    /** From now on no revocation starts. */
+    drain(): void {
       draining = true;
     },
-    async settled() {
+    /** Resolves when those in progress have their response. */
+    async settled(): Promise<void> {
       await Promise.allSettled(inProgress);
     },
   };

@@ -19,11 +19,7 @@ export interface Arrival {
   readonly forwardedFor: string | undefined;
 }
 
-export interface StandIn {
-  /** The requests of this run. */
-  readonly arrivals: readonly Arrival[];
-  stop(): void;
-}
+export type StandIn = Awaited<ReturnType<typeof startStandIn>>;
 
 /** The check recognizes the response by it. */
 export const STAND_IN_TEXT = 'sign-in-relay check';
@@ -36,11 +32,7 @@ const RETRY_MS = 30_000;
  * among them are held as the relay holds them. Other clients, such as a device or a load
  * balancer, get what a busy relay sends. Rejects as `listen` does.
  */
-export async function startStandIn(
-  runtime: Runtime,
-  settings: EnabledSettings,
-  word: string,
-): Promise<StandIn> {
+export async function startStandIn(runtime: Runtime, settings: EnabledSettings, word: string) {
   const { baseUrl, pollSeconds } = settings;
   const arrivals: Arrival[] = [];
   const basePath = basePathOf(baseUrl);
@@ -58,8 +50,9 @@ export async function startStandIn(
   const idleSeconds = pollSeconds + IDLE_MARGIN_SECONDS;
   const listener = await listen(runtime, settings, { handle, idleSeconds });
   return {
-    arrivals,
-    stop() {
+    /** The requests of this run. */
+    arrivals: arrivals as readonly Arrival[],
+    stop(): void {
       void listener.stop();
       listener.cut();
     },

@@ -21,28 +21,7 @@ import { type Script, TOO_LATE } from './scripts.ts';
 /** How long a command is repeated while a user or a device waits. */
 export const STORE_PATIENCE_MS = 4_000;
 
-export interface RedisCommands {
-  /**
-   * `args` follow the clock, which is the first argument of every script. Throws
-   * StoreUnavailable: offline, refused, or no reply in time. After the last it is unknown
-   * whether the script was executed.
-   */
-  run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown>;
-  get(key: string): Promise<string | null>;
-  /** Any other wait for the store, under the same deadline. */
-  within<T>(work: Promise<T>): Promise<T>;
-  /**
-   * Repeats an attempt for STORE_PATIENCE_MS if it is unknown whether it was executed, or if it
-   * reached the store too late; with `insist` after any failure, until the lease ends. Takes
-   * effect once, with the same reply each time. Time in which the process was paused does not
-   * count.
-   */
-  repeat<T>(options: RepeatOptions, attempt: () => Promise<T>): Promise<T>;
-  /** Resolves once no script is in progress or repeated. */
-  settled(): Promise<void>;
-  /** Reads the store's clock. */
-  probeClock(): Promise<void>;
-}
+export type RedisCommands = ReturnType<typeof createRedisCommands>;
 
 interface RepeatOptions {
   readonly insist: boolean;
@@ -59,7 +38,7 @@ export interface RedisCommandsOptions {
   readonly testClock: Clock | undefined;
 }
 
-export function createRedisCommands(options: RedisCommandsOptions): RedisCommands {
+export function createRedisCommands(options: RedisCommandsOptions) {
   const { client, clock, onCut, health, monitor, testClock } = options;
   const deadlines = createDeadlineQueue(clock, STORE_DEADLINE_MS);
   const storeClock = createStoreClock(() => within(client.time()), clock);
@@ -67,6 +46,11 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
   let inProgress = 0;
   let onSettled: (() => void)[] = [];
 
+  /**
+   * `args` follow the clock, which is the first argument of every script. Throws
+   * StoreUnavailable: offline, refused, or no reply in time. After the last it is unknown
+   * whether the script was executed.
+   */
   async function run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown> {
     const command = ['EVALSHA', script.sha1, String(keys.length), ...keys, String(validUntil())];
     for (const arg of args) command.push(String(arg));
@@ -95,6 +79,7 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
     });
   }
 
+  /** Any other wait for the store, under the same deadline. */
   function within<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const deadline: Deadline = { dueAtMs: 0, onDue };
@@ -135,11 +120,13 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
 
   return {
     run,
-    get: (key) => within(client.get(key)),
+    get: (key: string): Promise<string | null> => within(client.get(key)),
     within,
-    repeat: (how, attempt) => track(repeat(clock, how, attempt)),
+    repeat: <T>(how: RepeatOptions, attempt: () => Promise<T>): Promise<T> =>
+      track(repeat(clock, how, attempt)),
     probeClock: storeClock.probe,
-    async settled() {
+    /** Resolves once no script is in progress or repeated. */
+    async settled(): Promise<void> {
       while (inProgress > 0) await new Promise<void>((resolve) => void onSettled.push(resolve));
     },
   };
@@ -149,6 +136,12 @@ export function createRedisCommands(options: RedisCommandsOptions): RedisCommand
 export const createCallId = (randomBytes: RandomBytes) =>
   Buffer.from(randomBytes(12)).toString('base64url');
 
+/**
+ * Repeats an attempt for STORE_PATIENCE_MS if it is unknown whether it was executed, or if it
+ * reached the store too late; with `insist` after any failure, until the lease ends. Takes
+ * effect once, with the same reply each time. Time in which the process was paused does not
+ * count.
+ */
 async function repeat<T>(
   clock: Clock,
   { insist }: RepeatOptions,

@@ -27,20 +27,7 @@ export type HealthEvent =
   | { readonly type: 'store_lost'; readonly problem: string }
   | { readonly type: 'store_back' };
 
-export interface StoreHealth {
-  refused(reply: ErrorReply, script?: Script): void;
-  /** A connection or a heartbeat failed. Without an error: there was no reply. */
-  failed(error: unknown): void;
-  /** Several heartbeats in a row were not received. */
-  lost(): void;
-  /** A heartbeat was received. */
-  received(): void;
-  /** Resolves after the first probe. Rejects if there was no reply to it. */
-  start(prober: Prober): Promise<void>;
-  /** What the operator should know. Undefined: everything works. */
-  findProblem(): StoreProblem | undefined;
-  close(): void;
-}
+export type StoreHealth = ReturnType<typeof createStoreHealth>;
 
 export interface Prober {
   /** Runs the script. Refusals are reported to `refused` too. */
@@ -69,7 +56,7 @@ interface Refusal {
   readonly lastMs: number;
 }
 
-export function createStoreHealth({ target, clock, onEvent }: HealthOptions): StoreHealth {
+export function createStoreHealth({ target, clock, onEvent }: HealthOptions) {
   /** Keyed by reason. */
   const refusals = new Map<string, Refusal>();
   let prober: Prober | undefined;
@@ -138,33 +125,38 @@ export function createStoreHealth({ target, clock, onEvent }: HealthOptions): St
 
   return {
     refused,
-    failed(error) {
+    /** A connection or a heartbeat failed. Without an error: there was no reply. */
+    failed(error: unknown): void {
       failure = describeConnectFailure(error, target) ?? failure;
       const reply = replyIn(error);
       if (reply !== undefined && prober !== undefined) refused(reply);
     },
-    lost() {
+    /** Several heartbeats in a row were not received. */
+    lost(): void {
       isLost = true;
       onEvent({ type: 'store_lost', problem: (failure ?? noAnswer(target)).problem });
     },
-    received() {
+    /** A heartbeat was received. */
+    received(): void {
       failure = undefined;
       if (!isLost) return;
       isLost = false;
       onEvent({ type: 'store_back' });
     },
-    async start(first) {
+    /** Resolves after the first probe. Rejects if there was no reply to it. */
+    async start(first: Prober): Promise<void> {
       const error = await probe(first);
       if (error !== undefined && replyIn(error) === undefined) throw error;
       prober = first;
       void keepProbing();
     },
-    findProblem() {
+    /** What the operator should know. Undefined: everything works. */
+    findProblem(): StoreProblem | undefined {
       const text = findText();
       if (text === undefined) return undefined;
       return { text, stopsEverything: isLost || isStopped || !wasAccepted };
     },
-    close() {
+    close(): void {
       isClosed = true;
     },
   };

@@ -26,29 +26,14 @@ interface KnownPoll {
   readonly endsAtMs: number;
 }
 
+export type LocalPolls = ReturnType<typeof createLocalPolls>;
+
 /**
  * A session is known to be pending for a while after a registration, or a claim, that
  * has also registered this process to be notified, until the session expires, a change
  * is published, or a message may have been missed.
  */
-export interface LocalPolls {
-  get(pollId: string): KnownPoll | undefined;
-  /** With `endsInMs` it is pending, and expires after that time. */
-  add(pollId: string, pointer: string, endsInMs?: number): void;
-  delete(pollId: string): void;
-  /** A claim found it pending. `when` is what was known when the claim was sent. */
-  foundPending(pollId: string, when: KnownPoll | undefined, endsInMs: number): void;
-  /** If the session is known to be pending: the milliseconds until the waiter looks again. */
-  addWaiter(pollId: string, waiter: Waiter): number | undefined;
-  removeWaiter(waiter: Waiter): void;
-  /** The session has a result or was cancelled. A claim sent before this proves nothing. */
-  changed(pollId: string): void;
-  opened(pollId: string): void;
-  /** Messages may have been missed: removes every session, and notifies every waiter. */
-  recheckAll(): void;
-}
-
-export function createLocalPolls(clock: Clock): LocalPolls {
+export function createLocalPolls(clock: Clock) {
   const waiters = createWaiters();
   // Two maps, because removing the oldest entry of one for each new one is slow.
   let recent = new Map<string, KnownPoll>();
@@ -56,6 +41,7 @@ export function createLocalPolls(clock: Clock): LocalPolls {
 
   const get = (pollId: string) => recent.get(pollId) ?? older.get(pollId);
 
+  /** With `endsInMs` it is pending, and expires after that time. */
   function add(pollId: string, pointer: string, endsInMs = 0): void {
     if (recent.size >= KNOWN_POLLS) {
       older = recent;
@@ -70,30 +56,34 @@ export function createLocalPolls(clock: Clock): LocalPolls {
   return {
     get,
     add,
-    delete(pollId) {
+    delete(pollId: string): void {
       recent.delete(pollId);
       older.delete(pollId);
     },
-    foundPending(pollId, when, endsInMs) {
+    /** A claim found it pending. `when` is what was known when the claim was sent. */
+    foundPending(pollId: string, when: KnownPoll | undefined, endsInMs: number): void {
       const known = get(pollId);
       if (known !== undefined && known === when) add(pollId, known.pointer, endsInMs);
     },
-    addWaiter(pollId, waiter) {
+    /** If the session is known to be pending: the milliseconds until the waiter looks again. */
+    addWaiter(pollId: string, waiter: Waiter): number | undefined {
       waiters.add(pollId, waiter);
       const known = get(pollId);
       const nowMs = clock.now();
       return known && nowMs < known.pendingUntilMs ? known.endsAtMs - nowMs : undefined;
     },
     removeWaiter: waiters.remove,
-    changed(pollId) {
+    /** The session has a result or was cancelled. A claim sent before this proves nothing. */
+    changed(pollId: string): void {
       const known = get(pollId);
       if (known !== undefined) add(pollId, known.pointer);
       waiters.notify(pollId, 'completed');
     },
-    opened(pollId) {
+    opened(pollId: string): void {
       waiters.notify(pollId, 'opened');
     },
-    recheckAll() {
+    /** Messages may have been missed: removes every session, and notifies every waiter. */
+    recheckAll(): void {
       recent.clear();
       older.clear();
       waiters.notifyAll();

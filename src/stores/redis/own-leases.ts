@@ -25,26 +25,22 @@ export const OWN_LEASE_MS = 60_000;
 /** Each takes about 3 KB with its result: 15 MB. With more sign-ins a minute the oldest are removed. */
 export const MAX_OWN_LEASES = 5_000;
 
-export interface OwnLeases {
-  get(service: string, sessionId: string): OwnLease | undefined;
-  add(service: string, sessionId: string, sealedDeviceKey: string): void;
-  /** Removes old ones. */
-  sweep(): void;
-}
+export type OwnLeases = ReturnType<typeof createOwnLeases>;
 
-export function createOwnLeases(clock: Clock): OwnLeases {
+export function createOwnLeases(clock: Clock) {
   // In the order of their time.
   const leases = new Map<string, OwnLease>();
   const nameOf = (service: string, sessionId: string) => `${service} ${sessionId}`;
   return {
-    get: (service, sessionId) => leases.get(nameOf(service, sessionId)),
-    add(service, sessionId, sealedDeviceKey) {
+    get: (service: string, sessionId: string) => leases.get(nameOf(service, sessionId)),
+    add(service: string, sessionId: string, sealedDeviceKey: string): void {
       const [oldest] = leases.keys();
       if (oldest !== undefined && leases.size >= MAX_OWN_LEASES) leases.delete(oldest);
       const name = nameOf(service, sessionId);
       leases.set(name, { sealedDeviceKey, untilMs: clock.now() + OWN_LEASE_MS });
     },
-    sweep() {
+    /** Removes old ones. */
+    sweep(): void {
       for (const [name, { untilMs }] of leases) {
         if (untilMs >= clock.now()) break;
         leases.delete(name);

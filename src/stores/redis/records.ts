@@ -8,21 +8,7 @@ import type { RedisCommands } from './commands.ts';
 import type { LocalPolls } from './local-polls.ts';
 import { FIELD, RECORD_VERSION, STATE } from './scripts.ts';
 
-export interface RedisKeys {
-  /** A prefix: the instance's name follows. */
-  readonly channelPrefix: string;
-  /** The index of live sessions, by when they expire. */
-  readonly live: string;
-  session(id: string): string;
-  /** The id is that of the session. */
-  outcome(id: string): string;
-  poll(id: string): string;
-  code(id: string): string;
-  refresh(refresh: Derived): string;
-  bucket(limit: string, address: string): string;
-  /** The key that the probe writes. */
-  readonly probe: string;
-}
+export type RedisKeys = ReturnType<typeof createRedisKeys>;
 
 /** What the verbs use together. */
 export interface VerbParts {
@@ -36,17 +22,21 @@ export interface VerbParts {
 }
 
 /** In a Cluster all keys have one hash tag, so that they are in one slot: that of the prefix, if it has one. */
-export function createRedisKeys(prefix: string, isCluster: boolean): RedisKeys {
+export function createRedisKeys(prefix: string, isCluster: boolean) {
   const own = isCluster && !prefix.includes('{') ? `${prefix}{0}:` : prefix;
   return {
+    /** The instance's name follows. */
     channelPrefix: `${prefix}wake:`,
+    /** The index of live sessions, by when they expire. */
     live: `${own}live`,
-    session: (id) => `${own}session:${id}`,
-    outcome: (id) => `${own}outcome:${id}`,
-    poll: (id) => `${own}poll:${id}`,
-    code: (id) => `${own}code:${id}`,
-    refresh: ({ id }) => `${own}refresh:${id}`,
-    bucket: (limit, address) => `${own}rate:${limit}:${address}`,
+    session: (id: string) => `${own}session:${id}`,
+    /** The id is that of the session. */
+    outcome: (id: string) => `${own}outcome:${id}`,
+    poll: (id: string) => `${own}poll:${id}`,
+    code: (id: string) => `${own}code:${id}`,
+    refresh: ({ id }: Derived) => `${own}refresh:${id}`,
+    bucket: (limit: string, address: string) => `${own}rate:${limit}:${address}`,
+    /** The key that the probe writes. */
     probe: `${own}probe`,
   };
 }

@@ -1,8 +1,6 @@
 /** The stores on one SQLite: that of a Durable Object, or the sessions file of one relay. */
-import type { RateLimiter, RateLimitPolicy } from '../../relay/rate-limit.ts';
-import type { RefreshStore } from '../../relay/refresh.ts';
+import type { RateLimitPolicy } from '../../relay/rate-limit.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
-import type { SessionStore } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
 import { createMemoryStore } from '../memory/sessions.ts';
 import { createSqliteRateLimiter } from './rate-limits.ts';
@@ -17,22 +15,11 @@ export interface SqliteStoresOptions extends RowsOptions {
   readonly maxSessions: number;
 }
 
-export interface SqliteStores {
-  readonly sessions: SessionStore;
-  readonly refreshes: RefreshStore;
-  createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
-  findProblem(): string | undefined;
-  /** Whether a new row is accepted now. */
-  probe(): boolean;
-  /** When `sessions.sweep` has something to remove. Undefined: never. */
-  findNextSweep(): number | undefined;
-}
+export type SqliteStores = ReturnType<typeof openSqliteStores>;
 
-export function openSqliteStores(options: SqliteStoresOptions): SqliteStores {
+export function openSqliteStores(options: SqliteStoresOptions) {
   const { clock, randomBytes, maxSessions } = options;
   const rows = createRows(options);
-  const createRateLimiter = (name: string, policy: RateLimitPolicy) =>
-    createSqliteRateLimiter(rows, clock, name, policy);
   const sessions = createMemoryStore(
     clock,
     maxSessions,
@@ -49,9 +36,11 @@ export function openSqliteStores(options: SqliteStoresOptions): SqliteStores {
       },
     },
     refreshes: createSqliteRefreshStore(rows, clock, randomBytes),
-    createRateLimiter,
+    createRateLimiter: (name: string, policy: RateLimitPolicy) =>
+      createSqliteRateLimiter(rows, clock, name, policy),
     findProblem: rows.findProblem,
     probe: rows.probe,
+    /** When `sessions.sweep` has something to remove. Undefined: never. */
     findNextSweep: rows.findNextEnd,
   };
 }

@@ -11,22 +11,7 @@ export interface Sql {
 
 type SqlValue = string | number;
 
-export interface Rows {
-  /** All that was kept under a name, each as it was written. */
-  readAll(name: string): readonly { readonly id: string; readonly value: unknown }[];
-  read(name: string, id: string): unknown;
-  /** One row, new or changed: each costs the same. `untilMs`: when `removeOld` may remove it. */
-  write(name: string, id: string, value: unknown, untilMs: number): void;
-  remove(name: string, id: string): void;
-  /** Removes rows that are not needed any more. */
-  removeOld(nowMs: number): void;
-  /** When the next row is not needed any more. Undefined: there is none. */
-  findNextEnd(): number | undefined;
-  /** Whether a new row is accepted now. */
-  probe(): boolean;
-  /** Why statements fail. Undefined: new rows are accepted. */
-  findProblem(): string | undefined;
-}
+export type Rows = ReturnType<typeof createRows>;
 
 export interface RowsOptions {
   readonly sql: Sql;
@@ -40,7 +25,7 @@ export interface RowsOptions {
  * One table, because on Cloudflare each row that a statement changes is paid for, those of
  * indexes too: it has none but its primary key.
  */
-export function createRows({ sql, onWrite, onProblem }: RowsOptions): Rows {
+export function createRows({ sql, onWrite, onProblem }: RowsOptions) {
   let problem: string | undefined;
 
   /** Nothing has changed if it throws. */
@@ -65,6 +50,7 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions): Rows {
     'CREATE TABLE IF NOT EXISTS kept (name TEXT, id TEXT, until_ms INTEGER, value TEXT, PRIMARY KEY (name, id)) WITHOUT ROWID',
   );
 
+  /** One row, new or changed: each costs the same. `untilMs`: when `removeOld` may remove it. */
   function write(name: string, id: string, value: unknown, untilMs: number): void {
     const text = JSON.stringify(value);
     run('INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)', name, id, untilMs, text);
@@ -76,18 +62,20 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions): Rows {
   }
 
   return {
-    readAll: (name) =>
+    /** All that was kept under a name, each as it was written. */
+    readAll: (name: string) =>
       run('SELECT id, value FROM kept WHERE name = ?', name).map(({ id, value }) => ({
         id: String(id),
         value: JSON.parse(String(value)) as unknown,
       })),
-    read(name, id) {
+    read(name: string, id: string): unknown {
       const [row] = run('SELECT value FROM kept WHERE name = ? AND id = ?', name, id);
       return row && (JSON.parse(String(row.value)) as unknown);
     },
     write,
     remove,
-    probe() {
+    /** Whether a new row is accepted now. */
+    probe(): boolean {
       try {
         write('probe', '', '', 0);
         remove('probe', '');
@@ -96,11 +84,13 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions): Rows {
         return false;
       }
     },
-    removeOld: (nowMs) => void run('DELETE FROM kept WHERE until_ms < ?', nowMs),
-    findNextEnd() {
+    removeOld: (nowMs: number) => void run('DELETE FROM kept WHERE until_ms < ?', nowMs),
+    /** When the next row is not needed any more. Undefined: there is none. */
+    findNextEnd(): number | undefined {
       const [row] = run('SELECT min(until_ms) AS until_ms FROM kept');
       return typeof row?.until_ms === 'number' ? row.until_ms : undefined;
     },
+    /** Why statements fail. Undefined: new rows are accepted. */
     findProblem: () => problem,
   };
 }
