@@ -17,7 +17,7 @@ export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 type Labels = Readonly<Record<string, string | number>>;
 
 interface Sample {
-  /** In a histogram: `_bucket`, `_sum` or `_count`. */
+  /** `_bucket`, `_sum` or `_count` of a histogram. */
   readonly suffix?: string;
   readonly labels: Labels;
   readonly value: number;

@@ -318,7 +318,7 @@ const Legend = () => (
   </p>
 );
 
-/** Of a bar, and of the tallest one. The plot is stretched to the width of the page, so its texts are outside. */
+/** The width of a bar, and the height of the tallest one. The plot is stretched to the width of the page, so its texts are outside. */
 const [BAR, HEIGHT] = [10, 40];
 
 /** One bar for each minute, whose parts are the outcomes. */

@@ -22,7 +22,7 @@ export interface Route {
    * (`/oauth2/*`). Paths are compared without decoding.
    */
   readonly path: string;
-  /** By method. Absent: `respond` handles every method; without it the path is not found. */
+  /** The handler of each method. Absent: `respond` handles every method; without it the path is not found. */
   readonly methods?: Readonly<Record<string, Handler>>;
   readonly respond?: (request: RelayRequest) => Response;
   /** Whether the open segment has a known value. If not, the next route is tried. */

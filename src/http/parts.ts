@@ -69,7 +69,7 @@ export interface Parts extends HttpSettings, RelayParts {
   readonly admission: Admission;
   readonly bodies: BodyReader;
   readonly cookies: ContinueCookies;
-  /** Of open sign-ins: as with CONFIRM=always, whatever the setting says. */
+  /** Open sign-ins are confirmed as with CONFIRM=always, whatever the setting says. */
   readonly openCookies: ContinueCookies;
 }
 

@@ -70,7 +70,7 @@ export function redirectResponse(location: string, status: 302 | 303 = 302): Res
   return new Response(null, { status, headers });
 }
 
-/** In the relay's own protocol: a status and a line of text. */
+/** The refusals of the relay's own protocol: a status and a line of text. */
 const REFUSALS = {
   invalid_client_address: { status: 400, text: 'Invalid client address' },
   invalid_json: { status: 400, text: 'Invalid JSON' },

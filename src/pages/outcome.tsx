@@ -66,9 +66,9 @@ const OUTCOMES = {
     heading,
     messages: [message(app)],
   }),
-  /** At the provider. */
+  /** The user declined at the provider. */
   access_denied: failure(({ failed }) => [failed.cancelled, failed.notSignedIn], 'stopped'),
-  /** On a page of the relay, and what such a page shows afterwards, wherever the user declined. */
+  /** The user declined on a page of the relay; also what such a page shows afterwards. */
   declined: ({ failed, cancelledOnDevice: { title } }) => ({
     mark: 'stopped',
     title,

@@ -20,7 +20,7 @@ import { type ConnectProblem, codeOf, describeConnectProblem } from './connect-p
 /** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
 export const PROVIDER_SHARES = 4;
 
-/** Of the requests that the runtime sends at once, this many are for discovery. */
+/** So many of the requests that the runtime sends at once are for discovery. */
 export const RESERVED_FOR_DISCOVERY = 16;
 
 export interface TokenRequest {
@@ -28,14 +28,14 @@ export interface TokenRequest {
   readonly method: 'POST' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For the metrics. */
+  /** What the metrics call it. */
   readonly kind: 'exchange' | 'refresh' | 'revoke';
 }
 
 /** Why there are no tokens, or why a token was not revoked. Safe to log, and to tell a device. */
 export interface TokenFailure {
   readonly reason: 'timeout' | 'unreachable' | 'status' | 'too_large' | 'not_json' | 'no_token';
-  /** With 'unreachable'. The code is the runtime's, such as ENOTFOUND. */
+  /** Given with 'unreachable'. The code is the runtime's, such as ENOTFOUND. */
   readonly cause?: ConnectProblem;
   readonly code?: string;
   readonly status?: number;
@@ -164,7 +164,7 @@ export function requestTokens(
   return endpoint.send(provider, request, parseResponse);
 }
 
-/** For the metrics: the error that a device gets, if the provider decided; otherwise why it did not. */
+/** The outcome in the metrics: the error that a device gets, if the provider decided; otherwise why it did not. */
 function describeOutcome(
   kind: TokenRequest['kind'],
   outcome: { readonly ok: true } | Failed,
@@ -302,7 +302,7 @@ const INVALID_GRANT_RESPONSES: readonly Record<string, string>[] = [
   { message: 'Invalid refresh token' },
 ];
 
-/** Of RFC 6749 §4.1.2.1, RFC 8628 §3.5, and others in use. */
+/** RFC 6749 §4.1.2.1, RFC 8628 §3.5, and others in use. */
 const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
   'temporarily_unavailable',
   'server_error',

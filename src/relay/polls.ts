@@ -34,7 +34,7 @@ export class Polls {
   readonly #store: SessionStore;
   readonly #clock: Clock;
   readonly #maxParked: number;
-  /** By hold time: polls of one queue are held for equally long. */
+  /** One queue for each hold time: its polls are held for equally long. */
   readonly #queues = new Map<number, DeadlineQueue>();
   readonly #counted = new CountedPolls();
   #isClosed = false;

@@ -27,12 +27,12 @@ export interface NewSignIn {
   readonly withVerifier: boolean;
   /** The device's own, instead of a verifier. */
   readonly challenge: string | undefined;
-  /** Of an open sign-in. */
+  /** Given for an open sign-in. */
   readonly authorizationUrl?: string;
   readonly details: boolean;
   readonly withUserCode: boolean;
   readonly deviceName: string | undefined;
-  /** As in NewSession. */
+  /** How long the result stays after it was first claimed. Undefined: it is claimed once. */
   readonly repeatMs: number | undefined;
   readonly keepsErrors: boolean;
 }
@@ -147,7 +147,7 @@ export class Relay {
     return { outcome, deviceName };
   }
 
-  /** As `Polls.wait`. */
+  /** See `Polls.wait`. */
   waitForResult(...asked: Parameters<Polls['wait']>): ReturnType<Polls['wait']> {
     return this.#polls.wait(...asked);
   }
@@ -217,7 +217,7 @@ function withDetails(tokens: TokenResult, { details }: ExchangeParameters): Toke
   return details ? { ...tokens, details } : tokens;
 }
 
-/** For a session that is not pending. */
+/** Says why a link is refused, if its session is not pending. */
 export async function findLinkRefusal(
   store: SessionStore,
   browserState: string,

@@ -19,7 +19,7 @@ export interface NewSession {
   readonly verifier: string | undefined;
   /** Instead of a verifier, which only the device has. RFC 7636 §4.2. */
   readonly challenge?: string | undefined;
-  /** Of an open sign-in: the client's, which may have a state of its own. docs/open.md. */
+  /** The client's, for an open sign-in. It may have a state of its own. docs/open.md. */
   readonly authorizationUrl?: string | undefined;
   /** The device asked for every field that the provider returns. Absent: no. */
   readonly details?: boolean;
@@ -94,7 +94,7 @@ export interface Waiter {
 export interface ExpiredSession {
   readonly service: string;
   readonly stage: ExpiredStage;
-  /** As signInIdOf has it. */
+  /** The id of the sign-in in the log: see signInIdOf. */
   readonly signIn: string;
 }
 

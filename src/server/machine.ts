@@ -6,7 +6,7 @@ import { describeFileFailure } from '../settings/reading.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** With a fault for what this runtime cannot do. */
+/** Adds a fault for what this runtime cannot do. */
 export function checkRuntime(read: SettingsReading): SettingsReading {
   if (!read.ok || read.settings.sessionsFile === undefined || isBuiltin('node:sqlite')) return read;
   const { sessionsFile: value, baseUrl, notifyUrl, logLevel, logFormat } = read.settings;

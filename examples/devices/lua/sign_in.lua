@@ -68,9 +68,9 @@ local function quote(text)
 end
 
 local function form_of(members)
-  local pairs_ = {}
-  for name, value in pairs(members) do table.insert(pairs_, name .. '=' .. quote(value)) end
-  return table.concat(pairs_, '&')
+  local fields = {}
+  for name, value in pairs(members) do table.insert(fields, name .. '=' .. quote(value)) end
+  return table.concat(fields, '&')
 end
 
 -- LuaSec checks who signed a certificate, but not whose it is.

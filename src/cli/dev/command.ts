@@ -98,7 +98,7 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   introduce(options, addresses, story);
 }
 
-/** Of the relay and of the provider. Each calls the other one in this process. */
+/** The listeners of the relay and of the provider. Each calls the other one in this process. */
 function createListeners(
   { services, blind, lan }: DevOptions,
   { port, relayUrl, providerUrl }: Addresses,
@@ -181,7 +181,7 @@ const loginCommand = () =>
   process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : 'sign-in-relay login';
 
 interface Addresses {
-  /** Of the relay. The provider has the next one. */
+  /** The relay's port. The provider has the next one. */
   readonly port: number;
   readonly relayUrl: string;
   readonly providerUrl: string;

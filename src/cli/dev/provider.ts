@@ -299,7 +299,7 @@ function readAsked(text: string): Asked {
   return Object.fromEntries(form.map(([name, value]) => [name, readValue(value)]));
 }
 
-/** Of JSON, or else the text. */
+/** The value of the JSON, or else the text. */
 function readValue(text: string): unknown {
   try {
     return JSON.parse(text);

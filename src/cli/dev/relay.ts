@@ -38,7 +38,7 @@ export const DEFAULT_SERVICE = 'dev';
 /** The dev relay's client id at the dev provider. */
 export const CLIENT_ID = 'sign-in-relay-dev';
 
-/** Of requests that are made in this process. */
+/** The peer of requests that are made in this process. */
 export const LOCAL_PEERS: Peers = { requestIP: () => ({ address: '127.0.0.1' }) };
 
 /** What a start that is planned so gets. Planned and refused otherwise, it is still to come. */
@@ -48,7 +48,7 @@ export interface DevRelayOptions {
   readonly baseUrl: string;
   readonly providerUrl: string;
   readonly services: readonly string[];
-  /** As BLIND of the relay has it. */
+  /** The relay's BLIND. */
   readonly blind: 'never' | 'allow' | 'always';
   readonly signIns: SignIns;
   /** Calls the provider in this process. */

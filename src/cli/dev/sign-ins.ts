@@ -60,7 +60,7 @@ export function createSignIns(tell: Tell) {
   }
 
   return {
-    /** Of the request that is being handled. */
+    /** What is known of the request that is being handled. */
     context: new AsyncLocalStorage<RequestContext>(),
     /** The plans of the next sign-ins, in their order. */
     planned: [] as Plan[],

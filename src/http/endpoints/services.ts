@@ -18,7 +18,7 @@ const EXTENSIONS = [
   'revoke',
 ];
 
-/** In the order of `PROVIDERS`. */
+/** Lists the services in the order of `PROVIDERS`. */
 export function createServices(parts: Parts): Handler {
   const { providers, openEndpoints } = parts;
   const extensions = openEndpoints === undefined ? EXTENSIONS : [...EXTENSIONS, 'open'];

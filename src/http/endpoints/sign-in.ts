@@ -124,7 +124,7 @@ const MAX_LOGGED_MEMBERS = 8;
 /** A longer name could be a secret: the relay's own have 24 characters and more. */
 const LOGGABLE_NAME = /^[a-z_]\w{0,22}$/i;
 
-/** For app developers. Never logs a value. */
+/** Tells app developers. Never logs a value. */
 function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
   const known: Readonly<Record<string, string>> = MEMBERS;
   const ignored = Object.keys(asked).filter(

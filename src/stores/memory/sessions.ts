@@ -33,7 +33,7 @@ export interface Entry {
 export interface SealedKeys {
   readonly signIn: string;
   readonly wrappedKey: string;
-  /** With a user code. */
+  /** Given if the session has a user code. */
   readonly browserState: string | undefined;
   readonly deviceKey: string | undefined;
 }
@@ -70,7 +70,7 @@ export type ProtectedSession = Pick<
 > &
   Pick<Entry, 'sealed'>;
 
-/** As they are, and nowhere else. */
+/** Keeps values as they are, and nowhere else. */
 const IN_MEMORY: Persistence = {
   linkOf: (browserState) => browserState,
   pollOf: digestOf,
@@ -97,7 +97,7 @@ export function createMemoryStore(
   persistence: Persistence = IN_MEMORY,
   kept: readonly Entry[] = [],
 ): MemoryStore {
-  /** In the order of their start, which is the order of expiry. */
+  /** Ordered by their start, which is the order of expiry. */
   const byLink = new Map<string, Entry>();
   const byUserCode = new Map<string, Entry>();
   /** The same sessions, and the delivered ones that may be claimed again. */
@@ -392,7 +392,7 @@ function pendingOf(
 
 /** Sessions whose result was delivered and may be claimed again. */
 function createDelivered() {
-  /** By `repeatMs`, so that each set is in the order of expiry. As many sets as endpoints that start sign-ins. */
+  /** One set for each `repeatMs`, ordered by expiry. There are as many as endpoints that start sign-ins. */
   const byRepeat = new Map<number, Set<Entry>>();
   return {
     add(entry: Entry): void {
@@ -421,7 +421,7 @@ const MAX_OUTCOMES = 10_000;
 
 /** The outcomes of sessions whose result was delivered, by link and by code. */
 function createOutcomes() {
-  /** In the order of delivery. */
+  /** Ordered by delivery. */
   const outcomes = new Map<string, { outcome: machine.SessionOutcome; expiresAtMs: number }>();
   return {
     keep(

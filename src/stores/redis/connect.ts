@@ -244,7 +244,7 @@ function createForCluster(
   };
 }
 
-/** For each connection. */
+/** The options of each connection. */
 function optionsOf({
   tls,
   username,

@@ -11,7 +11,7 @@ import { createSealedPersistence, readSessions } from './sealed.ts';
 export interface SqliteStoresOptions extends RowsOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** In a Durable Object: its share. */
+  /** The share of one Durable Object, if there are several. */
   readonly maxSessions: number;
 }
 
