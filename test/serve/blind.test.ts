@@ -4,15 +4,20 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { signInAs } from '../kit/browser.ts';
 import { acknowledge, poll, start, type Target } from '../kit/device.ts';
 import { startOpenId } from '../kit/openid.ts';
-import { findFreePort } from '../kit/process.ts';
+import { findFreePort, startChild } from '../kit/process.ts';
 import { scanRedis, watchChannels } from '../kit/redis/scan.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { startRelay } from '../kit/relay.ts';
+import { ROOT, startRelay } from '../kit/relay.ts';
 import { formsOf, plantSecret } from '../kit/secrets.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
+import { createUser } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
 
@@ -64,6 +69,7 @@ async function startStage(env: Readonly<Record<string, string>>) {
   }
 
   return {
+    baseUrl,
     provider,
     relay,
     device,
@@ -142,3 +148,31 @@ describe.each([
     expect(await stage.find(result.accessToken ?? '')).toEqual(['wire']);
   });
 });
+
+const python = ['/usr/bin/python3', '-B'];
+const devices = join(ROOT, 'examples/devices');
+
+test.each([
+  ['Python', [...python, join(devices, 'python/app.py')]],
+  ['Kodi', [...python, join(ROOT, 'test/devices/support/kodi.py'), join(devices, 'python')]],
+  ['MicroPython', ['micropython', join(devices, 'micropython/sign_in.py')]],
+  ['KOReader', ['luajit', join(devices, 'lua/sign_in.lua')]],
+])(
+  '%s: the program gets tokens that the provider accepts, and the relay saw none',
+  async (_, command) => {
+    await using stage = await startStage({ BLIND: 'always' });
+    const { baseUrl, provider, find } = stage;
+    const cwd = mkdtempSync(join(tmpdir(), 'sign-in-relay-blind-'));
+    const program = startChild([...command, baseUrl, 'openid'], { cwd, hasInput: true });
+    await pollUntil('it shows its link', () => program.output().includes('/L/'));
+    const [link = ''] = /http:\S+\/L\/\S+/.exec(program.output()) ?? [];
+    const user = createUser({ ask: (url, init) => fetch(url, { redirect: 'manual', ...init }) });
+    const { headers } = await user.decide(link, 'continue', { Origin: baseUrl });
+    const page = await signInAs('Ada', headers.get('location') ?? '', AbortSignal.timeout(20_000));
+    expect(page).toMatchObject({ status: 200, title: 'Signed in' });
+    expect(await program.exited).toBe(0);
+    const saved = JSON.parse(readFileSync(join(cwd, 'tokens-openid.json'), 'utf8'));
+    expect(await provider.findOwner(plantSecret(saved.accessToken))).toBe('Ada');
+    expect(await find(saved.accessToken)).toEqual([]);
+  },
+);
