@@ -212,7 +212,7 @@ export function createService(
       const liveSessions = await Promise.resolve(store.countLive()).catch(() => undefined);
       return {
         liveSessions,
-        parkedPolls: relay.countParked(),
+        parkedPolls: relay.polls.countParked(),
         unreadiness: findUnreadiness(),
         limitation: findLimitation(),
       };
@@ -265,42 +265,27 @@ function createRateLimits(
   clock: Clock,
   { startBurst, startRatePerSecond }: EnabledSettings,
 ): { readonly rateLimits: RateLimits; readonly limiters: readonly RateLimiter[] } {
-  const startLimiter = createRateLimiter('start', {
-    burst: startBurst,
-    ratePerSecond: startRatePerSecond,
-  });
-  const openLimiter = createRateLimiter('open', startLimiter.policy);
-  const refreshLimiter = createRateLimiter('refresh', REFRESH_LIMIT);
-  const revokeLimiter = createRateLimiter('revoke', REVOKE_LIMIT);
-  const codeLimits = {
-    perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
-    overall: createRateLimiter('codes', CODE_LIMIT_OVERALL),
+  const limiters: RateLimiter[] = [];
+  const keep = (limiter: RateLimiter) => {
+    limiters.push(limiter);
+    return limiter;
   };
-  const pollLimiter = createMemoryRateLimiter(clock, DEVICE_POLL_LIMIT);
-  const qrLimits = {
-    perAddress: createMemoryRateLimiter(clock, QR_LIMIT_PER_ADDRESS),
-    overall: createMemoryRateLimiter(clock, QR_LIMIT_OVERALL),
-  };
-  return {
-    rateLimits: {
-      startLimiter,
-      openLimiter,
-      refreshLimiter,
-      revokeLimiter,
-      codeLimits,
-      pollLimiter,
-      qrLimits,
+  const shared = (name: string, policy: RateLimitPolicy) => keep(createRateLimiter(name, policy));
+  const local = (policy: RateLimitPolicy) => keep(createMemoryRateLimiter(clock, policy));
+  const startLimit = { burst: startBurst, ratePerSecond: startRatePerSecond };
+  const rateLimits = {
+    startLimiter: shared('start', startLimit),
+    openLimiter: shared('open', startLimit),
+    refreshLimiter: shared('refresh', REFRESH_LIMIT),
+    revokeLimiter: shared('revoke', REVOKE_LIMIT),
+    codeLimits: {
+      perAddress: shared('code', CODE_LIMIT_PER_ADDRESS),
+      overall: shared('codes', CODE_LIMIT_OVERALL),
     },
-    limiters: [
-      startLimiter,
-      openLimiter,
-      refreshLimiter,
-      revokeLimiter,
-      pollLimiter,
-      ...Object.values(codeLimits),
-      ...Object.values(qrLimits),
-    ],
+    pollLimiter: local(DEVICE_POLL_LIMIT),
+    qrLimits: { perAddress: local(QR_LIMIT_PER_ADDRESS), overall: local(QR_LIMIT_OVERALL) },
   };
+  return { rateLimits, limiters };
 }
 
 /** Without a base URL the relay is disabled. So is a Worker whose settings are wrong, since it cannot refuse to start. */
@@ -310,11 +295,7 @@ export function createDisabledService(reason = NOT_CONFIGURED, basePath = ''): S
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},
-    readState: async () => ({
-      liveSessions: 0,
-      parkedPolls: 0,
-      unreadiness: reason,
-    }),
+    readState: async () => ({ liveSessions: 0, parkedPolls: 0, unreadiness: reason }),
     settled: async () => {},
   };
 }

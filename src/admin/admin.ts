@@ -10,23 +10,14 @@ import { createApp, type Handler } from '../http/app.ts';
 import type { Peers } from '../http/request.ts';
 import { textResponse } from '../http/responses.ts';
 import type { Monitor } from '../monitor.ts';
-import type { Clock } from '../relay/time.ts';
 import type { ServiceState } from '../service.ts';
 import { createCounts } from './counts.ts';
 import { METRICS_CONTENT_TYPE, writeMetrics } from './metrics.ts';
 import { PAGE_HEADERS, renderNow, renderWholePage } from './page.tsx';
 import { createRecent } from './recent.ts';
-import { createStatus } from './status.ts';
+import { createStatus, type Facts, type Status } from './status.ts';
 
-export interface AdminOptions {
-  readonly clock: Clock;
-  /** Every enabled provider, with the name that users see. */
-  readonly services: readonly { readonly name: string; readonly displayName: string }[];
-  readonly maxSessions: number;
-  /** Such as `Bun 1.4.5`. */
-  readonly runtime: string;
-  /** Several relays share the sessions: each counts only what it does. */
-  readonly isShared: boolean;
+export interface AdminOptions extends Facts {
   /** Host names that requests may use, besides IP addresses and names without a dot. */
   readonly names: readonly string[];
   /** Undefined: anybody may read. */
@@ -39,26 +30,17 @@ export type Admin = ReturnType<typeof createAdmin>;
 const STARTING: ServiceState = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
 
 export function createAdmin(options: AdminOptions) {
-  const { clock, services, maxSessions, runtime, isShared, names, token } = options;
+  const { clock, services, maxSessions, runtime, names, token } = options;
   let readNow = async () => STARTING;
   const readState = () => readNow();
   const counts = createCounts(services.map(({ name }) => name));
   const recent = createRecent(clock);
   const isAuthorized = createTokenCheck(token);
   const known = names.map((name) => name.toLowerCase());
-  const readStatus = createStatus({
-    clock,
-    services,
-    maxSessions,
-    runtime,
-    isShared,
-    counts,
-    recent,
-    readState,
-  });
+  const readStatus = createStatus(options, counts, recent, readState);
 
   const show = (method: Handler) => ({ GET: method, HEAD: method });
-  const page = (render: (status: Awaited<ReturnType<typeof readStatus>>) => string) =>
+  const page = (render: (status: Status) => string) =>
     show(async () => new Response(render(await readStatus()), { headers: PAGE_HEADERS }));
   const app = createApp(
     [

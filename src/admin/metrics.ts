@@ -11,6 +11,7 @@ import { GRANTS } from '../monitor.ts';
 import { readFileDescriptors } from '../server/machine.ts';
 import type { ServiceState } from '../service.ts';
 import type { Counts, Distribution, ProviderCounts } from './counts.ts';
+import type { Facts } from './status.ts';
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -30,11 +31,7 @@ interface Metric {
   readonly samples: readonly Sample[];
 }
 
-/** What does not change while the process runs. */
-interface Constants {
-  readonly maxSessions: number;
-  readonly runtime: string;
-}
+type Constants = Pick<Facts, 'maxSessions' | 'runtime'>;
 
 export function writeMetrics(counts: Counts, constants: Constants, state: ServiceState): string {
   const metrics = [

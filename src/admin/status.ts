@@ -3,60 +3,36 @@ import { hostname } from 'node:os';
 import type { Clock } from '../relay/time.ts';
 import type { ServiceState } from '../service.ts';
 import { type Counts, Distribution, ProviderCounts } from './counts.ts';
-import type { HourOf, Recent, RecentFailure } from './recent.ts';
+import type { Recent } from './recent.ts';
 
-/** One provider's sign-ins since the process started. */
-export interface Funnel {
-  readonly service: string;
-  readonly displayName: string;
-  readonly started: number;
-  readonly opened: number;
-  readonly calledBack: number;
-  readonly exchanged: number;
-  readonly delivered: number;
-  readonly expired: number;
-}
+export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>;
+export type Funnel = Status['funnels'][number];
+export type Latency = Status['latencies'][number];
 
-export interface Latency {
-  readonly name: string;
-  readonly count: number;
-  /** Upper bounds, in seconds. Undefined: no measurements, or above the last bucket. */
-  readonly p50: number | undefined;
-  readonly p99: number | undefined;
-}
-
-export interface Status extends ServiceState {
-  readonly nowMs: number;
-  readonly upSeconds: number;
-  readonly maxSessions: number;
-  readonly runtime: string;
-  readonly hostname: string;
-  /** Several relays share the sessions. */
-  readonly isShared: boolean;
-  readonly funnels: readonly Funnel[];
-  readonly hour: readonly HourOf[];
-  readonly latencies: readonly Latency[];
-  readonly failures: readonly RecentFailure[];
-}
-
-export interface StatusOptions {
+/** What does not change while the process runs. */
+export interface Facts {
   readonly clock: Clock;
+  /** Every enabled provider, with the name that users see. */
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
   readonly maxSessions: number;
+  /** Such as `Bun 1.4.5`. */
   readonly runtime: string;
+  /** Several relays share the sessions: each counts only what it does. */
   readonly isShared: boolean;
-  readonly counts: Counts;
-  readonly recent: Recent;
-  readonly readState: () => Promise<ServiceState>;
 }
 
 const NONE = new ProviderCounts();
 
-export function createStatus(options: StatusOptions): () => Promise<Status> {
-  const { clock, services, maxSessions, runtime, isShared, counts, recent, readState } = options;
+export function createStatus(
+  { clock, services, maxSessions, runtime, isShared }: Facts,
+  counts: Counts,
+  recent: Recent,
+  readState: () => Promise<ServiceState>,
+) {
   const startedAtMs = clock.now();
 
-  function readFunnel({ name, displayName }: (typeof services)[number]): Funnel {
+  /** One provider's sign-ins since the process started. */
+  function readFunnel({ name, displayName }: (typeof services)[number]) {
     const own = counts.providers.get(name) ?? NONE;
     const { started, opened, calledBack, exchanged, delivered } = own;
     const expired = [...own.expired.values()].reduce((sum, count) => sum + count, 0);
@@ -98,8 +74,11 @@ export function createStatus(options: StatusOptions): () => Promise<Status> {
   };
 }
 
-/** Merges distributions, which must have the same bounds. */
-function readLatency(name: string, distributions: readonly Distribution[]): Latency {
+/**
+ * Merges distributions, which must have the same bounds. Quantiles are upper bounds, in seconds;
+ * undefined without measurements, and above the last bucket.
+ */
+function readLatency(name: string, distributions: readonly Distribution[]) {
   const { bounds } = distributions[0] ?? new Distribution([]);
   const sumAt = (index: number) =>
     distributions.reduce((sum, { counts }) => sum + (counts[index] ?? 0), 0);

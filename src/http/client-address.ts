@@ -11,32 +11,21 @@ const IPV6_BUCKET_GROUPS = 64 / 16;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-export interface ClientAddress {
-  /** One rate-limit bucket: an IPv4 address or an IPv6 /64. */
-  readonly bucket: string;
-  /** A forwarded header came from a peer that is not trusted, and was ignored. */
-  readonly ignoredForwarded: boolean;
-}
-
-/** Undefined if the address cannot be determined. */
-export type FindClientAddress = (
-  peerAddress: string | undefined,
-  forwardedFor: string | undefined,
-) => ClientAddress | undefined;
-
 /**
  * Finds the client's address: the socket's peer, or, when the peer is a trusted
  * proxy, the rightmost forwarded hop that is not a trusted proxy. Hops further left
- * may be forged, but must be well-formed too.
+ * may be forged, but must be well-formed too. Undefined if there is none. `bucket`: one rate-limit
+ * bucket, an IPv4 address or an IPv6 /64. `ignoredForwarded`: a forwarded header came from a peer
+ * that is not trusted.
  */
-export function createFindClientAddress(trustedProxyCidrs: readonly string[]): FindClientAddress {
+export function createFindClientAddress(trustedProxyCidrs: readonly string[]) {
   const trusted = trustedProxyCidrs.map(parseCidr);
   // Caches the last peer: behind a proxy it is always the same.
   let peerText = '';
   let peer: Address | undefined;
   let peerIsProxy = false;
 
-  return (peerAddress = '', forwardedFor) => {
+  return (peerAddress = '', forwardedFor?: string) => {
     if (peerAddress !== peerText) {
       peerText = peerAddress;
       // Node adds the zone to a link-local address, Bun does not (RFC 4007 §11).

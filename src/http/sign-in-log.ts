@@ -22,6 +22,13 @@ const SESSIONS_FULL_HINT =
 /** Stale links are routine, and 'busy' does not end the sign-in. */
 const NO_END: ReadonlySet<string> = new Set(['link_invalid', 'cancelled', 'busy']);
 
+/** The event of the log when such a request fails. */
+const GRANTS = {
+  exchange_failed: 'exchange',
+  refresh_failed: 'refresh',
+  revocation_failed: 'revoke',
+} as const;
+
 export function endsSignIn<Outcome extends string>(
   outcome: Outcome,
 ): outcome is Exclude<Outcome, 'link_invalid' | 'cancelled' | 'busy'> {
@@ -29,21 +36,19 @@ export function endsSignIn<Outcome extends string>(
 }
 
 export class SignInLog {
-  readonly #providers: Providers;
-  readonly #monitor: Monitor;
   readonly #warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);
 
-  constructor(providers: Providers, monitor: Monitor) {
-    this.#providers = providers;
-    this.#monitor = monitor;
-  }
+  constructor(
+    private readonly providers: Providers,
+    private readonly monitor: Monitor,
+  ) {}
 
   started(request: RelayRequest, service: string, outcome: StartOutcome): void {
     if (!outcome.ok) {
       if (outcome.refusal === 'busy') this.#warnOfFull();
       return;
     }
-    this.#monitor.started(service);
+    this.monitor.started(service);
     if (!log.isEnabledFor('debug')) return;
     const signIn = signInIdOf(outcome.secrets.browserState);
     log.debug('sign_in_started', { requestId: request.id, service, signIn });
@@ -65,8 +70,8 @@ export class SignInLog {
   ): void {
     const isEnd = endsSignIn(outcome);
     if (isEnd) {
-      if (outcome !== 'declined') this.#monitor.calledBack(service);
-      this.#monitor.ended(service, outcome);
+      if (outcome !== 'declined') this.monitor.calledBack(service);
+      this.monitor.ended(service, outcome);
     }
     const level = isEnd ? 'info' : 'debug';
     if (!log.isEnabledFor(level)) return;
@@ -81,48 +86,33 @@ export class SignInLog {
     browserState: string,
     error: string,
   ): void {
+    const { name: service } = provider;
     const signIn = signInIdOf(browserState);
     const hint = hintForAuthorizationError(provider, error);
-    const fields = { signIn, providerError: error, hint };
-    this.#fail('authorization_failed', request, provider, fields);
+    const fields = { requestId: request.id, service, signIn, providerError: error, hint };
+    log.warning('authorization_failed', fields);
+    this.monitor.failed({ event: 'authorization_failed', service, signIn, hint });
   }
 
-  exchangeFailed(
+  /** A request to the provider failed. Only an exchange has a browser state. */
+  fail(
+    event: keyof typeof GRANTS,
     request: RelayRequest,
     provider: Provider,
-    browserState: string,
     failure: TokenFailure,
+    browserState?: string,
   ): void {
-    const signIn = signInIdOf(browserState);
-    const hint = hintForTokenFailure(provider, failure, 'exchange');
-    this.#fail('exchange_failed', request, provider, { signIn, ...failure, hint });
-  }
-
-  refreshFailed(request: RelayRequest, provider: Provider, failure: TokenFailure): void {
-    const hint = hintForTokenFailure(provider, failure, 'refresh');
-    this.#fail('refresh_failed', request, provider, { ...failure, hint });
-  }
-
-  revocationFailed(request: RelayRequest, provider: Provider, failure: TokenFailure): void {
-    const hint = hintForTokenFailure(provider, failure, 'revoke');
-    this.#fail('revocation_failed', request, provider, { ...failure, hint });
-  }
-
-  #fail(
-    event: 'authorization_failed' | 'exchange_failed' | 'refresh_failed' | 'revocation_failed',
-    request: RelayRequest,
-    { name }: Provider,
-    fields: { readonly signIn?: string; readonly hint: string; readonly [field: string]: unknown },
-  ): void {
-    const { signIn, hint, ...rest } = fields;
-    const own = signIn === undefined ? rest : { signIn, ...rest };
-    log.warning(event, { requestId: request.id, service: name, ...own, hint });
-    this.#monitor.failed({ event, service: name, signIn, hint });
+    const { name: service } = provider;
+    const signIn = browserState && signInIdOf(browserState);
+    const hint = hintForTokenFailure(provider, failure, GRANTS[event]);
+    const fields = { service, ...(signIn && { signIn }), ...failure, hint };
+    log.warning(event, { requestId: request.id, ...fields });
+    this.monitor.failed({ event, service, signIn, hint });
   }
 
   /** Passed to the store. */
   observeStore(): StoreObserver {
-    const monitor = this.#monitor;
+    const monitor = this.monitor;
     return {
       opened: monitor.opened,
       delivered: monitor.delivered,
@@ -132,14 +122,14 @@ export class SignInLog {
   }
 
   #expired({ service, stage, signIn }: ExpiredSession): void {
-    const found = this.#providers.find(service);
+    const found = this.providers.find(service);
     const hint = hintForExpired(found.ok ? found.provider : undefined, stage);
     log.info('sign_in_expired', { service, signIn, stage, hint });
-    this.#monitor.expired(service, stage);
-    this.#monitor.ended(service, 'expired');
+    this.monitor.expired(service, stage);
+    this.monitor.ended(service, 'expired');
     // Links that nobody opened are routine.
     if (stage !== 'started') {
-      this.#monitor.failed({ event: 'sign_in_expired', service, signIn, hint });
+      this.monitor.failed({ event: 'sign_in_expired', service, signIn, hint });
     }
   }
 }

@@ -13,6 +13,7 @@ import type {
   Revocation,
 } from './config.ts';
 import { codeOf } from './connect-problem.ts';
+import { parseObject } from './token-endpoint.ts';
 import {
   findAuthorizeUrlProblem,
   findRevokeUrlProblem,
@@ -114,15 +115,6 @@ function parseMetadata(text: string): Metadata | undefined {
   const lists = [code_challenge_methods_supported, token_endpoint_auth_methods_supported];
   const areLists = lists.every((list) => list === undefined || isStringList(list));
   return areStrings && areLists ? (metadata as Metadata) : undefined;
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const isString = (value: unknown): value is string => typeof value === 'string';

@@ -28,15 +28,9 @@ const FORBIDDEN = ['request', 'request_uri', 'response_mode'];
 /** Address and query, without fragment and user name, in printable ASCII. A backslash is a slash to some parsers. */
 const FORM = /^(https?:\/\/[^/?#@\\]+\/[^?#\\]*)\?([^#\\]*)$/;
 
-export interface OpenAuthorization {
-  /** For the store: 'open' and the host. */
-  readonly service: string;
-  readonly challenge: string;
-}
-
-/** `problem` is for the client's developer. */
-export type ReadAuthorization =
-  | { readonly ok: true; readonly authorization: OpenAuthorization }
+/** `service` is for the store: 'open' and the host. `problem` is for the client's developer. */
+type ReadAuthorization =
+  | { readonly ok: true; readonly service: string; readonly challenge: string }
   | { readonly ok: false; readonly problem: string };
 
 const fail = (problem: string): ReadAuthorization => ({ ok: false, problem });
@@ -60,7 +54,7 @@ export function readAuthorizationUrl(text: unknown, endpoints: OpenEndpoints): R
   const problem = findParameterProblem(parameters);
   if (problem !== undefined) return fail(problem);
   const challenge = parameters.get('code_challenge') ?? '';
-  return { ok: true, authorization: { service: PREFIX + url.host, challenge } };
+  return { ok: true, service: PREFIX + url.host, challenge };
 }
 
 function findParameterProblem(parameters: URLSearchParams): string | undefined {

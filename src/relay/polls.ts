@@ -31,19 +31,16 @@ const PENDING = { state: 'pending' } as const;
 const OPENED = { state: 'pending', isOpened: true } as const;
 
 export class Polls {
-  readonly #store: SessionStore;
-  readonly #clock: Clock;
-  readonly #maxParked: number;
   /** One queue for each hold time: its polls are held for equally long. */
   readonly #queues = new Map<number, DeadlineQueue>();
   readonly #counted = new CountedPolls();
   #isClosed = false;
 
-  constructor(store: SessionStore, clock: Clock, maxParked = MAX_PARKED_POLLS) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#maxParked = maxParked;
-  }
+  constructor(
+    private readonly store: SessionStore,
+    private readonly clock: Clock,
+    private readonly maxParked = MAX_PARKED_POLLS,
+  ) {}
 
   /**
    * Waits for the result and claims it, at most once. Returns 'pending' after
@@ -62,7 +59,7 @@ export class Polls {
   ): Awaitable<PollOutcome> {
     if (signal.aborted) return PENDING;
     if (holdSeconds === 0 || this.#isClosed) {
-      return claimNow(this.#store, pollSecret, signal, wantsProgress);
+      return claimNow(this.store, pollSecret, signal, wantsProgress);
     }
     return this.#park(pollSecret, signal, holdSeconds, wantsProgress);
   }
@@ -89,15 +86,15 @@ export class Polls {
     holdSeconds: number,
     wantsProgress: boolean,
   ): Promise<PollOutcome> {
-    const poll = new ParkedPoll(pollSecret, wantsProgress, this.#clock.now());
+    const poll = new ParkedPoll(pollSecret, wantsProgress, this.clock.now());
     // The waiter first, the claim second: a completion in between notifies it.
-    const known = this.#store.addWaiter(pollSecret, poll);
+    const known = this.store.addWaiter(pollSecret, poll);
     poll.moveTo(this.#queueOf(holdSeconds));
     signal.addEventListener('abort', poll);
     try {
       return await this.#untilOver(poll, signal, known);
     } finally {
-      this.#store.removeWaiter(poll);
+      this.store.removeWaiter(poll);
       poll.queue?.cancel(poll);
       this.#counted.remove(poll);
       signal.removeEventListener('abort', poll);
@@ -115,7 +112,7 @@ export class Polls {
       if (signal.aborted) return PENDING;
       const noticeBefore = poll.notice;
       poll.wasOpened = false;
-      const claiming = known ?? claim(this.#store, pollSecret);
+      const claiming = known ?? claim(this.store, pollSecret);
       known = undefined;
       const found = claiming instanceof Promise ? await claiming : claiming;
       if (found?.state === 'claimed') return found;
@@ -125,7 +122,7 @@ export class Polls {
       if (
         found !== undefined &&
         wantsProgress &&
-        (await takeOpenedNotice(this.#store, pollSecret, signal))
+        (await takeOpenedNotice(this.store, pollSecret, signal))
       ) {
         return OPENED;
       }
@@ -142,29 +139,29 @@ export class Polls {
 
   /** Nothing notifies a poll when its session expires, so it looks again by itself. */
   async #untilNotified(poll: ParkedPoll, againMs: number): Promise<void> {
-    const isDueLater = this.#clock.now() + againMs < poll.dueAtMs;
-    const cancel = isDueLater ? this.#clock.setTimer(againMs, () => poll.resume?.()) : undefined;
+    const isDueLater = this.clock.now() + againMs < poll.dueAtMs;
+    const cancel = isDueLater ? this.clock.setTimer(againMs, () => poll.resume?.()) : undefined;
     await poll.notified();
     cancel?.();
   }
 
   #count(poll: ParkedPoll): void {
     this.#makeRoom(this.#counted.add(poll));
-    if (this.#counted.size > this.#maxParked) this.#makeRoom(this.#counted.first);
+    if (this.#counted.size > this.maxParked) this.#makeRoom(this.#counted.first);
   }
 
   /** Ends a poll. It no longer counts, even if it is too young to end now. */
   #makeRoom(poll: ParkedPoll | undefined): void {
     if (poll === undefined) return;
     this.#counted.remove(poll);
-    if (this.#clock.now() - poll.parkedAtMs >= MIN_HOLD_SECONDS * 1_000) poll.onDue();
+    if (this.clock.now() - poll.parkedAtMs >= MIN_HOLD_SECONDS * 1_000) poll.onDue();
     else poll.moveTo(this.#queueOf(MIN_HOLD_SECONDS));
   }
 
   #queueOf(seconds: number): DeadlineQueue {
     let queue = this.#queues.get(seconds);
     if (queue === undefined) {
-      queue = createDeadlineQueue(this.#clock, seconds * 1_000);
+      queue = createDeadlineQueue(this.clock, seconds * 1_000);
       this.#queues.set(seconds, queue);
     }
     return queue;

@@ -82,7 +82,7 @@ export interface RelayOptions {
 
 export class Relay {
   readonly #options: RelayOptions;
-  readonly #polls: Polls;
+  readonly polls: Polls;
   /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
   #exchanges = 0;
   #onIdle: (() => void) | undefined;
@@ -90,7 +90,7 @@ export class Relay {
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    this.#polls = new Polls(options.store, options.clock, options.maxParkedPolls);
+    this.polls = new Polls(options.store, options.clock, options.maxParkedPolls);
   }
 
   async start(
@@ -147,19 +147,10 @@ export class Relay {
     return { outcome, deviceName };
   }
 
-  /** See `Polls.wait`. */
-  waitForResult(...asked: Parameters<Polls['wait']>): ReturnType<Polls['wait']> {
-    return this.#polls.wait(...asked);
-  }
-
-  countParked(): number {
-    return this.#polls.countParked();
-  }
-
   /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
   drain(): void {
     this.#isDraining = true;
-    this.#polls.release();
+    this.polls.release();
   }
 
   /**
@@ -180,7 +171,7 @@ export class Relay {
   /** Like `drain`, and from now on no poll parks. */
   close(): void {
     this.#isDraining = true;
-    this.#polls.close();
+    this.polls.close();
   }
 }
 

@@ -33,14 +33,7 @@ export interface Deadline {
   onDue(): void;
 }
 
-export interface DeadlineQueue {
-  /** Calls `onDue` once after the queue's duration, unless the deadline is cancelled before. */
-  add(deadline: Deadline): void;
-  cancel(deadline: Deadline): void;
-  /** Calls `onDue` of every deadline now. */
-  releaseAll(): void;
-  readonly size: number;
-}
+export type DeadlineQueue = ReturnType<typeof createDeadlineQueue>;
 
 /**
  * Many deadlines of one duration on one timer: thousands of parked polls would
@@ -51,7 +44,7 @@ export interface DeadlineQueue {
  * runtime runs timers before it reads sockets, so data may be waiting unread.
  * Therefore every deadline gets STALL_GRACE_MS more.
  */
-export function createDeadlineQueue(clock: Clock, durationMs: number): DeadlineQueue {
+export function createDeadlineQueue(clock: Clock, durationMs: number) {
   const queue = new Set<Deadline>();
   let cancelTimer: (() => void) | undefined;
 
@@ -87,21 +80,23 @@ export function createDeadlineQueue(clock: Clock, durationMs: number): DeadlineQ
   }
 
   return {
-    add(deadline) {
+    /** Calls `onDue` once after the queue's duration, unless the deadline is cancelled before. */
+    add(deadline: Deadline): void {
       deadline.dueAtMs = clock.now() + durationMs;
       queue.add(deadline);
       // Cancelling one of several leaves the timer running: when it fires, it finds the next deadline.
       if (cancelTimer === undefined) setTimer(durationMs);
     },
-    cancel(deadline) {
+    cancel(deadline: Deadline): void {
       queue.delete(deadline);
       stopIfEmpty();
     },
-    releaseAll() {
+    /** Calls `onDue` of every deadline now. */
+    releaseAll(): void {
       release(Number.POSITIVE_INFINITY);
       stopIfEmpty();
     },
-    get size() {
+    get size(): number {
       return queue.size;
     },
   };

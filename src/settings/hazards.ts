@@ -93,12 +93,9 @@ function isOfThisMachine(baseUrl: string): boolean {
 const PLACEHOLDER =
   /^(?:[<[{(].*[>\]})]|[^\p{L}\p{N}]+|x{3,}|your[-_ ].*|(?:my[-_ ]?)?client[-_ ]?(?:id|secret)|change[-_ ]?(?:me|it|this).*|replace[-_ ].*|todo|placeholder|1a2b3c|a-secret)$/iu;
 
-interface GivenToProvider {
-  readonly CLIENT_ID?: string | undefined;
-  readonly CLIENT_SECRET?: string | undefined;
-  readonly SCOPE?: string | undefined;
-  readonly ISSUER?: string | undefined;
-}
+type GivenToProvider = {
+  readonly [Name in 'CLIENT_ID' | 'CLIENT_SECRET' | 'SCOPE' | 'ISSUER']?: string | undefined;
+};
 
 /** Warns of the settings of one enabled provider. */
 export function warnOfProviderHazards(

@@ -10,16 +10,18 @@ export interface Finding {
   readonly what: string;
   readonly text: string;
   /** What to do. Absent: there is nothing to do. */
-  readonly remedy?: string;
+  readonly remedy?: string | undefined;
 }
 
 export const ok = (what: string, text: string): Finding => ({ mark: 'ok', what, text });
 
-export const fault = (what: string, text: string, remedy?: string): Finding =>
-  remedy === undefined ? { mark: 'fault', what, text } : { mark: 'fault', what, text, remedy };
+export const fault = (what: string, text: string, remedy?: string): Finding => {
+  return { mark: 'fault', what, text, remedy };
+};
 
-export const warning = (what: string, text: string, remedy?: string): Finding =>
-  remedy === undefined ? { mark: 'warning', what, text } : { mark: 'warning', what, text, remedy };
+export const warning = (what: string, text: string, remedy?: string): Finding => {
+  return { mark: 'warning', what, text, remedy };
+};
 
 export const leftOut = (what: string, text: string): Finding => ({ mark: 'left_out', what, text });
 

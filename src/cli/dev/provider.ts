@@ -285,11 +285,7 @@ const isRead = ({ method }: Request) => method === 'GET' || method === 'HEAD';
 /** Followed by a scenario. */
 const TRY = '/try/';
 
-interface Asked {
-  readonly scenario?: unknown;
-  readonly seconds?: unknown;
-  readonly auto?: unknown;
-}
+type Asked = { readonly [Name in 'scenario' | 'seconds' | 'auto']?: unknown };
 
 /** JSON, or else a form, whatever the content type: that of `curl -d` is always a form. */
 function readAsked(text: string): Asked {

@@ -105,7 +105,7 @@ async function poll(
   const holdSeconds = Math.min(parsePreferredWait(request.header('prefer')), pollSeconds);
   // RFC 7240 §3.
   const headers = holdSeconds > 0 ? { 'Preference-Applied': `wait=${holdSeconds}` } : {};
-  const claim = await relay.waitForResult(deviceCode, request.raw.signal, holdSeconds);
+  const claim = await relay.polls.wait(deviceCode, request.raw.signal, holdSeconds);
   switch (claim.state) {
     case 'gone':
       return refuseOAuth('expired_token');

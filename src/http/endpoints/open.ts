@@ -35,7 +35,7 @@ export function createOpenStart(parts: Parts, endpoints: OpenEndpoints): Handler
     const read = readAuthorizationUrl(asked.authorizationUrl, endpoints);
     if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);
     if ((await store.countLive()) >= maxSessions / 2) return refused('busy');
-    const { service, challenge } = read.authorization;
+    const { service, challenge } = read;
     const started = await relay.start(service, {
       withVerifier: false,
       challenge,

@@ -32,7 +32,7 @@ export async function refreshTokens(
   if (outcome === undefined) return refused('refresh_unavailable');
   if (outcome.ok) return outcome;
   const { failure } = outcome;
-  signInLog.refreshFailed(request, provider, failure);
+  signInLog.fail('refresh_failed', request, provider, failure);
   return refused(failure.refusal ?? 'refresh_unavailable');
 }
 

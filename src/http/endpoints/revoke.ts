@@ -35,7 +35,7 @@ async function revokeAtProvider(
   if (outcome === undefined) return REVOCATION_UNAVAILABLE;
   if (outcome.ok) return outcome;
   const { failure } = outcome;
-  signInLog.revocationFailed(request, provider, failure);
+  signInLog.fail('revocation_failed', request, provider, failure);
   return failure.refusal === undefined ? REVOCATION_UNAVAILABLE : refused(failure.refusal);
 }
 

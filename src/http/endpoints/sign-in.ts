@@ -244,7 +244,7 @@ async function endSignIn(
   }
   const ended = await relay.endWithCode(provider, browserState, code);
   if (ended.failure !== undefined) {
-    signInLog.exchangeFailed(request, provider, browserState, ended.failure);
+    signInLog.fail('exchange_failed', request, provider, ended.failure, browserState);
   }
   return ended;
 }
@@ -311,7 +311,7 @@ export function createResult({ store, relay, pollSeconds }: Parts): Handler {
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
     const wantsProgress = request.query('progress') === '1';
     const { signal } = request.raw;
-    const outcome = relay.waitForResult(pollSecret, signal, holdSeconds, wantsProgress);
+    const outcome = relay.polls.wait(pollSecret, signal, holdSeconds, wantsProgress);
     return outcome instanceof Promise ? outcome.then(respond) : respond(outcome);
   };
 }

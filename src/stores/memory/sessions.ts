@@ -200,7 +200,19 @@ export function createMemoryStore(
       }
       if (refusal !== undefined) return refusal;
       const { sealed, ...secrets } = persistence.protect(asked);
-      const session = pendingOf(asked, nowMs, { ...secrets, pollDigest, userCode });
+      const { service, lifetimeMs, repeatMs, keepsErrors } = asked;
+      const session: machine.Pending = {
+        state: 'pending',
+        service,
+        pollDigest,
+        startedAtMs: nowMs,
+        expiresAtMs: nowMs + lifetimeMs,
+        repeatMs,
+        keepsErrors,
+        opening: undefined,
+        userCode,
+        ...secrets,
+      };
       const entry: Entry = { link, session, ...(sealed && { sealed }) };
       persistence.write(entry, session);
       add(entry);
@@ -365,30 +377,6 @@ export function createMemoryStore(
 }
 
 const GONE: Claim = { state: 'gone' };
-
-/** A new session. `kept`: what it keeps of the secrets. */
-function pendingOf(
-  { service, lifetimeMs, repeatMs, keepsErrors }: NewSession,
-  nowMs: number,
-  kept: Omit<ProtectedSession, 'sealed'> & Pick<machine.Pending, 'pollDigest' | 'userCode'>,
-): machine.Pending {
-  return {
-    state: 'pending',
-    service,
-    pollDigest: kept.pollDigest,
-    startedAtMs: nowMs,
-    expiresAtMs: nowMs + lifetimeMs,
-    repeatMs,
-    keepsErrors,
-    opening: undefined,
-    verifier: kept.verifier,
-    challenge: kept.challenge,
-    authorizationUrl: kept.authorizationUrl,
-    details: kept.details ?? false,
-    userCode: kept.userCode,
-    deviceName: kept.deviceName,
-  };
-}
 
 /** Sessions whose result was delivered and may be claimed again. */
 function createDelivered() {

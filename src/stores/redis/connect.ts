@@ -36,20 +36,7 @@ const REPLACE_MS = 2_000;
 /** Constant and short after the first tries: a store that answers again is used within a second. */
 const reconnectStrategy = (retries: number) => Math.min(50 * retries, 500);
 
-export interface RedisClient {
-  send(command: string[]): Promise<unknown>;
-  get(key: string): Promise<string | null>;
-  publish(channel: string, message: string): Promise<unknown>;
-  /** Called again, it subscribes once more: the connection may be half-open. */
-  subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
-  /** The server's clock, in milliseconds. */
-  time(): Promise<number>;
-  /** INFO, and `save` if CONFIG is allowed. */
-  describe(): Promise<{ info: string; save: string }>;
-  /** A command got no reply in time, or the server is no primary any more: makes new connections. */
-  suspect(): void;
-  close(): void;
-}
+export type RedisClient = Awaited<ReturnType<typeof connectRedis>>;
 
 export interface ConnectOptions {
   /** A connection failed, with its error, or was replaced; what it would have received is lost. */
@@ -73,7 +60,7 @@ export async function connectRedis(
   target: RedisTarget,
   key: string,
   { onCut, signal }: ConnectOptions,
-): Promise<RedisClient> {
+) {
   const closing = new AbortController();
   signal.addEventListener('abort', () => closing.abort());
   let library = await connect(target, key, onCut, closing.signal, undefined);
@@ -102,18 +89,21 @@ export async function connectRedis(
   const send = (command: string[]) => library.send(command);
   return {
     send,
-    get: async (key) => (await send(['GET', key])) as string | null,
-    publish: (channel, message) => send(['PUBLISH', channel, message]),
-    async subscribe(channel, onMessage) {
+    get: async (key: string) => (await send(['GET', key])) as string | null,
+    publish: (channel: string, message: string) => send(['PUBLISH', channel, message]),
+    /** Called again, it subscribes once more: the connection may be half-open. */
+    async subscribe(...[channel, onMessage]: Listening): Promise<void> {
       const isFirst = listening === undefined;
       listening = [channel, onMessage];
       if (isFirst) await library.subscribe(channel, onMessage);
       else await replace();
     },
-    async time() {
+    /** The server's clock, in milliseconds. */
+    async time(): Promise<number> {
       const [seconds, microseconds] = (await send(['TIME'])) as [string, string];
       return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     },
+    /** INFO, and `save` if CONFIG is allowed. */
     async describe() {
       const info = String(await send(['INFO']));
       const save = await send(['CONFIG', 'GET', 'save']).catch((error: unknown) => {
@@ -123,6 +113,7 @@ export async function connectRedis(
       });
       return { info, save: readSave(save) };
     },
+    /** A command got no reply in time, or the server is no primary any more: makes new connections. */
     suspect: () => void replace(),
     close: () => closing.abort(),
   };

@@ -3,14 +3,12 @@ import { Buffer } from 'node:buffer';
 import { setTimeout } from 'node:timers/promises';
 import { STORE_RETRY_MS } from '../../limits.ts';
 import { type Monitor, NO_MONITOR } from '../../monitor.ts';
-import type { RateLimiter, RateLimitPolicy } from '../../relay/rate-limit.ts';
-import type { RefreshStore } from '../../relay/refresh.ts';
+import type { RateLimitPolicy } from '../../relay/rate-limit.ts';
 import type { RandomBytes } from '../../relay/secrets.ts';
 import {
   NO_OBSERVER,
   type ObserverSlot,
   type SessionStore,
-  type StoreProblem,
   StoreUnavailable,
 } from '../../relay/store.ts';
 import type { Clock } from '../../relay/time.ts';
@@ -61,13 +59,7 @@ export type RedisEvent =
   | HealthEvent
   | { readonly type: 'store_unfit'; readonly problem: string };
 
-export interface RedisStores {
-  readonly sessions: SessionStore;
-  readonly refreshes: RefreshStore;
-  createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
-  findProblem(): StoreProblem | undefined;
-  close(): void;
-}
+type RedisStores = Awaited<ReturnType<typeof startStores>>;
 
 /**
  * Resolves once the server answers, even if it refuses commands. Tries for `waitMs`, because
@@ -156,7 +148,7 @@ async function startStores(
   options: RedisOptions,
   note: (error: unknown) => void,
   signal: AbortSignal,
-): Promise<RedisStores> {
+) {
   const { target, prefix, clock, randomBytes, onEvent } = options;
   const instance = Buffer.from(randomBytes(9)).toString('base64url');
   const messages = { mayBeMissing: false };
@@ -196,7 +188,7 @@ async function startStores(
   return {
     sessions: createSessionStore(options, { commands, keys, instance, localPolls }),
     refreshes: createRedisRefreshStore(commands, keys, randomBytes),
-    createRateLimiter: (name, policy) =>
+    createRateLimiter: (name: string, policy: RateLimitPolicy) =>
       createRedisRateLimiter({
         commands,
         keys,
