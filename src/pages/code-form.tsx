@@ -6,7 +6,7 @@
  */
 import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
-import type { Messages, TitledMessage } from './messages/messages.ts';
+import type { Messages, TitledMessage } from './messages/en.ts';
 import { Words } from './words.tsx';
 
 export interface CodeForm {

@@ -6,7 +6,7 @@
  */
 import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
-import type { Messages } from './messages/messages.ts';
+import type { Messages } from './messages/en.ts';
 import { isolate, Words } from './words.tsx';
 
 /** The sign-in to confirm. */

@@ -7,7 +7,7 @@ import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { directionOf } from './language.ts';
 import type { Language } from './messages/catalogue.ts';
-import type { Messages } from './messages/messages.ts';
+import type { Messages } from './messages/en.ts';
 import { withoutMarks } from './words.tsx';
 
 /** The operator's content of every page. */

@@ -4,7 +4,7 @@ import { CODE_LIMIT_PER_ADDRESS } from '../limits.ts';
 import { CodeField } from './code-form.tsx';
 import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Language } from './messages/catalogue.ts';
-import type { Messages } from './messages/messages.ts';
+import type { Messages } from './messages/en.ts';
 import { isolate, Words } from './words.tsx';
 
 /** Paths on a badge. The name is also the CSS class. */
@@ -28,7 +28,8 @@ export interface Names {
 interface Description {
   readonly mark: keyof typeof MARKS;
   readonly title: string;
-  readonly heading: string;
+  /** Absent: the title. */
+  readonly heading?: string;
   readonly messages: readonly string[];
   /** Below the reference. */
   readonly note?: string;
@@ -46,7 +47,6 @@ function failure(say: Say, mark: Description['mark'] = 'failed'): Describe {
   return (words, names) => ({
     mark,
     title: words.failed.title,
-    heading: words.failed.title,
     messages: say(words, names),
   });
 }
@@ -72,7 +72,6 @@ const OUTCOMES = {
   declined: ({ failed, cancelledOnDevice: { title } }) => ({
     mark: 'stopped',
     title,
-    heading: title,
     messages: [failed.notSignedIn],
   }),
   authorization_failed: failure(({ failed }, { provider, device }) => [
@@ -113,20 +112,17 @@ const OUTCOMES = {
   in_progress: ({ inProgress: { title, message } }) => ({
     mark: 'waiting',
     title,
-    heading: title,
     messages: [message],
   }),
   /** The device ended the sign-in. */
   cancelled: ({ cancelledOnDevice: { title, message } }) => ({
     mark: 'stopped',
     title,
-    heading: title,
     messages: [message],
   }),
   rate_limited: ({ tooManyTries: { title, message } }) => ({
     mark: 'waiting',
     title,
-    heading: title,
     messages: [message(SECONDS_PER_TRY)],
     refreshSeconds: SECONDS_PER_TRY,
   }),
@@ -157,7 +153,14 @@ export function renderOutcome(
   { language, words, frame, action }: OutcomeFrame,
 ): string {
   const describe: Describe = OUTCOMES[outcome];
-  const { mark, title, heading, messages, note, refreshSeconds } = describe(words, {
+  const {
+    mark,
+    title,
+    heading = title,
+    messages,
+    note,
+    refreshSeconds,
+  } = describe(words, {
     app: frame.appName && isolate(frame.appName),
     device: deviceName && isolate(deviceName),
     provider: isolate(provider ?? ''),

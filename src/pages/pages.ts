@@ -9,7 +9,7 @@ import { type AskingSignIn, renderConfirm } from './confirm.tsx';
 import { chooseLanguage } from './language.ts';
 import type { Frame, Links } from './layout.tsx';
 import { CATALOGUE, type Language } from './messages/catalogue.ts';
-import type { Messages } from './messages/messages.ts';
+import type { Messages } from './messages/en.ts';
 import { type Names, type OutcomeName, renderOutcome } from './outcome.tsx';
 import type { Picture } from './picture.ts';
 import { createStyle } from './style.ts';
@@ -33,16 +33,7 @@ export interface PagesOptions {
   readonly providers: readonly string[];
 }
 
-export interface LanguagePages {
-  /** The page at the end of a sign-in, or where it cannot continue. */
-  outcome(name: OutcomeName, names?: Names): string;
-  readonly home: string;
-  readonly codeForm: string;
-  readonly notFound: string;
-  codeIncomplete(written: string): string;
-  codeUnknown(written: string): string;
-  confirm(asking: AskingSignIn): string;
-}
+type LanguagePages = ReturnType<typeof createLanguagePages>;
 
 export type Pages = ReturnType<typeof createPages>;
 
@@ -81,7 +72,7 @@ function createLanguagePages(
   frame: Frame,
   action: string,
   providers: readonly string[],
-): LanguagePages {
+) {
   const words: Messages = CATALOGUE[language];
   const app = frame.appName === undefined ? undefined : isolate(frame.appName);
   const form = { language, words, frame, action };
@@ -107,7 +98,8 @@ function createLanguagePages(
 
   const { home } = words;
   return {
-    outcome(name, names = NO_NAMES) {
+    /** The page at the end of a sign-in, or where it cannot continue. */
+    outcome(name: OutcomeName, names = NO_NAMES): string {
       let page = '';
       for (const part of templateOf(name, names)) {
         if (part === PLACES.deviceName) page += escapeHtml(names.deviceName);
@@ -128,9 +120,11 @@ function createLanguagePages(
     }),
     codeForm: renderCodeForm(form),
     notFound: renderCodeForm({ ...form, error: words.notFound }),
-    codeIncomplete: (written) => renderCodeForm({ ...form, notice: words.codeIncomplete, written }),
-    codeUnknown: (written) => renderCodeForm({ ...form, notice: words.codeUnknown, written }),
-    confirm: (asking) => renderConfirm({ ...asking, language, words, frame }),
+    codeIncomplete: (written: string) =>
+      renderCodeForm({ ...form, notice: words.codeIncomplete, written }),
+    codeUnknown: (written: string) =>
+      renderCodeForm({ ...form, notice: words.codeUnknown, written }),
+    confirm: (asking: AskingSignIn) => renderConfirm({ ...asking, language, words, frame }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Messages } from './messages.ts';
+import type { Messages } from './en.ts';
 
 function named(app: string | undefined): string {
   return app ? `تطبيق ${app}` : 'التطبيق';

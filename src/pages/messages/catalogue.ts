@@ -1,13 +1,12 @@
 /** The languages of the pages, by their tags (BCP 47). */
 import { ar } from './ar.ts';
 import { de } from './de.ts';
-import { en } from './en.ts';
+import { en, type Messages } from './en.ts';
 import { es } from './es.ts';
 import { fr } from './fr.ts';
 import { it } from './it.ts';
 import { ja } from './ja.ts';
 import { ko } from './ko.ts';
-import type { Messages } from './messages.ts';
 import { ptBr } from './pt-br.ts';
 import { ru } from './ru.ts';
 import { zhHans } from './zh-hans.ts';

@@ -1,37 +1,54 @@
-import type { Messages } from './messages.ts';
-
-export const en: Messages = {
+/**
+ * All texts of the pages, in English; each other language has a file with the same. `app` is the
+ * operator's `APP_NAME`. Where it is optional, a sentence without it says "the app";
+ * elsewhere the relay's host stands for it. Names come marked, and the page keeps them
+ * whole (words.tsx). The texts of the outcomes are those of docs/protocol.md §5.
+ */
+export const en = {
   signedIn: {
     title: 'Signed in',
     heading: 'You’re signed in',
     message: (app = 'the app') => `You can close this tab and return to ${app}.`,
   },
   failed: {
+    /** Also the heading. */
     title: 'Sign-in failed',
     cancelled: 'Sign-in was cancelled.',
+    /** After `cancelled`: what that means. */
     notSignedIn: 'Your device wasn’t signed in. You can close this tab.',
+    /** Also what the heading says, and in the two below an instruction: docs/protocol.md §5 has them. */
     tryAgain: 'Sign-in failed. Please try again.',
     incomplete: 'Sign-in response was incomplete. Please try again.',
     notCompleted: "Couldn't complete sign-in. Please try again.",
     linkInvalid: (app = 'the app') =>
       `This sign-in link is no longer valid. Please start again from ${app}.`,
+    /** After `linkInvalid`: why, and what a user should know whose first response to the callback was lost. */
     linkEnded:
       'It has expired or been used already. If you’ve just signed in, your device may be signed in.',
+    /** With CONFIRM=always: the user came back in a browser in which nobody pressed Continue, and where to go on. */
     otherBrowser:
       'Continue was pressed in another browser. Finish signing in there, or open the link from your device in this one.',
-    providerFault: (provider) => `${provider} had a problem.`,
-    refused: (provider) => `${provider} declined the sign-in; it may have taken too long.`,
+    /** The provider failed. */
+    providerFault: (provider: string) => `${provider} had a problem.`,
+    /** The provider refused: too late, or the relay is configured wrongly. */
+    refused: (provider: string) => `${provider} declined the sign-in; it may have taken too long.`,
+    /** Below the reference, after `refused`. */
     tellOperator: 'If it happens again, tell the operator of this service the reference.',
+    /** This service failed. The sign-in may continue. */
     ownFault: 'The fault is with this service. Reload this page in a moment.',
     startAgain: (device = 'your device') => `Start again on ${device}.`,
+    /** Label of the number by which the operator finds the request in the log. */
     reference: 'Reference',
   },
+  /** What this service is and does: large providers require that of an app's home page. */
   home: {
-    title: (app) => (app ? `Sign in to ${app}` : 'Sign in with a code'),
+    title: (app?: string) => (app ? `Sign in to ${app}` : 'Sign in with a code'),
     about: (app = 'an app') =>
       `Use your phone to sign in to ${app} on a TV or other device. You sign in on the provider’s own site: your password never passes through here.`,
-    data: (app) =>
+    /** For what the access is used, and what is kept of it. */
+    data: (app: string) =>
       `${app} gets access to your account only if you agree. This service passes the access on to your device, and keeps none of it.`,
+    /** Label of the list of providers. */
     providers: 'Services',
   },
   codeForm: {
@@ -40,21 +57,26 @@ export const en: Messages = {
     hint: 'Eight letters, upper or lower case. The dash is optional.',
     submit: 'Check',
   },
+  /** Which app, what follows, and when to decline. */
   confirm: {
-    title: (app) => (app ? `Sign in to ${app}?` : 'Sign in on your device?'),
-    consequence: (provider, app) =>
+    title: (app?: string) => (app ? `Sign in to ${app}?` : 'Sign in on your device?'),
+    consequence: (provider: string, app: string) =>
       `If you continue, ${app} gets access to your ${provider} account.`,
+    /** Label of the provider. */
     service: 'Service',
     device: 'Device',
     started: 'Started',
+    /** Less than a minute ago. */
     justNow: 'just now',
+    /** Above the code: the user compares it with the device's. */
     code: 'Does your device show this code?',
     next: 'Next',
-    signInAt: (host) => `sign in at ${host}`,
+    signInAt: (host: string) => `sign in at ${host}`,
     warning:
       'Only continue if you started this yourself. If somebody sent you the link or the code, decline.',
     continue: 'Continue',
     decline: 'Decline',
+    /** For a user whose browser is part of another app. */
     openInBrowser:
       'This page is open inside another app, where signing in is often refused. Please open it in your browser.',
   },
@@ -62,27 +84,35 @@ export const en: Messages = {
     title: 'That code is incomplete',
     message: 'Please enter the eight letters that your device shows.',
   },
+  /** The same for unknown and expired codes, so that it does not reveal which. */
   codeUnknown: {
     title: 'This code is not valid',
     message: 'It may have expired or been used already. Check it, or start again on the device.',
   },
+  /** An unknown path. */
   notFound: {
     title: 'This page doesn’t exist',
     message: 'Check the address, or enter the code that your device shows.',
   },
   tooManyTries: {
     title: 'Too many attempts',
-    message: (seconds) =>
+    message: (seconds: number) =>
       `Please wait. This page will try again automatically in ${seconds} seconds.`,
   },
+  /** The user comes back while the provider's code is being exchanged. */
   inProgress: {
     title: 'Almost done',
     message:
       'The sign-in is being completed. Look at your device, or reload this page in a moment.',
   },
+  /** The device has ended the sign-in, and the user opens its link, its code, or comes back from the provider. */
   cancelledOnDevice: {
     title: 'Sign-in cancelled',
     message: 'The sign-in was cancelled on the device. You can close this tab.',
   },
   links: { privacy: 'Privacy policy', terms: 'Terms of service', support: 'Help' },
 };
+
+export type Messages = typeof en;
+
+export type TitledMessage = Messages['codeUnknown'];

@@ -1,4 +1,4 @@
-import type { Messages } from './messages.ts';
+import type { Messages } from './en.ts';
 
 /** French puts a space before `:`, `;` and `?`, at which no line may break. */
 const BEFORE_MARK = '\u00a0';

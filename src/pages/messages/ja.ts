@@ -1,4 +1,4 @@
-import type { Messages } from './messages.ts';
+import type { Messages } from './en.ts';
 
 /** Japanese has no spaces: where a line of a heading may end (ZERO WIDTH SPACE). */
 const BREAK = '\u200b';

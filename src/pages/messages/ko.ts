@@ -1,4 +1,4 @@
-import type { Messages } from './messages.ts';
+import type { Messages } from './en.ts';
 
 /** The particle goes with "앱", so the name may end in any sound. */
 function named(app: string | undefined): string {

@@ -1,4 +1,4 @@
-import type { Messages } from './messages.ts';
+import type { Messages } from './en.ts';
 
 /** The noun is inflected and the name is not, so the name stands beside it. */
 function named(noun: string, app: string | undefined): string {
