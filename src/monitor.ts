@@ -32,10 +32,8 @@ export const SIGN_IN_OUTCOMES = [
   'expired',
 ] as const;
 
-/** The outcome of a request to a provider: a success, an error of RFC 6749 §5.2 or RFC 7009 §2.2.1, or the `reason` in the log. */
-export const UPSTREAM_OUTCOMES = [
-  'granted',
-  'revoked',
+/** RFC 6749 §5.2, and the last one RFC 7009 §2.2.1. Any other error of a provider could contain anything, so it is not passed on. */
+export const TOKEN_ERRORS = [
   'invalid_request',
   'invalid_client',
   'invalid_grant',
@@ -43,6 +41,13 @@ export const UPSTREAM_OUTCOMES = [
   'unsupported_grant_type',
   'invalid_scope',
   'unsupported_token_type',
+] as const;
+
+/** The outcome of a request to a provider: a success, one of these errors, or the `reason` in the log. */
+export const UPSTREAM_OUTCOMES = [
+  'granted',
+  'revoked',
+  ...TOKEN_ERRORS,
   'timeout',
   'unreachable',
   'status',

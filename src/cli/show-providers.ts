@@ -5,13 +5,8 @@ import type { Profile } from '../providers/profile.ts';
 import { UNSUPPORTED } from '../providers/unsupported.ts';
 import { didYouMean } from '../settings/misspelt.ts';
 
-export interface ProvidersText {
-  readonly isFound: boolean;
-  readonly text: string;
-}
-
 /** Shows all of them if no name is given. */
-export function showProviders(name: string | undefined): ProvidersText {
+export function showProviders(name: string | undefined) {
   if (name === undefined) return { isFound: true, text: describeAll() };
   const profile = PROFILES.get(name);
   if (profile) return { isFound: true, text: writeGuide(name, profile) };

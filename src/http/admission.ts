@@ -7,8 +7,6 @@ import { isFromForeignPage } from './cors.ts';
 import type { RelayRequest } from './request.ts';
 import { type Refused, refused } from './responses.ts';
 
-export type Admission = ReturnType<typeof createAdmission>;
-
 const ADMITTED = { ok: true } as const;
 const INVALID_ADDRESS = refused('invalid_client_address');
 const FOREIGN_PAGE = refused('origin_not_allowed');

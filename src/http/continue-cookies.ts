@@ -19,8 +19,6 @@ import type { RelayRequest } from './request.ts';
  */
 const MAX_COOKIES = 32;
 
-export type ContinueCookies = ReturnType<typeof createContinueCookies>;
-
 export function createContinueCookies(
   baseUrl: string,
   sessionSeconds: number,

@@ -10,11 +10,11 @@ import type { Relay } from '../relay/relay.ts';
 import type { Revocations } from '../relay/revoke.ts';
 import type { SessionStore } from '../relay/store.ts';
 import type { Clock } from '../relay/time.ts';
-import { type Admission, createAdmission } from './admission.ts';
-import { type ContinueCookies, createContinueCookies } from './continue-cookies.ts';
+import { createAdmission } from './admission.ts';
+import { createContinueCookies } from './continue-cookies.ts';
 import type { Health } from './health.ts';
-import { type BodyReader, basePathOf, createBodyReader } from './request.ts';
-import { createPageResponses, type PageResponses } from './responses.ts';
+import { basePathOf, createBodyReader } from './request.ts';
+import { createPageResponses } from './responses.ts';
 import type { SignInLog } from './sign-in-log.ts';
 
 export interface HttpSettings {
@@ -62,24 +62,16 @@ export interface RelayParts extends RateLimits {
 }
 
 /** Every endpoint takes this one object, and uses what it needs. */
-export interface Parts extends HttpSettings, RelayParts {
-  /** Path of the base URL; empty without one. */
-  readonly basePath: string;
-  readonly pages: PageResponses;
-  readonly admission: Admission;
-  readonly bodies: BodyReader;
-  readonly cookies: ContinueCookies;
-  /** Open sign-ins are confirmed as with CONFIRM=always, whatever the setting says. */
-  readonly openCookies: ContinueCookies;
-}
+export type Parts = ReturnType<typeof createParts>;
 
-export function createParts(settings: HttpSettings, relayParts: RelayParts): Parts {
+export function createParts(settings: HttpSettings, relayParts: RelayParts) {
   const { baseUrl, branding, providerNames: providers, confirm } = settings;
   const { origin, host } = new URL(baseUrl);
   const basePath = basePathOf(baseUrl);
   return {
     ...settings,
     ...relayParts,
+    /** Path of the base URL; empty without one. */
     basePath,
     pages: createPageResponses(createPages({ branding, host, basePath, providers })),
     admission: createAdmission(
@@ -90,6 +82,7 @@ export function createParts(settings: HttpSettings, relayParts: RelayParts): Par
     ),
     bodies: createBodyReader(relayParts.clock),
     cookies: createContinueCookies(baseUrl, settings.sessionSeconds, confirm === 'always'),
+    /** Open sign-ins are confirmed as with CONFIRM=always, whatever the setting says. */
     openCookies: createContinueCookies(baseUrl, settings.sessionSeconds, true),
   };
 }

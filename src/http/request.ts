@@ -175,6 +175,15 @@ export function createBodyReader(clock: Clock) {
 
   return {
     read,
+    /** The members of a JSON object. Undefined if it is not JSON, or the device disconnects. */
+    async readMembers(request: Request, limitBytes: number) {
+      const { text, isCut } = await read(request, limitBytes).catch(() => NO_BODY);
+      try {
+        return { members: parseMembers(text), isCut };
+      } catch {
+        return { members: undefined, isCut };
+      }
+    },
     /** A form as a browser sends it. Empty when the browser disconnects. */
     async readForm(request: Request, limitBytes: number): Promise<URLSearchParams> {
       const body = await read(request, limitBytes).catch(() => undefined);

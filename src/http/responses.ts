@@ -178,7 +178,7 @@ export type FormKind = 'none' | 'code' | 'choice';
 
 export type PageResponses = ReturnType<typeof createPageResponses>;
 
-interface PageDetails {
+export interface PageDetails {
   readonly names?: Names;
   readonly headers?: HeaderFields;
   /** An error page shows the id of this sign-in. Absent: `state` of the request. */

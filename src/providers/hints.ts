@@ -8,21 +8,10 @@ import { prefixOf } from './config.ts';
 import type { Provider } from './provider.ts';
 import type { ProviderError, TokenFailure } from './token-endpoint.ts';
 
-export type ProviderFacts = Pick<
-  Provider,
-  | 'name'
-  | 'displayName'
-  | 'redirectUri'
-  | 'tokenHost'
-  | 'refreshHost'
-  | 'revocationHost'
-  | 'hasClientSecret'
->;
-
 export type Grant = 'exchange' | 'refresh' | 'revoke';
 
 export function hintForTokenFailure(
-  provider: ProviderFacts,
+  provider: Provider,
   failure: TokenFailure,
   grant: Grant,
 ): string {
@@ -44,7 +33,7 @@ export function hintForTokenFailure(
 }
 
 /** Its host and port, and the setting that names it. */
-function endpointOf(provider: ProviderFacts, grant: Grant) {
+function endpointOf(provider: Provider, grant: Grant) {
   const { name, tokenHost, refreshHost, revocationHost: host = '' } = provider;
   const prefix = prefixOf(name);
   if (grant === 'revoke') return { host, url: `${prefix}REVOKE_URL`, kind: 'revocation' };
@@ -53,7 +42,7 @@ function endpointOf(provider: ProviderFacts, grant: Grant) {
     : { host: tokenHost, url: `${prefix}TOKEN_URL`, kind: 'token' };
 }
 
-function hintForConnection(provider: ProviderFacts, failure: TokenFailure, grant: Grant) {
+function hintForConnection(provider: Provider, failure: TokenFailure, grant: Grant) {
   const { displayName } = provider;
   const { host, url } = endpointOf(provider, grant);
   const code = failure.code === undefined ? '' : ` (${failure.code})`;
@@ -71,7 +60,7 @@ function hintForConnection(provider: ProviderFacts, failure: TokenFailure, grant
   }
 }
 
-function hintForStatus(provider: ProviderFacts, failure: TokenFailure, grant: Grant): string {
+function hintForStatus(provider: Provider, failure: TokenFailure, grant: Grant): string {
   const { displayName, name } = provider;
   const { status = 0, providerError = failure.refusal } = failure;
   const { host, url, kind } = endpointOf(provider, grant);
@@ -89,7 +78,7 @@ function hintForStatus(provider: ProviderFacts, failure: TokenFailure, grant: Gr
     : `${displayName} answered ${status} without a standard error: check ${facts} and the redirect URI ${provider.redirectUri}`;
 }
 
-function hintForError(provider: ProviderFacts, error: ProviderError, grant: Grant): string {
+function hintForError(provider: Provider, error: ProviderError, grant: Grant): string {
   const { displayName, name, redirectUri } = provider;
   const prefix = prefixOf(name);
   const registered = `register exactly this redirect URI: ${redirectUri}`;
@@ -118,7 +107,7 @@ function hintForError(provider: ProviderFacts, error: ProviderError, grant: Gran
   }
 }
 
-function clientOf({ name, hasClientSecret }: ProviderFacts): string {
+function clientOf({ name, hasClientSecret }: Provider): string {
   const prefix = prefixOf(name);
   return hasClientSecret
     ? `${prefix}CLIENT_SECRET or ${prefix}CLIENT_ID`
@@ -126,7 +115,7 @@ function clientOf({ name, hasClientSecret }: ProviderFacts): string {
 }
 
 /** The hint for an error of the authorization endpoint. RFC 6749 §4.1.2.1. */
-export function hintForAuthorizationError(provider: ProviderFacts, error: string): string {
+export function hintForAuthorizationError(provider: Provider, error: string): string {
   const { displayName, name, redirectUri } = provider;
   const prefix = prefixOf(name);
   const registered = `register exactly this redirect URI: ${redirectUri}`;
@@ -160,7 +149,7 @@ export function hintForAuthorizationError(provider: ProviderFacts, error: string
 }
 
 /** An undiscovered provider is undefined. */
-export function hintForExpired(provider: ProviderFacts | undefined, stage: ExpiredStage): string {
+export function hintForExpired(provider: Provider | undefined, stage: ExpiredStage): string {
   switch (stage) {
     case 'started':
       return 'nobody opened the link: that is common; if it happens every time, check that users can reach OAUTH_BASE_URL';

@@ -5,8 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { DISCOVERY_RETRY_MS } from '../limits.ts';
-import type { ExchangeOutcome } from '../relay/relay.ts';
-import type { RevocationOutcome, RevocationScope, TokenKind } from '../relay/revoke.ts';
+import type { RevocationScope, TokenKind } from '../relay/revoke.ts';
 import type { CodeResult } from '../relay/session.ts';
 import type { ExchangeParameters } from '../relay/store.ts';
 import {
@@ -16,48 +15,9 @@ import {
   type Revocation,
 } from './config.ts';
 import { revokeToken } from './revocation.ts';
-import {
-  formEncode,
-  requestTokens,
-  type TokenEndpoint,
-  type TokenFailure,
-} from './token-endpoint.ts';
+import { formEncode, requestTokens, type TokenEndpoint } from './token-endpoint.ts';
 
-export interface Provider {
-  readonly name: string;
-  readonly displayName: string;
-  /** Whether a device may bring its own challenge. */
-  readonly takesChallenge: boolean;
-  /** Host of the authorization endpoint, for users. */
-  readonly host: string;
-  /** Whether a new session needs a verifier. */
-  readonly usesPkce: boolean;
-  /** What the operator registers at the provider. */
-  readonly redirectUri: string;
-  /** Host and port of the token endpoint, for the operator. */
-  readonly tokenHost: string;
-  /** That of a refresh endpoint. Undefined: refreshes go to the token endpoint. */
-  readonly refreshHost: string | undefined;
-  readonly hasClientSecret: boolean;
-  /** Which tokens can be revoked there. Undefined: none. */
-  readonly revokes: RevocationScope | undefined;
-  /** Host and port of the revocation endpoint, for the operator. */
-  readonly revocationHost: string | undefined;
-  readonly removeAt: string | undefined;
-  /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
-  authorizeUrl(browserState: string, exchange: ExchangeParameters): string;
-  /** Reserves one request. Returns false at the limit. */
-  reserve(): boolean;
-  release(): void;
-  /** What a device needs to exchange the code itself. */
-  codeForDevice(code: string): CodeResult;
-  /** Sends a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
-  exchange(code: string, verifier: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
-  /** Sends a refresh token to the refresh or token endpoint, once. Never rejects. RFC 6749 §6. */
-  refresh(refreshToken: string, scope: string | undefined): Promise<ExchangeOutcome<TokenFailure>>;
-  /** Sends a token to the revocation endpoint, once. Never rejects. RFC 7009 §2.1. */
-  revoke(token: string, kind: TokenKind | undefined): Promise<RevocationOutcome<TokenFailure>>;
-}
+export type Provider = ReturnType<typeof createProvider>;
 
 /** Placeholder in the URL of GitHub's revocation endpoint. */
 const CLIENT_ID = '[client id]';
@@ -71,12 +31,13 @@ export function createProvider(
   config: ProviderConfig,
   baseUrl: string,
   tokenEndpoint: TokenEndpoint,
-): Provider {
+) {
   const { name, displayName, pkce, scope } = config;
   const revocation = config.revocation && {
     ...config.revocation,
     url: config.revocation.url.replace(CLIENT_ID, encodeURIComponent(config.clientId)),
   };
+  const revokes: RevocationScope | undefined = revocation && (revocation.takes ?? 'any token');
   const redirectUri = redirectUriOf(name, baseUrl);
   const query = new URLSearchParams({
     response_type: 'code',
@@ -92,28 +53,38 @@ export function createProvider(
   return {
     name,
     displayName,
+    /** Host of the authorization endpoint, for users. */
     host: new URL(config.authorizeUrl).host.replace(/^www\./, ''),
+    /** Whether a new session needs a verifier. */
     usesPkce: pkce !== 'none',
+    /** Whether a device may bring its own challenge. */
     takesChallenge: mayTakeChallenge(config),
+    /** What the operator registers at the provider. */
     redirectUri,
+    /** Host and port of an endpoint, for the operator. */
     tokenHost: new URL(config.tokenUrl).host,
+    /** Undefined: refreshes go to the token endpoint. */
     refreshHost: config.refreshUrl && new URL(config.refreshUrl).host,
     hasClientSecret: config.clientSecret !== undefined,
-    revokes: revocation && (revocation.takes ?? 'any token'),
+    /** Which tokens can be revoked there. Undefined: none. */
+    revokes,
     revocationHost: revocation && new URL(revocation.url).host,
     removeAt: config.removeAt,
 
-    authorizeUrl(browserState, { verifier, challenge }) {
+    /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
+    authorizeUrl(browserState: string, { verifier, challenge }: ExchangeParameters): string {
       // All are base64url, so nothing needs escaping.
       if (challenge !== undefined) return authorizePrefix + browserState + s256Query(challenge);
       const proof = verifier === undefined ? '' : challengeQuery(verifier, pkce);
       return authorizePrefix + browserState + proof;
     },
 
+    /** Reserves one request. Returns false at the limit. */
     reserve: () => tokenEndpoint.reserve(name),
     release: () => tokenEndpoint.release(name),
 
-    codeForDevice: (code) => {
+    /** What a device needs to exchange the code itself. */
+    codeForDevice: (code: string): CodeResult => {
       const { tokenUrl, clientId } = config;
       const revocationUrl = revocation && isStandard(revocation) ? revocation.url : undefined;
       return {
@@ -125,20 +96,23 @@ export function createProvider(
       };
     },
 
-    exchange(code, verifier) {
+    /** Sends a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
+    exchange(code: string, verifier: string | undefined) {
       const grant = `grant_type=authorization_code&code=${formEncode(code)}${redirectParameter}`;
       const proof = verifier === undefined ? '' : `&code_verifier=${verifier}`;
       return requestTokens(tokenEndpoint, config, 'exchange', grant + proof);
     },
 
-    refresh(refreshToken, narrowerScope) {
+    /** Sends a refresh token to the refresh or token endpoint, once. Never rejects. RFC 6749 §6. */
+    refresh(refreshToken: string, narrowerScope: string | undefined) {
       const grant = `grant_type=refresh_token&refresh_token=${formEncode(refreshToken)}`;
       const scopes = narrowerScope === undefined ? '' : `&scope=${formEncode(narrowerScope)}`;
       const redirect = config.quirks?.refreshesWithRedirectUri ? redirectParameter : '';
       return requestTokens(tokenEndpoint, config, 'refresh', grant + scopes + redirect);
     },
 
-    revoke(token, kind) {
+    /** Sends a token to the revocation endpoint, once. Never rejects. RFC 7009 §2.1. */
+    revoke(token: string, kind: TokenKind | undefined) {
       if (revocation === undefined) throw new Error(`${name} has no revocation endpoint`);
       return revokeToken(tokenEndpoint, config, revocation, token, kind);
     },

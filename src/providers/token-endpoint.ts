@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
-import type { Monitor, UpstreamOutcome } from '../monitor.ts';
+import { type Monitor, TOKEN_ERRORS, type UpstreamOutcome } from '../monitor.ts';
 import type { ExchangeOutcome } from '../relay/relay.ts';
 import type { TokenResult } from '../relay/session.ts';
 import {
@@ -360,16 +360,5 @@ export interface Failed {
 export function failed(failure: TokenFailure): Failed {
   return { ok: false, failure };
 }
-
-/** RFC 6749 §5.2, and the last one RFC 7009 §2.2.1. Any other error of a provider could contain anything, so it is not passed on. */
-const TOKEN_ERRORS = [
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_scope',
-  'unsupported_token_type',
-] as const;
 
 export type ProviderError = (typeof TOKEN_ERRORS)[number];

@@ -19,9 +19,9 @@ export interface SettingDescription {
   readonly default?: string;
   /**
    * How much of its value a message may show: all; a URL without user, password and query;
-   * or nothing, for secrets and the content of files.
+   * absent: nothing, for secrets and the content of files.
    */
-  readonly shown: 'all' | 'url' | 'nothing';
+  readonly shown?: 'all' | 'url';
   /** A file may hold it instead, which the setting of this name with `_FILE` at its end names. */
   readonly isSecret?: true;
 }
@@ -66,7 +66,6 @@ export const RELAY_SETTINGS = {
   ADMIN_TOKEN: {
     meaning: 'Bearer token that ADMIN_PORT requires; for browsers a password. Unset: none.',
     example: '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
-    shown: 'nothing',
     isSecret: true,
   },
   TRUSTED_PROXY_CIDRS: {
@@ -89,7 +88,6 @@ export const RELAY_SETTINGS = {
   REDIS_URL: {
     meaning: 'Redis or Valkey for several instances.',
     example: 'rediss://relay:password@redis.example:6379',
-    shown: 'nothing',
     isSecret: true,
   },
   REDIS_PREFIX: {
@@ -101,12 +99,10 @@ export const RELAY_SETTINGS = {
   REDIS_SENTINEL_USERNAME: {
     meaning: 'User at the Sentinels, if they have one of their own.',
     example: 'relay',
-    shown: 'nothing',
   },
   REDIS_SENTINEL_PASSWORD: {
     meaning: 'Password of the Sentinels, if they require one. REDIS_URL has that of the data.',
     example: 'sentinel-password',
-    shown: 'nothing',
     isSecret: true,
   },
   SESSION_SECONDS: {
@@ -197,7 +193,6 @@ export const RELAY_SETTINGS = {
   NOTIFY_URL: {
     meaning: 'Where the relay tells when something needs a person: a webhook, or a topic of ntfy.',
     example: 'https://ntfy.sh/a-topic-that-nobody-guesses',
-    shown: 'nothing',
     isSecret: true,
   },
   LOG_LEVEL: {
@@ -218,12 +213,10 @@ export const PROVIDER_SETTINGS = {
   CLIENT_ID: {
     meaning: 'Client id from the provider. Unset: the provider is disabled.',
     example: '1a2b3c',
-    shown: 'nothing',
   },
   CLIENT_SECRET: {
     meaning: 'Client secret, if the provider issued one.',
     example: 'a-secret',
-    shown: 'nothing',
     isSecret: true,
   },
   AUTHORIZE_URL: {
@@ -282,7 +275,6 @@ export const PROVIDER_SETTINGS = {
     meaning:
       'Parameters of the authorization request, as a query. They are added to those of the profile.',
     example: 'access_type=offline&prompt=consent',
-    shown: 'nothing',
   },
   USER_AGENT: {
     meaning: 'User-Agent of token requests, for providers that require one.',
@@ -299,10 +291,11 @@ export function namesOf(table: SettingsTable): string[] {
 }
 
 /** How much of a setting's value may be shown, by its full name. Of an unknown name: nothing. */
-export function shownOf(setting: string): SettingDescription['shown'] {
+export function shownOf(setting: string): 'all' | 'url' | 'nothing' {
   const relay: SettingsTable = RELAY_SETTINGS;
+  const ofProviders: SettingsTable = PROVIDER_SETTINGS;
   const [, provider] =
-    Object.entries(PROVIDER_SETTINGS).find(([name]) => setting.endsWith(`_${name}`)) ?? [];
+    Object.entries(ofProviders).find(([name]) => setting.endsWith(`_${name}`)) ?? [];
   return (Object.hasOwn(relay, setting) ? relay[setting] : provider)?.shown ?? 'nothing';
 }
 

@@ -28,21 +28,7 @@ const nameContext = (sessionId: string) => `device name ${sessionId}`;
 const keyContext = (sessionId: string) => `device key ${sessionId}`;
 const resultContext = (sessionId: string) => `result ${sessionId}`;
 
-export interface SealedSession {
-  readonly sessionId: string;
-  readonly pollId: string;
-  /** The session key, sealed under the poll secret's key. */
-  readonly wrappedKey: string;
-  /** The ExchangeParameters. Sealed even if it is empty, so that its removal, or another service, is detected. */
-  readonly verifier: string;
-  readonly deviceName: string | undefined;
-  /** What leads from the user code, if there is one, to the link, and the key to which the result is sealed. */
-  readonly code:
-    | { readonly id: string; readonly browserState: string; readonly deviceKey: string }
-    | undefined;
-}
-
-export function sealSession(newSession: NewSession, randomBytes: RandomBytes): SealedSession {
+export function sealSession(newSession: NewSession, randomBytes: RandomBytes) {
   const { browserState, pollSecret, service, userCode, deviceName } = newSession;
   const link = deriveFromBrowserState(browserState);
   const poll = deriveFromPollSecret(pollSecret);
@@ -52,9 +38,12 @@ export function sealSession(newSession: NewSession, randomBytes: RandomBytes): S
   return {
     sessionId,
     pollId: poll.id,
+    /** The session key, sealed under the poll secret's key. */
     wrappedKey: seal(poll.key, pointerContext(poll, sessionId), link.key, randomBytes),
+    /** The ExchangeParameters. Sealed even if it is empty, so that its removal, or another service, is detected. */
     verifier: sealed(verifierContext(sessionId, service), writeExchangeParameters(newSession)),
     deviceName: deviceName === undefined ? undefined : sealed(nameContext(sessionId), deviceName),
+    /** What leads from the user code, if there is one, to the link, and the key to which the result is sealed. */
     code:
       userCode === undefined
         ? undefined
@@ -120,7 +109,7 @@ export interface DevicePlace {
   readonly pollSecret: string;
   readonly poll: Derived;
   readonly sessionId: string;
-  /** See SealedSession. */
+  /** The session key, sealed under the poll secret's key. */
   readonly wrappedKey: string;
 }
 

@@ -1,7 +1,8 @@
 /** The settings of a Worker: those of `readSettings`, and those that have no meaning there are refused. */
 import { startLog } from '../log.ts';
-import { readSettings, type Settings } from '../settings/index.ts';
-import { type SettingFault, type SettingWarning, showValue } from '../settings/problems.ts';
+import { readSettings } from '../settings/index.ts';
+import { type SettingFault, showValue } from '../settings/problems.ts';
+import { type Environment, withoutBlank } from '../settings/reading.ts';
 
 /**
  * How many objects share the sign-ins. On the free plan one can be busy all day, several
@@ -33,18 +34,10 @@ const WITHOUT_MEANING: Readonly<Record<string, string>> = {
   REDIS_SENTINEL_PASSWORD: IN_OBJECTS,
 };
 
-export interface WorkerSettings {
-  /** Undefined if a setting is wrong. */
-  readonly settings: Settings | undefined;
-  /** Undefined if it is not set, or wrong. */
-  readonly baseUrl: string | undefined;
-  readonly objects: number;
-  readonly faults: readonly SettingFault[];
-  readonly warnings: readonly SettingWarning[];
-}
+export type WorkerSettings = ReturnType<typeof readWorkerSettings>;
 
-/** Starts the log too. */
-export function readWorkerSettings(env: object): WorkerSettings {
+/** Starts the log too. `settings` is undefined if one is wrong, `baseUrl` if it is not set, or wrong. */
+export function readWorkerSettings(env: object) {
   const variables = Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
@@ -62,13 +55,8 @@ export function readWorkerSettings(env: object): WorkerSettings {
   return { settings, baseUrl, objects, faults, warnings: read.warnings };
 }
 
-/** In the dashboard of Cloudflare a variable may have an empty value. */
-function withoutBlank(variables: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value.trim() !== ''));
-}
-
-function findWithoutMeaning(environment: Readonly<Record<string, string>>): SettingFault[] {
-  return Object.entries(environment).flatMap(([setting, text]) => {
+function findWithoutMeaning(environment: Environment): SettingFault[] {
+  return Object.entries(environment).flatMap(([setting, text = '']) => {
     const reason =
       WITHOUT_MEANING[setting.replace(/_FILE$/, '')] ??
       (/^\w+_CLIENT_SECRET_FILE$/.test(setting)

@@ -7,23 +7,18 @@ import type { Provider } from '../../providers/provider.ts';
 import type { TokenResult } from '../../relay/session.ts';
 import type { Handler } from '../app.ts';
 import type { Parts } from '../parts.ts';
-import { parseMembers, type RelayRequest } from '../request.ts';
+import type { RelayRequest } from '../request.ts';
 import { describeTokens, jsonResponse, type Refused, refused } from '../responses.ts';
 
 /** Refresh tokens of 4 KB have been seen. */
 export const MAX_REFRESH_BODY_BYTES = 16_384;
-
-export interface RefreshRequest {
-  readonly refreshToken: string;
-  readonly scope: string | undefined;
-}
 
 /** Refreshes for both protocols, with the client's authentication. Rejects when the store is unavailable. */
 export async function refreshTokens(
   { admission, refreshLimiter, refreshes, signInLog }: Parts,
   request: RelayRequest,
   provider: Provider,
-  { refreshToken, scope }: RefreshRequest,
+  { refreshToken, scope }: { refreshToken: string; scope: string | undefined },
 ): Promise<{ readonly ok: true; readonly tokens: TokenResult } | Refused> {
   if (!isToken(refreshToken)) return refused('invalid_request');
   const admitted = await admission.admit(request, refreshLimiter, 'refresh');
@@ -52,23 +47,13 @@ export function createRefresh(parts: Parts): Handler {
 
 /** What a device asks of the relay with its tokens, and the provider that it names. */
 export async function readTokenRequest(request: RelayRequest, { bodies, providers, blind }: Parts) {
-  const asked = await readMembers(request, bodies);
-  if (asked === undefined) return refused('invalid_json');
+  const { members: asked, isCut } = await bodies.readMembers(request.raw, MAX_REFRESH_BODY_BYTES);
+  if (asked === undefined || isCut) return refused('invalid_json');
   const service = textOf(asked.service) ?? '';
   // The relay would see the tokens.
   if (blind === 'always' && providers.has(service)) return refused('unauthorized_client');
   const found = providers.find(service);
   return found.ok ? { ...found, asked } : found;
-}
-
-/** Undefined if it is not JSON, or too long. */
-async function readMembers(request: RelayRequest, bodies: Parts['bodies']) {
-  try {
-    const { text, isCut } = await bodies.read(request.raw, MAX_REFRESH_BODY_BYTES);
-    return isCut ? undefined : parseMembers(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -20,13 +20,7 @@ import type { ErrorResult, SessionResult } from '../../relay/session.ts';
 import type { SessionStore } from '../../relay/store.ts';
 import type { Handler } from '../app.ts';
 import type { Parts } from '../parts.ts';
-import {
-  type BodyReader,
-  linkOf,
-  parseMembers,
-  type RelayRequest,
-  shortLinkOf,
-} from '../request.ts';
+import { type BodyReader, linkOf, type RelayRequest, shortLinkOf } from '../request.ts';
 import {
   describeTokens,
   emptyResponse,
@@ -95,13 +89,9 @@ export async function readMembers(
   bodies: BodyReader,
   maxBytes: number,
 ): Promise<StartMembers | undefined> {
-  try {
-    const { text, isCut } = await bodies.read(request.raw, maxBytes);
-    if (isCut) log.debug('start_body_cut', { requestId: request.id, readBytes: maxBytes });
-    return parseMembers(text);
-  } catch {
-    return undefined;
-  }
+  const { members, isCut } = await bodies.readMembers(request.raw, maxBytes);
+  if (isCut) log.debug('start_body_cut', { requestId: request.id, readBytes: maxBytes });
+  return members;
 }
 
 /** The device's own challenge, if it sends one. */

@@ -12,17 +12,13 @@ import type { OwnLeases, SealedResult } from './own-leases.ts';
 import { foundOf, type VerbParts } from './records.ts';
 import { SCRIPTS, STATE } from './scripts.ts';
 
-export interface BrowserVerbsOptions extends VerbParts {
-  readonly ownLeases: OwnLeases;
-}
-
 export type BrowserVerbs = Pick<
   SessionStore,
   'authorize' | 'getSession' | 'fail' | 'lease' | 'complete'
 >;
 
-export function createBrowserVerbs(options: BrowserVerbsOptions): BrowserVerbs {
-  const { commands, keys, randomBytes, ownLeases, observer } = options;
+export function createBrowserVerbs(options: VerbParts, ownLeases: OwnLeases): BrowserVerbs {
+  const { commands, keys, randomBytes, observer } = options;
   const { run } = commands;
 
   /** The session of the link, and its keys in the store. */
@@ -127,7 +123,7 @@ interface LinkKeys {
 
 /** The browser state of the code's session. */
 async function findByCode(
-  { commands, keys }: BrowserVerbsOptions,
+  { commands, keys }: VerbParts,
   userCode: string,
 ): Promise<string | undefined> {
   const code = deriveFromUserCode(userCode);
@@ -140,7 +136,7 @@ async function findByCode(
 
 /** `states`: those in which the session accepts it. */
 async function storeResult(
-  { commands, keys, instance, localPolls }: BrowserVerbsOptions,
+  { commands, keys, instance, localPolls }: VerbParts,
   { recordKey, outcomeKey }: LinkKeys,
   service: string,
   { sealed, outcome }: SealedResult,

@@ -120,30 +120,23 @@ async function claimOnce(
   });
 }
 
-interface ClaimReply {
-  readonly state: Claim['state'];
-  /** See PendingClaim. */
-  readonly endsInMs: number;
-  readonly sealed: string;
-  /** Later claims get it too, for a while. */
-  readonly isKept: boolean;
-  /** Empty if the result was delivered before. */
-  readonly service: string;
-  /** The time since the result was stored. */
-  readonly waitedMs: number;
-}
+type ClaimReply = ReturnType<typeof parseReply>;
 
-function parseReply(reply: unknown): ClaimReply {
+function parseReply(reply: unknown) {
   const [state, second = '', stays, service = '', waitedMs] = reply as [
-    ClaimReply['state'],
+    Claim['state'],
     ...string[],
   ];
   return {
     state,
+    /** See PendingClaim. */
     endsInMs: state === 'pending' ? Number(second) : 0,
     sealed: state === 'claimed' ? second : '',
+    /** Later claims get it too, for a while. */
     isKept: stays === 'kept',
+    /** Empty if the result was delivered before. */
     service,
+    /** The time since the result was stored. */
     waitedMs: Number(waitedMs ?? 0),
   };
 }

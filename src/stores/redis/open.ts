@@ -189,13 +189,7 @@ async function startStores(
     sessions: createSessionStore(options, { commands, keys, instance, localPolls }),
     refreshes: createRedisRefreshStore(commands, keys, randomBytes),
     createRateLimiter: (name: string, policy: RateLimitPolicy) =>
-      createRedisRateLimiter({
-        commands,
-        keys,
-        clock: options.testClock ?? clock,
-        name,
-        policy,
-      }),
+      createRedisRateLimiter(commands, keys, options.testClock ?? clock, name, policy),
     findProblem: health.findProblem,
     close() {
       health.close();
@@ -214,7 +208,7 @@ function createSessionStore(
   const ownLeases = createOwnLeases(clock);
   const parts = { ...shared, randomBytes, observer };
   const live = createLiveSessions(parts, maxSessions);
-  const browser = createBrowserVerbs({ ...parts, ownLeases });
+  const browser = createBrowserVerbs(parts, ownLeases);
   const device = createDeviceVerbs(parts);
   return {
     ...browser,

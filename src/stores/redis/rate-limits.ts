@@ -5,20 +5,17 @@ import type { RedisCommands } from './commands.ts';
 import type { RedisKeys } from './records.ts';
 import { SCRIPTS } from './scripts.ts';
 
-export interface RedisRateLimiterOptions {
-  readonly commands: RedisCommands;
-  readonly keys: RedisKeys;
-  readonly clock: Clock;
-  /** Part of the bucket's key. */
-  readonly name: string;
-  readonly policy: RateLimitPolicy;
-}
-
 /** More are removed at once: the store then refuses them again. */
 const MAX_REFUSED_ADDRESSES = 10_000;
 
-export function createRedisRateLimiter(options: RedisRateLimiterOptions): RateLimiter {
-  const { commands, keys, clock, name, policy } = options;
+/** `name` is part of the keys of its buckets. */
+export function createRedisRateLimiter(
+  commands: RedisCommands,
+  keys: RedisKeys,
+  clock: Clock,
+  name: string,
+  policy: RateLimitPolicy,
+): RateLimiter {
   const intervalMs = intervalMsOf(policy);
   const bucketOf = (address: string) => keys.bucket(name, address);
   /** The end of each refusal, by address, so that a flood of refused requests does not reach the store. */
