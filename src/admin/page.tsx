@@ -214,11 +214,11 @@ const FunnelTable = ({ funnels, isShared }: { funnels: readonly Funnel[]; isShar
       text('provider'),
       ...numbers('started', 'opened', 'called back', 'exchanged', 'delivered', 'expired'),
     ]}
-    rows={funnels.map((funnel) => [
-      funnel.displayName,
-      funnel.started,
-      ...[funnel.opened, funnel.calledBack, funnel.exchanged, funnel.delivered, funnel.expired].map(
-        (count) => (isShared ? count : partOf(count, funnel.started)),
+    rows={funnels.map(({ displayName, own, expired }) => [
+      displayName,
+      own.started,
+      ...[own.opened, own.calledBack, own.exchanged, own.delivered, expired].map((count) =>
+        isShared ? count : partOf(count, own.started),
       ),
     ])}
   />
@@ -281,10 +281,12 @@ const KINDS = {
 type Kind = keyof typeof KINDS;
 const kinds = Object.keys(KINDS) as Kind[];
 
-const countOf = (hour: readonly HourOf[], kind: Kind) =>
+/** In the whole hour, or in one of its minutes. */
+const countOf = (hour: readonly HourOf[], kind: Kind, minute?: number) =>
   hour
     .filter(({ outcome }) => (KINDS[kind][1] as readonly string[]).includes(outcome))
-    .reduce((all, { minutes }) => minutes.reduce((sum, count) => sum + count, all), 0);
+    .flatMap(({ minutes }) => (minute === undefined ? minutes : (minutes[minute] ?? 0)))
+    .reduce((sum, count) => sum + count, 0);
 
 /** The numbers of the last hour that matter most. What users decline or leave counts for neither. */
 const Figures = ({ status: { hour, liveSessions } }: { status: Status }) => {
@@ -323,12 +325,8 @@ const [BAR, HEIGHT] = [10, 40];
 
 /** One bar for each minute, whose parts are the outcomes. */
 const Plot = ({ title, hour }: { title: string; hour: readonly HourOf[] }) => {
-  const countIn = (kind: Kind, minute: number) =>
-    hour
-      .filter(({ outcome }) => (KINDS[kind][1] as readonly string[]).includes(outcome))
-      .reduce((sum, { minutes }) => sum + (minutes[minute] ?? 0), 0);
   const bars = Array.from({ length: MINUTES }, (_, minute) =>
-    kinds.map((kind) => countIn(kind, minute)),
+    kinds.map((kind) => countOf(hour, kind, minute)),
   );
   const most = Math.max(1, ...bars.map((bar) => bar.reduce((sum, count) => sum + count, 0)));
   const scale = HEIGHT / most;

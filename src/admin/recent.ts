@@ -23,43 +23,22 @@ export interface HourOf {
 
 export type Recent = ReturnType<typeof createRecent>;
 
-interface Ring {
-  readonly service: string;
-  readonly outcome: string;
-  readonly counts: number[];
-  /** The minute of the newest count. */
-  minute: number;
-}
-
-/** One ring for each provider and outcome. */
 export function createRecent(clock: Clock) {
-  const rings = new Map<string, Map<string, Ring>>();
+  /** By provider, outcome and minute since 1970. */
+  const services = new Map<string, Map<string, Map<number, number>>>();
   const failures: RecentFailure[] = [];
   const minuteNow = () => Math.floor(clock.now() / MINUTE_MS);
-
-  /** Removes what is older than an hour. */
-  function turn(ring: Ring, minute: number): void {
-    const passed = Math.min(minute - ring.minute, MINUTES);
-    for (let step = 1; step <= passed; step += 1)
-      ring.counts[(minute - passed + step) % MINUTES] = 0;
-    ring.minute = minute;
-  }
 
   return {
     ended(service: string, outcome: string): void {
       const minute = minuteNow();
-      let byOutcome = rings.get(service);
-      if (byOutcome === undefined) {
-        byOutcome = new Map();
-        rings.set(service, byOutcome);
-      }
-      let ring = byOutcome.get(outcome);
-      if (ring === undefined) {
-        ring = { service, outcome, counts: new Array<number>(MINUTES).fill(0), minute };
-        byOutcome.set(outcome, ring);
-      }
-      if (ring.minute !== minute) turn(ring, minute);
-      ring.counts[minute % MINUTES] = (ring.counts[minute % MINUTES] ?? 0) + 1;
+      const outcomes = services.get(service) ?? new Map<string, Map<number, number>>();
+      services.set(service, outcomes);
+      const counts = outcomes.get(outcome) ?? new Map<number, number>();
+      outcomes.set(outcome, counts);
+      counts.set(minute, (counts.get(minute) ?? 0) + 1);
+      const [oldest = minute] = counts.keys();
+      if (minute - oldest >= MINUTES) counts.delete(oldest);
     },
 
     failed(failure: FailureEvent): void {
@@ -73,16 +52,16 @@ export function createRecent(clock: Clock) {
     },
 
     readHour(): HourOf[] {
-      const minute = minuteNow();
-      const all = [...rings.values()].flatMap((byOutcome) => [...byOutcome.values()]);
-      return all.map((ring) => {
-        turn(ring, minute);
-        const minutes = Array.from(
-          { length: MINUTES },
-          (_, index) => ring.counts[(minute + 1 + index) % MINUTES] ?? 0,
-        );
-        return { service: ring.service, outcome: ring.outcome, minutes };
-      });
+      const first = minuteNow() - MINUTES + 1;
+      const minutesOf = (counts: ReadonlyMap<number, number>) =>
+        Array.from({ length: MINUTES }, (_, index) => counts.get(first + index) ?? 0);
+      return [...services].flatMap(([service, outcomes]) =>
+        [...outcomes].map(([outcome, counts]) => ({
+          service,
+          outcome,
+          minutes: minutesOf(counts),
+        })),
+      );
     },
 
     /** The newest first. */

@@ -34,18 +34,8 @@ export function createStatus(
   /** One provider's sign-ins since the process started. */
   function readFunnel({ name, displayName }: (typeof services)[number]) {
     const own = counts.providers.get(name) ?? NONE;
-    const { started, opened, calledBack, exchanged, delivered } = own;
     const expired = [...own.expired.values()].reduce((sum, count) => sum + count, 0);
-    return {
-      service: name,
-      displayName,
-      started,
-      opened,
-      calledBack,
-      exchanged,
-      delivered,
-      expired,
-    };
+    return { service: name, displayName, own, expired };
   }
 
   return async () => {
