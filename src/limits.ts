@@ -97,6 +97,13 @@ export const FETCHES_AT_ONCE = 5_000;
  */
 export const UPSTREAM_REQUESTS = 4_000;
 
+/**
+ * Characters of a code, or of a whole callback of an open sign-in, that the relay keeps for a device. A
+ * stranger writes them, so they are bounded like everything that a session keeps: docs/security.md
+ * "What one session can hold".
+ */
+export const MAX_CALLBACK_CHARACTERS = 4_096;
+
 /** A refresh that is repeated this soon after its result gets the same result. */
 export const REFRESH_RESULT_MS = 30 * SECOND_MS;
 

@@ -70,6 +70,8 @@ export interface FailureEvent {
   /** The id of the sign-in in the log. */
   readonly signIn: string | undefined;
   readonly hint: string;
+  /** Who caused it, if anybody can: a digest of the client's address, known to this process alone. */
+  readonly client?: string | undefined;
 }
 
 export interface Monitor {

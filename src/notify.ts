@@ -20,6 +20,16 @@ const TIMEOUT_MS = 5_000;
 /** The latest of one provider: most of them have failed, and not only one or two. */
 const OUTCOMES = 20;
 const LEAST_FAILURES = 3;
+/** Of one client, among failures that anybody can cause: too few for a notice without another client. */
+const FAILURES_OF_CLIENT = LEAST_FAILURES - 1;
+
+/** How a sign-in ended that came back from the provider. */
+interface Ended {
+  readonly hasFailed: boolean;
+  readonly hint?: string;
+  /** As in FailureEvent. */
+  readonly client?: string | undefined;
+}
 
 /** Where notices go, and whose they are. */
 export interface Target {
@@ -55,6 +65,11 @@ export async function send(target: Target, cause: string, text: string, isOver =
   }
 }
 
+/** Events with which a sign-in ends. */
+const ENDS: ReadonlySet<string> = new Set(['exchange_failed', 'authorization_failed']);
+
+const BY_ANYBODY = 'Anybody can cause this with made-up callbacks: try a sign-in of your own';
+
 export interface NotifierOptions {
   readonly clock: Clock;
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
@@ -63,22 +78,37 @@ export interface NotifierOptions {
 
 export function createNotifier(target: Target, options: NotifierOptions) {
   const { clock, services, maxSessions } = options;
-  const providers = services.map((service) => ({ ...service, failed: [] as boolean[], hint: '' }));
+  const providers = services.map((service) => ({ ...service, ended: [] as Ended[] }));
   const told = new Map<string, { readonly text: string; readonly atMs: number; isOver: boolean }>();
 
   function findCauses({ unreadiness, limitation, liveSessions = 0 }: ServiceState) {
     const causes = new Map<string, string>();
-    for (const { name, displayName, failed, hint } of providers) {
-      const count = failed.filter(Boolean).length;
-      if (count < LEAST_FAILURES || count * 2 <= failed.length) continue;
-      const text = `${displayName}: ${count} of the last ${failed.length} sign-ins failed. ${hint}`;
-      causes.set(`provider ${name}`, text);
+    for (const { name, displayName, ended } of providers) {
+      const failed = ended.filter(({ hasFailed }) => hasFailed);
+      if (failed.length < LEAST_FAILURES || failed.length * 2 <= ended.length) continue;
+      // What a stranger cannot cause says more.
+      const own = failed.findLast(({ client }) => client === undefined);
+      const { hint } = own ?? failed.at(-1) ?? {};
+      const count = `${failed.length} of the last ${ended.length}`;
+      const text = `${displayName}: ${count} sign-ins failed. ${hint}`;
+      causes.set(`provider ${name}`, own === undefined ? `${text}. ${BY_ANYBODY}` : text);
     }
     if (unreadiness !== undefined) causes.set('ready', `Not ready: ${unreadiness}`);
     if (limitation !== undefined) causes.set('store', `Some requests fail: ${limitation}`);
     if (liveSessions >= maxSessions)
       causes.set('sessions', `MAX_SESSIONS: ${maxSessions} are open`);
     return causes;
+  }
+
+  function keep(service: string | undefined, outcome: Ended): void {
+    const ended = providers.find(({ name }) => name === service)?.ended;
+    if (ended === undefined) return;
+    const { client } = outcome;
+    const ofClient = ended.filter((each) => client !== undefined && each.client === client);
+    const [tooMany] = ofClient.length >= FAILURES_OF_CLIENT ? ofClient : [];
+    const oldest = tooMany ?? (ended.length >= OUTCOMES ? ended[0] : undefined);
+    if (oldest !== undefined) ended.splice(ended.indexOf(oldest), 1);
+    ended.push(outcome);
   }
 
   /** What did not arrive is sent again at the next check, while it is still so. */
@@ -110,15 +140,12 @@ export function createNotifier(target: Target, options: NotifierOptions) {
       ...monitor,
       ended(service, outcome) {
         monitor.ended(service, outcome);
-        const isFailure = outcome === 'exchange_failed' || outcome === 'authorization_failed';
-        const failed = providers.find(({ name }) => name === service)?.failed;
-        if (!failed || !(isFailure || outcome === 'signed_in')) return;
-        if (failed.push(isFailure) > OUTCOMES) failed.shift();
+        if (outcome === 'signed_in') keep(service, { hasFailed: false });
       },
       failed(failure) {
         monitor.failed(failure);
-        const provider = providers.find(({ name }) => name === failure.service);
-        if (provider) provider.hint = failure.hint;
+        const { event, service, hint, client } = failure;
+        if (ENDS.has(event)) keep(service, { hasFailed: true, hint, client });
       },
     }),
     /** Checks time and again, one check after the other. */

@@ -4,6 +4,7 @@
  * timer is pending: whoever runs the service calls `sweep` and `discover` time and again.
  */
 import { createApp, type HandleRequest } from './http/app.ts';
+import { createFindClientAddress } from './http/client-address.ts';
 import { createCors } from './http/cors.ts';
 import { createDisabledRoutes, NOT_CONFIGURED } from './http/health.ts';
 import { createParts, type RateLimits } from './http/parts.ts';
@@ -125,7 +126,8 @@ export function createService(
   });
   const offered = listInOrder(settings);
   const providers = createProviders(offered);
-  const signInLog = new SignInLog(providers, monitor);
+  const findClientAddress = createFindClientAddress(settings.trustedProxyCidrs);
+  const signInLog = new SignInLog(providers, monitor, findClientAddress);
   store.observe(signInLog.observeStore());
   let draining = false;
   let closed = false;
@@ -173,6 +175,7 @@ export function createService(
       clock,
       monitor,
       signInLog,
+      findClientAddress,
       health: { isDraining: () => draining, findUnreadiness, findLimitation },
     },
   );

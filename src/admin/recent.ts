@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 const MAX_FAILURES = 20;
 
 /** `atMs` and `signIn` are those of the latest of `count`. */
-export interface RecentFailure extends FailureEvent {
+export interface RecentFailure extends Omit<FailureEvent, 'client'> {
   readonly atMs: number;
   readonly count: number;
 }
@@ -42,12 +42,13 @@ export function createRecent(clock: Clock) {
     },
 
     failed(failure: FailureEvent): void {
-      const { event, service, hint } = failure;
+      const { event, service, signIn, hint } = failure;
       const known = failures.findIndex(
         (each) => each.event === event && each.service === service && each.hint === hint,
       );
       const [before] = known === -1 ? [] : failures.splice(known, 1);
-      failures.unshift({ ...failure, atMs: clock.now(), count: (before?.count ?? 0) + 1 });
+      const count = (before?.count ?? 0) + 1;
+      failures.unshift({ event, service, signIn, hint, atMs: clock.now(), count });
       failures.length = Math.min(failures.length, MAX_FAILURES);
     },
 

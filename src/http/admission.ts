@@ -2,7 +2,7 @@
 import { warnOnce } from '../log.ts';
 import type { Monitor, RateLimitKind } from '../monitor.ts';
 import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
-import { createFindClientAddress } from './client-address.ts';
+import type { FindClientAddress } from './client-address.ts';
 import { isFromForeignPage } from './cors.ts';
 import type { RelayRequest } from './request.ts';
 import { type Refused, refused } from './responses.ts';
@@ -18,13 +18,12 @@ const IGNORED_FORWARDED_HINT =
   'X-Forwarded-For came from a peer outside TRUSTED_PROXY_CIDRS: all clients behind that proxy share one rate limit';
 
 export function createAdmission(
-  trustedProxyCidrs: readonly string[],
+  findClientAddress: FindClientAddress,
   /** Whose pages may start sign-ins. */
   origins: readonly string[],
   startLimiter: RateLimiter,
   monitor: Monitor,
 ) {
-  const findClientAddress = createFindClientAddress(trustedProxyCidrs);
   const warnOfIgnoredForwarded = warnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);
 
   function addressOf(request: RelayRequest): string | undefined {

@@ -18,6 +18,8 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
  * bucket, an IPv4 address or an IPv6 /64. `ignoredForwarded`: a forwarded header came from a peer
  * that is not trusted.
  */
+export type FindClientAddress = ReturnType<typeof createFindClientAddress>;
+
 export function createFindClientAddress(trustedProxyCidrs: readonly string[]) {
   const trusted = trustedProxyCidrs.map(parseCidr);
   // Caches the last peer: behind a proxy it is always the same.

@@ -11,6 +11,7 @@ import type { Revocations } from '../relay/revoke.ts';
 import type { SessionStore } from '../relay/store.ts';
 import type { Clock } from '../relay/time.ts';
 import { createAdmission } from './admission.ts';
+import type { FindClientAddress } from './client-address.ts';
 import { createContinueCookies } from './continue-cookies.ts';
 import type { Health } from './health.ts';
 import { basePathOf, createBodyReader } from './request.ts';
@@ -23,7 +24,6 @@ export interface HttpSettings {
   readonly branding: Branding;
   /** Names of the providers, for the home page. */
   readonly providerNames: readonly string[];
-  readonly trustedProxyCidrs: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
@@ -58,6 +58,7 @@ export interface RelayParts extends RateLimits {
   readonly clock: Clock;
   readonly monitor: Monitor;
   readonly signInLog: SignInLog;
+  readonly findClientAddress: FindClientAddress;
   readonly health: Health;
 }
 
@@ -75,7 +76,7 @@ export function createParts(settings: HttpSettings, relayParts: RelayParts) {
     basePath,
     pages: createPageResponses(createPages({ branding, host, basePath, providers })),
     admission: createAdmission(
-      settings.trustedProxyCidrs,
+      relayParts.findClientAddress,
       [origin, ...settings.corsOrigins],
       relayParts.startLimiter,
       relayParts.monitor,

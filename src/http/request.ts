@@ -54,6 +54,12 @@ export class RelayRequest {
     return findParameter(this.url, name);
   }
 
+  /** All of them, decoded. Undefined if the query is longer than that. */
+  parameters(maxCharacters: number): URLSearchParams | undefined {
+    const [, query = ''] = /\?([^#]*)/.exec(this.url) ?? [];
+    return query.length <= maxCharacters ? parseParameters(query) : undefined;
+  }
+
   peerAddress(): string | undefined {
     return this.peers.requestIP(this.raw)?.address;
   }

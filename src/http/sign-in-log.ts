@@ -2,6 +2,7 @@
  * What endpoints log and count about a sign-in. Each failure has a hint, which names the
  * setting to change. docs/operating.md lists the events.
  */
+import { hash, randomUUID } from 'node:crypto';
 import { log, warnOnce } from '../log.ts';
 import type { Monitor } from '../monitor.ts';
 import {
@@ -10,10 +11,11 @@ import {
   hintForTokenFailure,
 } from '../providers/hints.ts';
 import type { Provider, Providers } from '../providers/provider.ts';
-import type { TokenFailure } from '../providers/token-endpoint.ts';
+import { canAnybodyCause, type TokenFailure } from '../providers/token-endpoint.ts';
 import type { CallbackOutcome, StartOutcome } from '../relay/relay.ts';
 import { signInIdOf } from '../relay/secrets.ts';
 import type { ExpiredSession, StoreObserver } from '../relay/store.ts';
+import type { FindClientAddress } from './client-address.ts';
 import type { RelayRequest } from './request.ts';
 
 const SESSIONS_FULL_HINT =
@@ -37,11 +39,20 @@ export function endsSignIn<Outcome extends string>(
 
 export class SignInLog {
   readonly #warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);
+  /** Without it a digest of an address could be found by trying all addresses. */
+  readonly #salt = randomUUID();
 
   constructor(
     private readonly providers: Providers,
     private readonly monitor: Monitor,
+    private readonly findClientAddress: FindClientAddress,
   ) {}
+
+  #clientOf(request: RelayRequest): string {
+    const forwardedFor = request.header('x-forwarded-for');
+    const { bucket = '' } = this.findClientAddress(request.peerAddress(), forwardedFor) ?? {};
+    return hash('sha256', this.#salt + bucket);
+  }
 
   started(request: RelayRequest, service: string, outcome: StartOutcome): void {
     if (!outcome.ok) {
@@ -91,7 +102,8 @@ export class SignInLog {
     const hint = hintForAuthorizationError(provider, error);
     const fields = { requestId: request.id, service, signIn, providerError: error, hint };
     log.warning('authorization_failed', fields);
-    this.monitor.failed({ event: 'authorization_failed', service, signIn, hint });
+    const client = this.#clientOf(request);
+    this.monitor.failed({ event: 'authorization_failed', service, signIn, hint, client });
   }
 
   /** A request to the provider failed. Only an exchange has a browser state. */
@@ -107,7 +119,8 @@ export class SignInLog {
     const hint = hintForTokenFailure(provider, failure, GRANTS[event]);
     const fields = { service, ...(signIn && { signIn }), ...failure, hint };
     log.warning(event, { requestId: request.id, ...fields });
-    this.monitor.failed({ event, service, signIn, hint });
+    const client = canAnybodyCause(failure) ? this.#clientOf(request) : undefined;
+    this.monitor.failed({ event, service, signIn, hint, client });
   }
 
   /** Passed to the store. */

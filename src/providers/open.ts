@@ -14,23 +14,27 @@ export type OpenEndpoints = '*' | readonly string[];
 /** Browsers and servers take URLs of this length. */
 const MAX_URL_CHARACTERS = 2_000;
 
-/**
- * The service of an open sign-in is this and the host. No provider has such a name: it has a
- * space.
- */
-const PREFIX = 'open ';
-
-export const isOpenService = (service: string) => service.startsWith(PREFIX);
+/** The service of every open sign-in, also in the log and the metrics: no provider may have this name. */
+export const OPEN_SERVICE = 'open';
 
 /** They could replace what the user is shown, or send the code elsewhere. RFC 9101, OAuth 2.0 Multiple Response Types. */
 const FORBIDDEN = ['request', 'request_uri', 'response_mode'];
 
+/** The relay writes its own in the place of these. */
+const REPLACED = ['redirect_uri', 'state'];
+
+/** RFC 8707 §2 allows several. */
+const REPEATABLE = 'resource';
+
 /** Address and query, without fragment and user name, in printable ASCII. A backslash is a slash to some parsers. */
 const FORM = /^(https?:\/\/[^/?#@\\]+\/[^?#\\]*)\?([^#\\]*)$/;
 
-/** `service` is for the store: 'open' and the host. `problem` is for the client's developer. */
+/** Where any https endpoint may be: a name of the DNS, or an address. RFC 1035 §2.3.4. */
+const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])$/;
+
+/** `problem` is for the client's developer. */
 type ReadAuthorization =
-  | { readonly ok: true; readonly service: string; readonly challenge: string }
+  | { readonly ok: true; readonly authorizationUrl: string; readonly challenge: string }
   | { readonly ok: false; readonly problem: string };
 
 const fail = (problem: string): ReadAuthorization => ({ ok: false, problem });
@@ -43,30 +47,79 @@ export function readAuthorizationUrl(text: unknown, endpoints: OpenEndpoints): R
   if (typeof text !== 'string' || text.length > MAX_URL_CHARACTERS || !/^[!-~]+$/.test(text)) {
     return fail(`authorizationUrl must be a URL of up to ${MAX_URL_CHARACTERS} characters`);
   }
-  const [, endpoint, query] = FORM.exec(text) ?? [];
+  const [, endpoint, query = ''] = FORM.exec(text) ?? [];
   const url = URL.parse(text);
   if (endpoint === undefined || url === null || url.origin + url.pathname !== endpoint) {
     return fail('authorizationUrl must be written as a browser writes it, with a query');
   }
-  const isListed = endpoints === '*' ? url.protocol === 'https:' : endpoints.includes(endpoint);
-  if (!isListed) return fail('authorizationUrl is not at an endpoint of OPEN_ENDPOINTS');
-  const parameters = new URLSearchParams(query);
-  const problem = findParameterProblem(parameters);
+  const isListed =
+    endpoints === '*'
+      ? findUrlProblem(endpoint) === undefined && HOST.test(url.hostname)
+      : endpoints.includes(endpoint);
+  if (!isListed) return fail('authorizationUrl is not an endpoint that this relay allows');
+  const parameters = readParameters(query);
+  const problem = parameters === undefined ? MALFORMED : findParameterProblem(parameters);
   if (problem !== undefined) return fail(problem);
-  const challenge = parameters.get('code_challenge') ?? '';
-  return { ok: true, service: PREFIX + url.host, challenge };
+  const challenge = findValue(parameters ?? [], 'code_challenge');
+  return { ok: true, authorizationUrl: text, challenge };
 }
 
-function findParameterProblem(parameters: URLSearchParams): string | undefined {
-  const names = [...parameters.keys()];
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) return 'authorizationUrl has a parameter twice';
-  const forbidden = FORBIDDEN.find((name) => parameters.has(name));
-  if (forbidden !== undefined) return `authorizationUrl must not have ${forbidden}`;
-  if (parameters.get('response_type') !== 'code') return 'response_type must be code';
-  if (!parameters.get('client_id')) return 'client_id is missing';
-  const isS256 = parameters.get('code_challenge_method') === 'S256';
-  if (!isS256 || !isChallenge(parameters.get('code_challenge'))) {
+/** A parameter of a query, decoded, and its text as the client wrote it. */
+interface Parameter {
+  readonly name: string;
+  readonly value: string;
+  readonly text: string;
+}
+
+const MALFORMED = 'authorizationUrl has a malformed percent-escape, or a ; in its query';
+
+/**
+ * Undefined if servers could read it in different ways: some split a query at `;`, and each
+ * treats an escape that is no UTF-8 differently.
+ */
+function readParameters(query: string): Parameter[] | undefined {
+  if (query.includes(';')) return undefined;
+  try {
+    return query.split('&').map((text) => {
+      const [name = '', ...rest] = text.split('=');
+      return { name: decode(name), value: decode(rest.join('=')), text };
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws for a malformed escape. */
+const decode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
+
+const findValue = (parameters: readonly Parameter[], name: string) =>
+  parameters.find((each) => each.name === name)?.value ?? '';
+
+/** As a lenient server reads the name: PHP drops blanks before it, cuts it at `[` and turns a dot into `_`; others ignore case. */
+const lenient = (name: string) =>
+  name
+    .trimStart()
+    .replace(/[[;\0].*$/s, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '_');
+
+function findParameterProblem(parameters: readonly Parameter[]): string | undefined {
+  const seen = new Set<string>();
+  for (const { name, text } of parameters) {
+    const read = lenient(name);
+    if (FORBIDDEN.includes(read)) return `authorizationUrl must not have ${read}`;
+    if (REPLACED.includes(read) && name !== read) {
+      return `authorizationUrl has ${read} in another spelling`;
+    }
+    if (text !== '' && name !== REPEATABLE && seen.has(name)) {
+      return 'authorizationUrl has a parameter twice';
+    }
+    seen.add(name);
+  }
+  if (findValue(parameters, 'response_type') !== 'code') return 'response_type must be code';
+  if (findValue(parameters, 'client_id') === '') return 'client_id is missing';
+  const isS256 = findValue(parameters, 'code_challenge_method') === 'S256';
+  if (!isS256 || !isChallenge(findValue(parameters, 'code_challenge'))) {
     return 'code_challenge must be there, with code_challenge_method=S256';
   }
   return undefined;
@@ -87,32 +140,34 @@ export type OpenDestination = ReturnType<typeof openDestinationOf>;
 export const openRedirectUri = (baseUrl: string) => `${baseUrl}/open/callback`;
 
 /** Where the user of an open sign-in is sent: the client's URL, with the relay's redirect URI and state. */
-export function openDestinationOf(service: string, baseUrl: string) {
-  const host = service.slice(PREFIX.length);
+export function openDestinationOf(authorizationUrl: string, baseUrl: string) {
+  const { host } = new URL(authorizationUrl);
   return {
-    name: service,
+    name: OPEN_SERVICE,
     // What users read is the host: the client chooses no name.
     displayName: host,
     host,
-    authorizeUrl(browserState: string, { authorizationUrl = '' }: ExchangeParameters): string {
-      const url = new URL(authorizationUrl);
-      url.searchParams.set('redirect_uri', openRedirectUri(baseUrl));
-      url.searchParams.set('state', browserState);
-      return url.href;
+    /** The client's text stays as it is, apart from the two parameters: a server may read `+` and `%20` differently. */
+    authorizeUrl(browserState: string): string {
+      const [, endpoint, query = ''] = FORM.exec(authorizationUrl) ?? [];
+      const own = readParameters(query) ?? [];
+      const kept = own.filter(({ name }) => !REPLACED.includes(name)).map(({ text }) => text);
+      const redirectUri = encodeURIComponent(openRedirectUri(baseUrl));
+      return `${endpoint}?${[...kept, `redirect_uri=${redirectUri}`, `state=${browserState}`].join('&')}`;
     },
   };
 }
 
-/** The query of the callback as it came, with the client's own state. */
+/** What the provider sent to the callback, each parameter once, with the client's own state. */
 export function callbackForClient(
   query: URLSearchParams,
   { authorizationUrl = '' }: ExchangeParameters,
   baseUrl: string,
 ): CallbackResult {
-  const { state: _, ...callback } = Object.fromEntries(query);
+  // The first counts, also for `code`, of which the relay has checked the first.
+  const callback = new Map([...query].reverse());
+  callback.delete('state');
   const state = new URL(authorizationUrl).searchParams.get('state');
-  return {
-    callback: { ...callback, ...(state !== null && { state }) },
-    redirectUri: openRedirectUri(baseUrl),
-  };
+  if (state !== null) callback.set('state', state);
+  return { callback: Object.fromEntries(callback), redirectUri: openRedirectUri(baseUrl) };
 }

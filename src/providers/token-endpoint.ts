@@ -45,6 +45,14 @@ export interface TokenFailure {
   readonly refusal?: ProviderError;
 }
 
+/** Whether anybody can cause it, with a made-up code. A stranger cannot make a provider fail, or refuse the relay. */
+export function canAnybodyCause({ reason, status, providerError, refusal }: TokenFailure): boolean {
+  if (reason === 'timeout' || reason === 'unreachable' || reason === 'too_large') return false;
+  const error = providerError ?? refusal;
+  const isAboutRelay = error === 'invalid_client' || error === 'unauthorized_client';
+  return !isAboutRelay && (status ?? 0) < 500;
+}
+
 export interface TokenEndpointOptions {
   readonly fetch: Fetch;
   readonly clock: Clock;

@@ -1,4 +1,5 @@
 /** The relay: starts sign-ins, completes authorizations, and drains. Depends on no HTTP and no provider. */
+import { MAX_CALLBACK_CHARACTERS } from '../limits.ts';
 import { Polls } from './polls.ts';
 import {
   createVerifier,
@@ -187,12 +188,11 @@ async function endWithCode<Failure>(
   const { deviceName } = leased;
   if (leased.challenge !== undefined) {
     // Only the device has the verifier, so only it can exchange the code.
-    const isStored = await store.complete(
-      name,
-      browserState,
-      exchanger.codeForDevice(code, leased),
-    );
-    return { outcome: isStored ? 'signed_in' : 'link_invalid', deviceName };
+    const isTooLong = code.length > MAX_CALLBACK_CHARACTERS;
+    const result = isTooLong ? AUTHORIZATION_FAILED : exchanger.codeForDevice(code, leased);
+    const isStored = await store.complete(name, browserState, result);
+    const ended = 'error' in result ? result.error : 'signed_in';
+    return { outcome: isStored ? ended : 'link_invalid', deviceName };
   }
   const exchanged = await exchanger.exchange(code, leased.verifier);
   const result = exchanged.ok ? withDetails(exchanged.tokens, leased) : EXCHANGE_FAILED;
@@ -218,3 +218,4 @@ export async function findLinkRefusal(
 }
 
 const EXCHANGE_FAILED: ErrorResult = { error: 'exchange_failed' };
+const AUTHORIZATION_FAILED: ErrorResult = { error: 'authorization_failed' };

@@ -54,6 +54,8 @@ export interface SessionInfo {
   /** Since the start, by the store's clock. */
   readonly ageMs: number;
   readonly deviceName: string | undefined;
+  /** Of an open sign-in. */
+  readonly authorizationUrl?: string | undefined;
 }
 
 export type Claim =

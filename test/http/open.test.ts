@@ -156,14 +156,19 @@ describe('nobody is sent anywhere else', () => {
     ]);
   });
 
-  test('with * any https endpoint, and nothing else', async () => {
+  test('with * any https endpoint at a host name or an address, and nothing else', async () => {
     const service = createOpenService({ openEndpoints: '*' });
-    await begin(service, urlOf(ASKED, 'https://any.test/oauth/authorize'));
+    for (const host of ['any.test', '192.0.2.1', '[2001:db8::1]:8443', 'xn--bcher-kva.test']) {
+      await begin(service, urlOf(ASKED, `https://${host}/oauth/authorize`));
+    }
     for (const url of [
       `http://any.test/authorize${query}`,
       `https://any.test@evil.test/${query}`,
+      `https://any_name.test/authorize${query}`,
+      `https://a!b.test/authorize${query}`,
+      `https://${'a.'.repeat(130)}test/authorize${query}`,
     ]) {
-      expect((await refusalOf(service, url))[0]).toBe(400);
+      expect([url, (await refusalOf(service, url))[0]]).toEqual([url, 400]);
     }
   });
 });
@@ -181,7 +186,98 @@ test.each([
   expect((await refusalOf(createOpenService(), urlOf(query)))[0]).toBe(400);
 });
 
+/** Where Continue leads. */
+async function destinationOf(service: Service, authorizationUrl: string) {
+  const { url } = await begin(service, authorizationUrl);
+  const { headers } = await createUser(service).decide(url, 'continue');
+  return { location: headers.get('location') ?? '', state: new URL(url).searchParams.get('state') };
+}
+
+describe('what the client wrote', () => {
+  // By hand, because URLSearchParams would write it in its own way.
+  const base = `${ENDPOINT}?response_type=code&client_id=a~x(1)&scope=a%20b+c&flag&empty=`;
+  const proof = `&code_challenge=${CHALLENGE}&code_challenge_method=S256`;
+  const own = `&redirect_uri=${encodeURIComponent(`${BASE_URL}/open/callback`)}&state=`;
+
+  test('reaches the provider to the letter, but for redirect_uri and state', async () => {
+    const asked = `${base}&%72edirect_uri=https%3A%2F%2Fevil.test&st%61te=x&resource=a&resource=b`;
+    const { location, state } = await destinationOf(createOpenService(), asked + proof);
+    expect(location).toBe(`${base}&resource=a&resource=b${proof}${own}${state}`);
+  });
+
+  test.each(['flowEntry=1', 'grant_options[]=a&grant_options%5Bx%5D=b', 'a..b=c', '&'])(
+    'may have other names: %s',
+    async (more) => {
+      const { location } = await destinationOf(createOpenService(), `${base}${proof}&${more}`);
+      expect(location).toContain(`&${more}&redirect_uri=`);
+    },
+  );
+
+  test.each([
+    'Response_Mode=form_post',
+    'response.mode=form_post',
+    'response%20mode=form_post',
+    'response_mode[]=form_post',
+    'response_mode%5Bx=form_post',
+    '+response_mode=form_post',
+    'response_mode%00x=form_post',
+    'REQUEST=x',
+    'request[uri]=x',
+    'request-uri=x',
+    'REDIRECT_URI=https://evil.test',
+    'redirect.uri=https://evil.test',
+    'redirect_uri[]=https://evil.test',
+    'redirect_uri%3Bx=https://evil.test',
+    'a;redirect_uri=https://evil.test',
+    'scope=a;b',
+    'State=x',
+    'state[0]=x',
+    'x=%',
+    'x=%zz',
+    '%ff=x',
+    'x=%c0%af',
+    'scope=x',
+    'client_id=other',
+  ])('is refused with %s', async (more) => {
+    const [status, text] = await refusalOf(createOpenService(), `${base}${proof}&${more}`);
+    expect([status, text]).toEqual([400, expect.stringMatching(/^Invalid request: auth/)]);
+  });
+});
+
 describe('the callback', () => {
+  const bring = async (service: Service, query: string) => {
+    const { url, session } = await begin(service);
+    const user = createUser(service);
+    await user.decide(url, 'continue');
+    const state = new URL(url).searchParams.get('state');
+    await user.open(`/open/callback?state=${state}&${query}`);
+    return (await poll(service, session)).json();
+  };
+
+  test('brings the code that the relay has checked, also if there are two', async () => {
+    for (const query of ['code=first&code=second', 'c%6fde=first&code=second']) {
+      const result = await bring(createOpenService(), query);
+      expect(result).toMatchObject({ callback: { code: 'first' } });
+    }
+  });
+
+  test('of up to 4 KiB is kept for the client, and a longer one ends the sign-in', async () => {
+    const room = 4_096 - `state=${'s'.repeat(24)}&code=`.length;
+    const code = 'c'.repeat(room);
+    expect(await bring(createOpenService(), `code=${code}`)).toMatchObject({ callback: { code } });
+    const ended = { error: 'authorization_failed' };
+    expect(await bring(createOpenService(), `code=${code}c`)).toEqual(ended);
+    expect(await bring(createOpenService(), `code=c&x=${'y'.repeat(10_000)}`)).toEqual(ended);
+  });
+
+  test('brings no more parameters than any query', async () => {
+    const many = Array.from({ length: 100 }, (_, nth) => `p${nth}=x`).join('&');
+    const { callback } = (await bring(createOpenService(), `code=c&${many}`)) as {
+      callback: object;
+    };
+    expect(Object.keys(callback).length).toBeLessThan(64);
+  });
+
   test('and the link of another kind of sign-in are not mixed up', async () => {
     const service = createOpenService();
     const { url } = await begin(service);
@@ -231,10 +327,12 @@ test('they have a limit of their own, and half of MAX_SESSIONS', async () => {
   expect(other.status).toBe(200);
 });
 
-test('the client metadata document names itself, and the redirect URI', async () => {
-  const response = await createOpenService().ask('/open/client.json');
+test('the client metadata document names itself, the redirect URI, and no operator', async () => {
+  const service = createOpenService({ branding: { appName: 'The operator' } });
+  const response = await service.ask('/open/client.json');
   expect(await response.json()).toMatchObject({
     client_id: `${BASE_URL}/open/client.json`,
+    client_name: 'A device, by relay.test',
     redirect_uris: [`${BASE_URL}/open/callback`],
     token_endpoint_auth_method: 'none',
   });

@@ -151,6 +151,53 @@ test('a provider that fails for most sign-ins is told with what to do, and when 
   expect(texts()[1]).toStartWith('Over: MyAnimeList');
 });
 
+describe('what a stranger can cause', () => {
+  const ERRORS = ['error=server_error', 'error=redirect_uri_mismatch', 'code=', 'code=made-up'];
+
+  async function bringMadeUp(peers: readonly string[]) {
+    const { check, listenTo } = open();
+    const refuse = async () => Response.json({ error: 'invalid_grant' }, { status: 400 });
+    const options = { monitor: listenTo(NO_MONITOR), fetch: refuse };
+    const service = createTestService({ startBurst: 1_000 }, options);
+    for (const [nth, peer] of peers.entries()) {
+      const { state } = await start(service);
+      const query = ERRORS[nth % ERRORS.length];
+      await service.ask(`/auth/mal/callback?state=${state}&${query}`, {}, peer);
+    }
+    await check(GOOD);
+  }
+
+  test('is no reason for a notice while it comes from one address', async () => {
+    await bringMadeUp(Array.from({ length: 40 }, () => '192.0.2.1'));
+    expect(arrived).toEqual([]);
+  });
+
+  test('is one from two addresses, and the notice says that anybody can cause it', async () => {
+    await bringMadeUp(['192.0.2.1', '192.0.2.1', '192.0.2.2']);
+    expect(texts()).toEqual([
+      expect.stringMatching(/^MyAnimeList: 3 of the last 3 sign-ins failed\..*Anybody can cause/),
+    ]);
+  });
+
+  test('does not push out what only the provider can cause', async () => {
+    const { check, listenTo } = open();
+    let answer = () => Response.json({ error: 'invalid_client' }, { status: 401 });
+    const options = { monitor: listenTo(NO_MONITOR), fetch: async () => answer() };
+    const service = createTestService({ startBurst: 1_000 }, options);
+    for (let count = 0; count < 3; count += 1) {
+      await bringCode(service, (await start(service)).state, makeCode());
+    }
+    answer = () => Response.json({ error: 'invalid_grant' }, { status: 400 });
+    for (let count = 0; count < 40; count += 1) {
+      const { state } = await start(service);
+      await service.ask(`/auth/mal/callback?state=${state}&code=made-up`, {}, '192.0.2.1');
+    }
+    await check(GOOD);
+    expect(texts()).toEqual([expect.stringMatching(/^MyAnimeList: 5 of the last 5 .*MAL_CLIENT_/)]);
+    expect(texts()[0]).not.toContain('Anybody');
+  });
+});
+
 describe.each(RUNTIMES)('a relay on %s', (_, command) => {
   test('that does not start tells which settings are wrong, once for all its starts, and that it runs again', async () => {
     const env = { NOTIFY_URL: `${notifyUrl}/${randomUUID()}`, POLL_SECONDS: '900' };

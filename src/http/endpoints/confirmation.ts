@@ -3,7 +3,7 @@
  * CONFIRM=always a link, and the provider. It names the app and the device. A GET changes
  * nothing, so link previews do no harm. docs/person.md.
  */
-import { isOpenService, type OpenDestination, openDestinationOf } from '../../providers/open.ts';
+import { OPEN_SERVICE, type OpenDestination, openDestinationOf } from '../../providers/open.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { formatUserCode, isCapability } from '../../relay/secrets.ts';
 import type { SessionOutcome } from '../../relay/session.ts';
@@ -56,8 +56,8 @@ export async function carryOut(
 ): Promise<Response> {
   const { pages } = parts;
   if (typeof found === 'string') return pages.respondWithPage(pageOf(found), request);
-  const { service, browserState } = found;
-  const lookup = findDestination(parts, service);
+  const { browserState } = found;
+  const lookup = findDestination(parts, found);
   if (lookup === undefined) return pages.respondWithPage('link_invalid', request);
   if (choice === 'decline') {
     return decline(parts, request, found, lookup.ok ? lookup.provider.displayName : undefined);
@@ -69,10 +69,13 @@ export async function carryOut(
 }
 
 /** Undefined: the operator has removed the service, or disabled open sign-ins, since it started. */
-function findDestination({ providers, openEndpoints, baseUrl }: Parts, service: string) {
-  if (isOpenService(service)) {
+function findDestination(
+  { providers, openEndpoints, baseUrl }: Parts,
+  { service, authorizationUrl }: SessionInfo,
+) {
+  if (authorizationUrl !== undefined) {
     if (openEndpoints === undefined) return undefined;
-    return { ok: true, provider: openDestinationOf(service, baseUrl) } as const;
+    return { ok: true, provider: openDestinationOf(authorizationUrl, baseUrl) } as const;
   }
   return providers.has(service) ? providers.find(service) : undefined;
 }
@@ -88,7 +91,7 @@ function ask(
   const page = pages.pagesFor(request).confirm({
     provider: displayName,
     providerHost: host,
-    ...(isOpenService(name) && { isOpen: true }),
+    ...(name === OPEN_SERVICE && { isOpen: true }),
     ageMs,
     ...(deviceName !== undefined && { deviceName }),
     ...(userCode !== undefined && { userCode: formatUserCode(userCode) }),
@@ -122,7 +125,7 @@ async function redirectToProvider(
   if (exchange === undefined) return respondWithOutcome(parts, request, browserState);
   parts.signInLog.opened(request, name, browserState);
   const response = redirectResponse(provider.authorizeUrl(browserState, exchange), 303);
-  const cookies = isOpenService(name) ? parts.openCookies : parts.cookies;
+  const cookies = name === OPEN_SERVICE ? parts.openCookies : parts.cookies;
   cookies.set(request, response, browserState);
   return response;
 }

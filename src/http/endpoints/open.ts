@@ -3,10 +3,11 @@
  * borrows the relay's https address. The relay sees neither verifier nor token, and makes no
  * request to anyone. docs/open.md.
  */
+import { MAX_CALLBACK_CHARACTERS } from '../../limits.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import {
   callbackForClient,
-  isOpenService,
+  OPEN_SERVICE,
   type OpenEndpoints,
   openDestinationOf,
   openRedirectUri,
@@ -35,18 +36,18 @@ export function createOpenStart(parts: Parts, endpoints: OpenEndpoints): Handler
     const read = readAuthorizationUrl(asked.authorizationUrl, endpoints);
     if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);
     if ((await store.countLive()) >= maxSessions / 2) return refused('busy');
-    const { service, challenge } = read;
-    const started = await relay.start(service, {
+    const { challenge, authorizationUrl } = read;
+    const started = await relay.start(OPEN_SERVICE, {
       withVerifier: false,
       challenge,
-      authorizationUrl: String(asked.authorizationUrl),
+      authorizationUrl,
       details: false,
       withUserCode: asked.code === true,
       deviceName: cleanName(asked.device),
       repeatMs: asked.ack === true ? ACK_MS : undefined,
       keepsErrors: false,
     });
-    signInLog.started(request, service, started);
+    signInLog.started(request, OPEN_SERVICE, started);
     if (!started.ok) return started;
     const { baseUrl } = parts;
     const url = `${baseUrl}/open?state=${started.secrets.browserState}`;
@@ -60,7 +61,7 @@ export const isOpenLink = (request: RelayRequest) => request.query('state') !== 
 
 /** `/open?state=`, by GET and POST: always the confirmation page first. */
 export function createOpenLink(parts: Parts): Handler {
-  return (request) => confirmLink(parts, request, isOpenService);
+  return (request) => confirmLink(parts, request, (service) => service === OPEN_SERVICE);
 }
 
 /** `GET /open/callback`, only for the browser in which the user pressed Continue. */
@@ -70,40 +71,41 @@ export function createOpenCallback(parts: Parts): Handler {
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
     const found = await store.getSession({ browserState });
-    if (typeof found !== 'object' || !isOpenService(found.service)) {
+    if (typeof found !== 'object' || found.service !== OPEN_SERVICE) {
       return pages.respondWithPage('link_invalid', request);
     }
-    const { service, deviceName } = found;
+    const { service, deviceName, authorizationUrl = '' } = found;
     if (!openCookies.allowsCallback(request, browserState)) {
       return pages.respondWithPage('other_browser', request);
     }
-    const error = request.query('error');
-    const code = request.query('code');
-    const query = new URL(request.raw.url).searchParams;
+    const query = request.parameters(MAX_CALLBACK_CHARACTERS);
+    const error = query === undefined ? 'too long' : query.get('error');
+    const code = query?.get('code') ?? '';
     const client = {
       name: service,
       reserve: () => true,
       release: () => {},
       codeForDevice: (_code: string, leased: Parameters<typeof callbackForClient>[1]) =>
-        callbackForClient(query, leased, baseUrl),
+        callbackForClient(query ?? new URLSearchParams(), leased, baseUrl),
       exchange: () => Promise.reject(new Error('an open sign-in is exchanged by its client')),
     };
     const { outcome } =
       error || !code
-        ? await relay.endWithError(service, browserState, errorOf(error))
+        ? await relay.endWithError(service, browserState, errorOf(error ?? ''))
         : await relay.endWithCode(client, browserState, code);
     signInLog.finished(request, service, browserState, outcome);
     if (!endsSignIn(outcome)) return pages.respondWithPage(outcome, request);
-    const names = { deviceName, provider: openDestinationOf(service, baseUrl).host };
+    const names = { deviceName, provider: openDestinationOf(authorizationUrl, baseUrl).host };
     return pages.respondWithPage(outcome, request, { names });
   };
 }
 
 /** `GET /open/client.json`: a client id that nobody has to register (draft-ietf-oauth-client-id-metadata-document). */
-export function createClientDocument({ baseUrl, branding }: Parts): Handler {
+export function createClientDocument({ baseUrl }: Parts): Handler {
   const document = {
     client_id: `${baseUrl}/open/client.json`,
-    client_name: branding.appName ?? 'Sign-in Relay',
+    // Not the operator's name: anybody may use this client id.
+    client_name: `A device, by ${new URL(baseUrl).host}`,
     client_uri: baseUrl,
     redirect_uris: [openRedirectUri(baseUrl)],
     grant_types: ['authorization_code', 'refresh_token'],

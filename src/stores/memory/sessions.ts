@@ -245,8 +245,11 @@ export function createMemoryStore(
       const browserState = isCode
         ? persistence.browserStateOf(entry, key.userCode)
         : key.browserState;
-      const { deviceName } = persistence.exchangeParametersOf(pending, browserState);
-      return { service, browserState, ageMs: nowMs - startedAtMs, deviceName };
+      const { deviceName, authorizationUrl } = persistence.exchangeParametersOf(
+        pending,
+        browserState,
+      );
+      return { service, browserState, ageMs: nowMs - startedAtMs, deviceName, authorizationUrl };
     },
 
     fail(service, browserState, error) {

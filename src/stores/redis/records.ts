@@ -108,7 +108,7 @@ export function foundOf(
   if (!Array.isArray(reply)) return OUTCOMES.has(reply) ? (reply as SessionOutcome) : undefined;
   const [service, sealedVerifier, ageMs, sealedName] = reply as [string, string, number, string];
   // Opens only for the session's own service.
-  exchangeParametersOf(link, service, sealedVerifier);
+  const { authorizationUrl } = exchangeParametersOf(link, service, sealedVerifier);
   const deviceName = nameOf(link, sealedName);
-  return { service, browserState, ageMs, deviceName };
+  return { service, browserState, ageMs, deviceName, authorizationUrl };
 }
