@@ -5,6 +5,7 @@ import type { Admin } from '../admin/admin.ts';
 import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { NO_MONITOR } from '../monitor.ts';
+import { OPEN_SERVICE } from '../providers/open.ts';
 import { systemClock } from '../relay/time.ts';
 import { listInOrder, type Service } from '../service.ts';
 import type { Settings } from '../settings/index.ts';
@@ -60,7 +61,8 @@ async function createAdminOf(settings: Settings, { name }: Runtime) {
   const { createAdmin } = await import('../admin/admin.ts');
   const { maxSessions, adminHost, adminNames, adminToken: token } = settings;
   const names = [adminHost, ...adminNames];
-  const services = listInOrder(settings);
+  const open = { name: OPEN_SERVICE, displayName: 'Open sign-ins' };
+  const services = [...listInOrder(settings), ...(settings.openEndpoints ? [open] : [])];
   return createAdmin({
     clock: systemClock,
     services,

@@ -7,7 +7,7 @@ import { createFakeClock, runReady } from '../kit/clock.ts';
 import { pollOnce, pollToken, start, startRequest } from '../kit/device.ts';
 import { ROOT } from '../kit/relay.ts';
 import { createTestService, SETTINGS, type TestServiceOptions } from '../kit/service.ts';
-import { callback, deny } from '../kit/user.ts';
+import { callback, createUser, deny } from '../kit/user.ts';
 
 /** The admin port does not look at the address of its client. */
 const NOBODY = { requestIP: () => null };
@@ -167,6 +167,31 @@ test('names that are only in Redis add a limited number of series: beyond that t
     `sign_in_relay_sign_ins_ended_total{provider="${provider}",outcome="${outcome}"} ${count}\n`;
   expect(metrics).toContain(ended('mal', 'signed_in', 1));
   expect(metrics).toContain(ended('other', 'expired', 1_001 - 62));
+});
+
+test('open sign-ins are one service, wherever their users are sent', async () => {
+  const { service, ask, read } = createWatched({}, { openEndpoints: '*' });
+  const before = await ask('/metrics');
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: 'own-client',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+  });
+  for (const host of ['one.test', 'two.test', 'three.test']) {
+    const body = JSON.stringify({ authorizationUrl: `https://${host}/authorize?${query}` });
+    const started = await service.ask('/open', { method: 'POST', body });
+    const { url } = (await started.json()) as { url: string };
+    const user = createUser(service);
+    await user.decide(url, 'continue');
+    const state = new URL(url).searchParams.get('state');
+    await user.open(`/open/callback?state=${state}&error=server_error`);
+  }
+  expect(await read(of('open')('called_back'))).toBe(3);
+  const known = new Set<string>(seriesOf(before));
+  const added = seriesOf(await ask('/metrics')).filter((each) => !known.has(each));
+  expect(added.filter((each) => !each.includes('provider="open"'))).toEqual([]);
+  expect(await ask('/')).not.toMatch(/(one|two|three)\.test/);
 });
 
 test('every series exists from the start, each counter at 0: no event adds one', async () => {

@@ -126,9 +126,15 @@ describe('dev: who may plan', () => {
     await dev.askProvider('/next', { method: 'DELETE' });
   });
 
-  test('what was typed into the address bar starts a sign-in', async () => {
-    const headers = { 'Sec-Fetch-Site': 'none' };
-    expect((await dev.askProvider('/try/deny', { headers })).status).toBe(303);
+  test.each([
+    ['typed into the address bar', () => ({ 'Sec-Fetch-Site': 'none' }), 303],
+    ['on its own page', () => ({ 'Sec-Fetch-Site': 'same-origin' }), 303],
+    ['on its own page, of an older browser', () => ({ Referer: `${dev.providerUrl}/` }), 303],
+    ['elsewhere, of an older browser', () => ({ Referer: 'https://evil.example/' }), 403],
+    ['at a longer host', () => ({ Referer: `${dev.providerUrl}.evil.example/` }), 403],
+    ['from nowhere', () => ({}), 403],
+  ])('a link to an ending that was %s', async (_, headers, status) => {
+    expect((await dev.askProvider('/try/deny', { headers: headers() })).status).toBe(status);
   });
 });
 

@@ -61,9 +61,16 @@ test('dev: other settings of a relay change nothing', async () => {
 
 test('dev: without settings no page in another language has a name in English', async () => {
   await using dev = await startDev();
-  const tried = (await dev.askProvider('/try/deny-at-relay')).headers.get('location') ?? '';
+  const headers = { Referer: `${dev.providerUrl}/` };
+  const tried = await dev.askProvider('/try/deny-at-relay', { headers });
   const { answer } = await start(dev, 'dev', { code: true });
-  const paths = [tried, String(answer.link), '/', '/link', '/auth/dev?state=unknown'];
+  const paths = [
+    tried.headers.get('location') ?? '',
+    String(answer.link),
+    '/',
+    '/link',
+    '/auth/dev?state=unknown',
+  ];
   for (const language of Object.keys(CATALOGUE).filter((each) => each !== 'en')) {
     for (const path of paths) {
       const page = await (await dev.ask(path, { headers: { 'Accept-Language': language } })).text();

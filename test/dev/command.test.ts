@@ -133,5 +133,7 @@ test('dev: GET / lists every scenario with its link, and what has happened, as t
   const page = await (await dev.askProvider('/')).text();
   for (const name of SCENARIO_NAMES) expect(page).toContain(`href="/try/${name}"`);
   expect(page).toContain('The &lt;b&gt;TV&lt;/b&gt;');
-  expect(await (await dev.askProvider('/try/full')).text()).toContain('503 Server busy');
+  const headers = { Referer: `${dev.providerUrl}/` };
+  const tried = await dev.askProvider('/try/full', { headers });
+  expect(await tried.text()).toContain('503 Server busy');
 });

@@ -66,6 +66,19 @@ describe('a start with a challenge', () => {
     await drained;
   });
 
+  test('of up to 4,096 characters its code is kept for it, and a longer one ends the sign-in', async () => {
+    const service = blindService();
+    for (const [length, expected] of [
+      [4_096, { code: 'c'.repeat(4_096) }],
+      [4_097, { error: 'authorization_failed' }],
+    ] as const) {
+      const { session, state } = await startBlind(service);
+      const page = await callback(service, state, `code=${'c'.repeat(length)}`, 'acme');
+      expect(page.status).toBe(200);
+      expect(await (await pollOnce(service, session)).json()).toMatchObject(expected);
+    }
+  });
+
   test('has no result at the token endpoint', async () => {
     const service = blindService();
     const { session, state } = await startBlind(service);

@@ -1,7 +1,17 @@
 /** The stores on SQLite: the suite on Bun's SQLite and on a file, and what they keep. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deriveFromBrowserState } from '../../src/stores/sealing.ts';
@@ -104,6 +114,40 @@ test.each<[string, (path: string) => string | undefined, RegExp]>([
   const refused = await openFile(prepare(path) ?? path).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(StoreUnavailable);
   expect((refused as Error).message).toMatch(message);
+});
+
+test('a file of another program keeps its bytes and its mode, and no symbolic link is followed', async () => {
+  const path = newPath();
+  run(path, 'CREATE TABLE other (a)');
+  chmodSync(path, 0o644);
+  const before = readFileSync(path);
+  await openFile(path).catch(() => {});
+  expect(statSync(path).mode & 0o777).toBe(0o644);
+  expect(readFileSync(path).equals(before)).toBe(true);
+
+  const link = newPath();
+  symlinkSync(path, link);
+  const refused = await openFile(link).catch((error: unknown) => error);
+  expect(String(refused)).toContain('is a symbolic link');
+  expect(statSync(path).mode & 0o777).toBe(0o644);
+});
+
+test('a log that a killed relay has left is for the owner alone too', async () => {
+  const path = newPath();
+  const { close } = await openFile(path);
+  close();
+  const database = new Database(path);
+  database.run('PRAGMA journal_mode = WAL');
+  database.run("INSERT INTO kept VALUES ('other', '', 0, '')");
+  const left = newPath();
+  for (const suffix of ['', '-wal']) {
+    copyFileSync(path + suffix, left + suffix);
+    chmodSync(left + suffix, 0o644);
+  }
+  database.close();
+  const opened = await openFile(left);
+  for (const suffix of ['', '-wal']) expect(statSync(left + suffix).mode & 0o777).toBe(0o600);
+  opened.close();
 });
 
 function run(path: string, statements: string): void {

@@ -37,6 +37,16 @@ export function isCrossOrigin({ headers }: Request, { origin }: URL): boolean {
   return sender !== null && sender !== origin;
 }
 
+/**
+ * Whether a link that does something was followed on an own page, or typed. A page of another
+ * site has links too, and a browser sends no `Origin` with a GET.
+ */
+export function isOwnLink({ headers }: Request, { origin }: URL): boolean {
+  const site = headers.get('sec-fetch-site');
+  if (site !== null) return site === 'same-origin' || site === 'none';
+  return headers.get('referer')?.startsWith(`${origin}/`) === true;
+}
+
 /** How much of a form or a token request is read. */
 const MAX_BODY_BYTES = 16_384;
 

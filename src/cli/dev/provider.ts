@@ -9,6 +9,7 @@ import { systemClock } from '../../relay/time.ts';
 import {
   hasOwnHost,
   isCrossOrigin,
+  isOwnLink,
   json,
   page,
   readForm,
@@ -263,8 +264,10 @@ function findRefusal(request: Request, url: URL): string | undefined {
   if (!hasOwnHost(url)) {
     return `${url.host} is not a name of this machine: use its IP address, or localhost`;
   }
-  const changes = !isRead(request) || url.pathname.startsWith(TRY);
-  if (!changes || !isCrossOrigin(request, url)) return undefined;
+  if (isRead(request) && url.pathname.startsWith(TRY)) {
+    return isOwnLink(request, url) ? undefined : 'follow this link on the list of endings';
+  }
+  if (isRead(request) || !isCrossOrigin(request, url)) return undefined;
   return 'only programs and pages of this origin may do this';
 }
 

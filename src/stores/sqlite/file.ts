@@ -3,7 +3,7 @@
  * The relay holds the lock of the file as long as it runs. The lock is the operating system's,
  * so a relay that was killed leaves none. docs/install.md "A sessions file".
  */
-import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, constants, lstatSync, openSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type StoreProblem, StoreUnavailable } from '../../relay/store.ts';
 import { pause } from '../../relay/time.ts';
@@ -88,6 +88,8 @@ async function openDatabase(
     try {
       lock(database);
       check(database);
+      prepare(database);
+      makePrivate(path);
       return database;
     } catch (error) {
       database.close();
@@ -102,28 +104,39 @@ async function openDatabase(
   }
 }
 
-/** Whoever can read the file can read sealed tokens (docs/sealing.md), so only its owner may. */
+/** Follows no symbolic link, and changes nothing of a file that exists: it may be another program's. */
 function createFile(path: string): void {
   try {
-    const found = statSync(path, { throwIfNoEntry: false });
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found?.isSymbolicLink()) {
+      throw new StoreUnavailable('is a symbolic link: name the file itself');
+    }
     if (found !== undefined && !found.isFile()) throw new StoreUnavailable('is not a file');
-    closeSync(openSync(path, 'a', 0o600));
-    chmodSync(path, 0o600);
+    const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_RDWR } = constants;
+    closeSync(openSync(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_RDWR, 0o600));
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     throw new StoreUnavailable(describe(String((error as NodeJS.ErrnoException).code)));
   }
 }
 
-/**
- * In exclusive mode no other process can open the file. After a power cut the last changes may
- * be missing, since only a checkpoint is written through (`synchronous=NORMAL`).
- */
+/** Whoever can read the file can read sealed tokens (docs/sealing.md), so only its owner may. The log may be one that was left by a process that was killed. */
+function makePrivate(path: string): void {
+  for (const each of [path, `${path}-wal`]) {
+    if (lstatSync(each, { throwIfNoEntry: false })?.isFile()) chmodSync(each, 0o600);
+  }
+}
+
+/** In exclusive mode no other process can open the file. Changes nothing: check() comes next. */
 function lock(database: DatabaseSync): void {
   database.exec('PRAGMA locking_mode = EXCLUSIVE');
+  database.exec('BEGIN IMMEDIATE; COMMIT');
+}
+
+/** After a power cut the last changes may be missing, since only a checkpoint is written through (`synchronous=NORMAL`). */
+function prepare(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = NORMAL');
-  database.exec('BEGIN IMMEDIATE; COMMIT');
 }
 
 function check(database: DatabaseSync): void {
