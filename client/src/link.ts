@@ -7,12 +7,15 @@ import { addressOf, isText, type Place, requestTokens, type Tokens, tokensOf } f
 
 /** A client of the app's own at a provider: the relay lends only its address (docs/open.md). */
 export interface OpenClient {
-  /** The authorization endpoint, with `scope` and what else the provider wants in the query. */
+  /** The authorization endpoint, with `scope` and what else the provider wants in the query. With a `state` in it, a callback with another one is refused. */
   readonly authorizationUrl: string;
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly revocationUrl?: string | undefined;
-  /** The provider's issuer. Given: a callback that names another one is refused (RFC 9207). */
+  /**
+   * The provider's issuer. Given: a callback that names another one is refused (RFC 9207). One
+   * that names none is not, since not every provider does.
+   */
   readonly issuer?: string | undefined;
 }
 
@@ -31,9 +34,13 @@ export interface StartOptions extends Place, RequestOptions {
    * `true`: fail with `refused` rather than do without. `false`: only if the relay demands it.
    */
   readonly blind?: boolean | undefined;
-  /** The provider's token endpoint, if the app knows it: then a code and its verifier are sent nowhere else. */
+  /** The provider's token endpoint, if the app knows it: then a code, its verifier and the tokens of a blind sign-in are sent nowhere else. */
   readonly tokenUrl?: string | undefined;
 }
+
+/** The token endpoint that the app names, if it does. */
+export const ownTokenUrl = ({ tokenUrl, open }: StartOptions): string | undefined =>
+  tokenUrl || open?.tokenUrl;
 
 /** What the app shows until the user has signed in. */
 export interface Prompt {
@@ -270,6 +277,27 @@ function takeResult(
   return undefined;
 }
 
+/** What does not fit to the app's own issuer and state, where it has them. */
+function callbackProblem(open: OpenClient, iss: unknown, state: unknown): string | undefined {
+  const { authorizationUrl, issuer } = open;
+  // Providers that do not know RFC 9207 send no `iss`.
+  if (issuer && iss !== undefined && iss !== issuer) {
+    return 'The callback came from another provider';
+  }
+  const [, own] = /[?&]state=([^&]*)/.exec(authorizationUrl) || [];
+  if (own !== undefined && state !== decoded(own)) return 'The callback is of another sign-in';
+  return undefined;
+}
+
+/** A value of a query, as `URLSearchParams` reads it, which old engines do not have. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value.replace(/\+/g, ' '));
+  } catch {
+    return value;
+  }
+}
+
 /** In a blind sign-in the result is a code, which this device exchanges. A relay that has tokens has seen them. */
 function exchange(
   { options, state }: Context,
@@ -279,15 +307,18 @@ function exchange(
   done: Done<Tokens>,
 ): void {
   const { open } = options;
-  const result = open ? { ...open, ...Object(json.callback), redirectUri: json.redirectUri } : json;
-  const { code, clientId, redirectUri, revocationUrl, iss, issuer } = result;
-  if (iss && issuer && iss !== issuer) {
-    done(fail('refused', 'The callback came from another provider'));
+  // Whoever completes an open sign-in writes the callback. All that the app knows comes from the app.
+  const { code, iss, state: returned } = Object(open ? json.callback : json);
+  const { clientId, revocationUrl } = open || json;
+  const problem = open && callbackProblem(open, iss, returned);
+  if (problem) {
+    done(fail('refused', problem));
     return;
   }
-  const tokenUrl = options.tokenUrl || result.tokenUrl;
+  const named = ownTokenUrl(options);
+  const tokenUrl = named || json.tokenUrl;
   const own = `${addressOf(options.relay)}/`;
-  const isOther = isText(tokenUrl) && (tokenUrl === options.tokenUrl || tokenUrl.indexOf(own));
+  const isOther = isText(tokenUrl) && (named || tokenUrl.indexOf(own));
   if (!isText(code) || !isOther || !isText(clientId)) {
     done(fail('refused', 'The relay sent tokens, no code, or itself for a blind sign-in'));
     return;
@@ -295,11 +326,11 @@ function exchange(
   const form = {
     grant_type: 'authorization_code',
     code,
-    redirect_uri: redirectUri,
+    redirect_uri: json.redirectUri,
     client_id: clientId,
     code_verifier: state.verifier,
   };
-  const before = { tokenUrl, clientId, ...(isText(revocationUrl) && { revocationUrl }) };
+  const before = { tokenUrl, clientId, revocationUrl };
   requestTokens(call, tokenUrl, form, before, (failure, tokens) => {
     const { detail, cause } = Object(failure);
     if (tokens) deliver(tokens);

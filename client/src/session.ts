@@ -2,7 +2,7 @@
 import { another, stop } from './ask.ts';
 import type { Failure } from './errors.ts';
 import { createKeeper, type Keeper, type Lock, noTokens } from './keeper.ts';
-import type { Prompt, StartOptions } from './link.ts';
+import { ownTokenUrl, type Prompt, type StartOptions } from './link.ts';
 import { type Call, type Done, type Trouble, tellApp } from './platform.ts';
 import { revoke, type SignedOut } from './revoke.ts';
 import { type SignInOptions, signIn } from './sign-in.ts';
@@ -95,7 +95,8 @@ export function createCore(
   const { relay, service, onEvent } = options;
   const place = { relay, service };
   const { platform } = base;
-  const storage = openStorage(platform, items, key, () => tell({ type: 'saved' }));
+  const tokenUrl = ownTokenUrl(options);
+  const storage = openStorage(platform, items, key, tokenUrl, () => tell({ type: 'saved' }));
   const keeper = createKeeper(base, place, storage, lock, () => tell({ type: 'refreshed' }));
   let state: SessionState = { status: 'loading' };
   /** What is shown again when the relay answers again. */

@@ -2,7 +2,7 @@
 import { isObject, parse } from './ask.ts';
 import { fail } from './errors.ts';
 import { attempt, type Done, type Platform } from './platform.ts';
-import { addressOf, isText, type Place, type Tokens } from './tokens.ts';
+import { addressOf, type Place, storedTokens, type Tokens } from './tokens.ts';
 
 type Stored = string | null | undefined;
 
@@ -72,6 +72,7 @@ export function openStorage(
   { later }: Platform,
   items: SessionStorage,
   key: string,
+  ownTokenUrl: string | undefined,
   onSaved: () => void,
 ) {
   const unfinishedKey = `unfinished-${key}`;
@@ -106,7 +107,8 @@ export function openStorage(
     inTurn(
       () => items.getItem(key),
       (failure, text) => {
-        const tokens = checked(parse(text));
+        const stored = parse(text);
+        const tokens = isObject(stored) ? storedTokens(stored, ownTokenUrl) : undefined;
         if (failure) return done(failed(failure, 'read'), unsaved?.tokens);
         known = tokens?.refreshToken;
         // Another process has saved its own.
@@ -177,16 +179,4 @@ export function openStorage(
       remove: (done: () => void) => inTurn(remove(unfinishedKey), done),
     },
   };
-}
-
-/** Storages are edited by hand, and written by older versions of the app: a member of another type is as if it were not there. */
-function checked(stored: unknown): Tokens | undefined {
-  if (!isObject(stored)) return undefined;
-  const tokens: Record<string, unknown> = { accessToken: '' };
-  for (const name in stored) {
-    const value = stored[name];
-    const isGood = /^expires/.test(name) ? typeof value === 'number' : isText(value);
-    if (isGood) tokens[name] = value;
-  }
-  return tokens as object as Tokens;
 }

@@ -29,7 +29,9 @@ export interface Place {
   readonly service: string;
 }
 
-const MEMBERS = 'accessToken refreshToken tokenType scope idToken'.split(' ');
+/** The members of `Tokens` that are text: what a response may have, and what this device adds to it. */
+const GIVEN = 'accessToken refreshToken tokenType scope idToken'.split(' ');
+const OWN = 'tokenUrl clientId revocationUrl'.split(' ');
 /** A century: more is no duration, and its end may be no date. */
 const MAX_EXPIRES_IN_SECONDS = 3e9;
 
@@ -40,13 +42,23 @@ export const addressOf = (relay: string): string => `${relay}`.replace(/^(.*[^/]
 export const isText = (value: unknown): value is string =>
   typeof value === 'string' && /^[ -~]+$/.test(value);
 
+type Members = Record<string, unknown>;
+
+/** The texts of these names. Whatever else there is, nobody reads it. */
+function textsFrom(from: object, names: readonly string[]): Members {
+  const members: Members = {};
+  names.forEach((name) => {
+    const value = from[name as never];
+    if (isText(value)) members[name] = value;
+  });
+  return members;
+}
+
 /** Undefined: the response has no tokens. What it does not say stays as in `before`, apart from the expiry. */
 export function tokensOf(json: Reply['json'], before: object = {}): Tokens | undefined {
-  const tokens: Record<string, unknown> = {};
-  for (const name in before) {
-    if (!/^(access|expires)/.test(name)) tokens[name] = before[name as never];
-  }
-  MEMBERS.forEach((name) => {
+  const tokens = textsFrom(before, GIVEN.concat(OWN));
+  delete tokens.accessToken;
+  GIVEN.forEach((name) => {
     // RFC 6749 §5.1 writes `access_token`.
     const value = json[name] || json[name.replace(/[A-Z]/, '_$&').toLowerCase()];
     if (isText(value)) tokens[name] = value;
@@ -58,6 +70,21 @@ export function tokensOf(json: Reply['json'], before: object = {}): Tokens | und
     tokens.expiresAt = Date.now() + expiresIn * 1_000;
   }
   return tokens.accessToken ? (tokens as object as Tokens) : undefined;
+}
+
+/**
+ * Storages are edited by hand, and written by older versions of the app: a member of another
+ * type is as if it were not there. `tokenUrl`: the app's own, if it has one.
+ */
+export function storedTokens(stored: object, tokenUrl: string | undefined): Tokens {
+  const tokens = textsFrom(stored, GIVEN.concat(OWN));
+  ['expiresIn', 'expiresAt'].forEach((name) => {
+    const value = stored[name as never];
+    if (typeof value === 'number') tokens[name] = value;
+  });
+  if (tokens.tokenUrl && tokenUrl) tokens.tokenUrl = tokenUrl;
+  if (!tokens.accessToken) tokens.accessToken = '';
+  return tokens as object as Tokens;
 }
 
 /** Asks a provider's token endpoint, RFC 6749 §3.2. */

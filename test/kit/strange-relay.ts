@@ -1,0 +1,150 @@
+/**
+ * A relay, and whoever completes a sign-in there, that puts a member of every name that a client
+ * may have configured into all that it sends. None of it may be obeyed: code, verifier and
+ * tokens go to the provider here, or back to the relay, and never to the stranger.
+ */
+import { plantSecret } from './secrets.ts';
+
+/** What the relay offers: its own sign-ins, blind ones, or those of clients with a client id of their own. */
+export type Offered = 'relayed' | 'blind' | 'open';
+
+/** Every option of the client, every member of its tokens and of an unfinished sign-in, and what an object inherits. */
+export function strangeMembers(origin: string): Readonly<Record<string, unknown>> {
+  const endpoints = {
+    tokenUrl: `${origin}/token`,
+    revocationUrl: `${origin}/revoke`,
+    authorizationUrl: `${origin}/authorize`,
+    clientId: 'strange-client',
+    issuer: origin,
+    redirectUri: `${origin}/callback`,
+  };
+  // As JSON has it: an own member of that name.
+  const inherited = Object.fromEntries([['__proto__', endpoints]]);
+  return {
+    ...endpoints,
+    ...inherited,
+    constructor: endpoints,
+    prototype: endpoints,
+    open: endpoints,
+    relay: origin,
+    service: 'strange',
+    account: 'strange',
+    device: 'strange',
+    code: 'strange-code',
+    blind: false,
+    details: true,
+    headers: { 'X-Strange': '1' },
+    fetch: 'strange',
+    storage: {},
+    origins: [origin],
+    allowHttp: true,
+    timeoutMs: 1,
+    expiresAt: 1,
+    verifier: 'strange-verifier-of-43-characters-of-a-relay',
+    status: 500,
+  };
+}
+
+interface Asked {
+  readonly path: string;
+  readonly body: string;
+}
+
+/** Serves in this process, for clients of any origin. */
+function serve(answer: (path: string, body: string) => object | undefined) {
+  const asked: Asked[] = [];
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const body = await request.text();
+      const path = pathname + search;
+      asked.push({ path, body });
+      const headers = { 'Access-Control-Allow-Origin': '*' };
+      const json = answer(path, body);
+      if (json === undefined) return new Response(null, { status: 204, headers });
+      return Response.json(json, { headers });
+    },
+  });
+  return { origin: server.url.origin, asked, stop: () => server.stop(true) };
+}
+
+export type StrangeRelay = ReturnType<typeof startStrangeRelay>;
+
+/** `callback`: members that the callback of an open sign-in has instead. Tokens are due at once. */
+export function startStrangeRelay(offered: Offered, callback: object = {}) {
+  const stranger = serve(() => strange);
+  const strange = strangeMembers(stranger.origin);
+  const code = plantSecret(`code-of-${offered}-sign-in-${crypto.randomUUID()}`);
+  let granted = 0;
+  const grant = () => {
+    granted += 1;
+    return {
+      access: plantSecret(`access-${granted}-${crypto.randomUUID()}`),
+      refresh: plantSecret(`refresh-${granted}-${crypto.randomUUID()}`),
+    };
+  };
+  const grantByRelay = () => {
+    const { access, refresh } = grant();
+    return { ...strange, accessToken: access, refreshToken: refresh, expiresIn: 30 };
+  };
+
+  const provider = serve((path) => {
+    if (path !== '/token') return {};
+    const { access, refresh } = grant();
+    return { ...strange, access_token: access, refresh_token: refresh, expires_in: 30 };
+  });
+  /** The client's own, in an open sign-in. */
+  let state: string | null = null;
+
+  function resultOf(origin: string): object {
+    const redirectUri = `${origin}/callback`;
+    if (offered === 'relayed') return grantByRelay();
+    if (offered === 'open') {
+      const own = { code, ...(state !== null && { state }) };
+      return { ...strange, redirectUri, callback: { ...strange, ...own, ...callback } };
+    }
+    const { origin: at } = provider;
+    const endpoints = { tokenUrl: `${at}/token`, revocationUrl: `${at}/revoke`, clientId: 'own' };
+    return { ...strange, ...endpoints, code, redirectUri };
+  }
+
+  const relay = serve((path, body) => {
+    const { origin } = relay;
+    if (path === '/services') {
+      const blind = offered === 'blind' ? 'must' : 'no';
+      const services = [{ ...strange, service: 'mal', name: 'MyAnimeList', blind }];
+      return { ...strange, services, extensions: ['open', 'ack', 'cancel'] };
+    }
+    if (path === '/auth/start' || path === '/open') {
+      const { authorizationUrl } = JSON.parse(body) as { readonly authorizationUrl?: string };
+      state = authorizationUrl ? new URL(authorizationUrl).searchParams.get('state') : null;
+      const link = `${origin}/L/BCDF-GHJK`;
+      const session = plantSecret(`poll-secret-${crypto.randomUUID()}`);
+      const shown = { url: link, link, userCode: 'BCDF-GHJK', qr: `${link}.png` };
+      return { ...strange, ...shown, session, redirectUri: `${origin}/callback`, expiresIn: 600 };
+    }
+    if (path === '/refresh') return grantByRelay();
+    if (path === '/revoke') return {};
+    return /[?&](ack|cancel)=1/.test(path) ? undefined : resultOf(origin);
+  });
+
+  return {
+    url: relay.origin,
+    code,
+    /** For a client with a client id of its own. */
+    open: {
+      authorizationUrl: `${provider.origin}/authorize?scope=a`,
+      tokenUrl: `${provider.origin}/token`,
+      revocationUrl: `${provider.origin}/revoke`,
+      clientId: 'own',
+    },
+    strange,
+    /** What each of the three was asked so far. */
+    asked: relay.asked,
+    providerAsked: provider.asked,
+    strangerAsked: stranger.asked,
+    stop: () => Promise.all([relay.stop(), provider.stop(), stranger.stop()]),
+  };
+}
