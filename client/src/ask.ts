@@ -37,12 +37,29 @@ const TICK_MS = 1_000;
 const JUMP_MS = 2_000;
 /** A captive portal answers everything with a page or a redirect, and so does a web server that is no relay. */
 const MAX_PAGES = 3;
-/** A host, perhaps a port, and no password, which a browser refuses to send. */
-const ADDRESS = /^https?:\/\/([^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(:\d{1,5})?\//i;
+/**
+ * Scheme, host and perhaps a port, which every parser reads in the same way. A user name and a
+ * password would be a part of it that looks like the host. Not `URL`, which the engines of the
+ * TV build need not have, and which has no `origin` in React Native.
+ */
+const ADDRESS = /^(https?):\/\/([^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(:\d{1,5})?\//;
+
+/** As a browser writes it, such as `https://api.example`. Undefined: a token is sent to no such URL. */
+export function originOf(url: string): string | undefined {
+  const [, scheme, host, port = ''] = ADDRESS.exec(url.toLowerCase()) || [];
+  const usual = scheme === 'https' ? ':443' : ':80';
+  return scheme && `${scheme}://${host}${port === usual ? '' : port}`;
+}
 
 /** Whether nobody on the way can read what is sent there: it is encrypted, or does not leave this device. */
 export const isPrivate = (url: string): boolean =>
-  /^https:|^http:\/\/(localhost|127\.[\d.]+|\[::1\])[/:]/i.test(url);
+  /^https:|^http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|$)/.test(originOf(url) || '');
+
+/** Why no secret is sent there. Undefined: it may be. */
+export function addressProblem(url: string, allowHttp: unknown): string | undefined {
+  if (!originOf(url)) return 'must start with https:// or http://, then a host without a user name';
+  return allowHttp || isPrivate(url) ? undefined : 'must start with https:// (see allowHttp)';
+}
 
 /**
  * Without `sessionEndMs` it is tried for a minute, otherwise until the session's end. Either
@@ -91,15 +108,12 @@ export function ask(
     if (call.isStopped) return;
     const request = typeof next === 'function' ? next() : next;
     const { url, body, timeoutMs = Number(call.timeoutMs) || REQUEST_MS } = request;
-    const isAddress = ADDRESS.test(url);
-    if (!isAddress || !(call.allowHttp || isPrivate(url))) {
+    const problem = addressProblem(url, call.allowHttp);
+    if (problem) {
       const shown = url
         .replace(/^[\s\S]*@/, '…@')
         .replace(/[?#][\s\S]*/, '')
         .slice(0, 99);
-      const problem = isAddress
-        ? 'must start with https:// (see allowHttp)'
-        : 'must start with https:// or http://, then a host without a password';
       giveUp(fail('refused', `${request.isProvider ? 'tokenUrl' : 'relay'} ${problem}: ${shown}`));
       return;
     }

@@ -1,5 +1,5 @@
 /** The build for Bun, Node, Deno, browsers and React Native: `fetch` and promises. */
-import { createCall, isPrivate, stop } from './ask.ts';
+import { addressProblem, createCall, originOf, stop } from './ask.ts';
 import { type Failure, fail, type SignInErrorCode } from './errors.ts';
 import type { Lock } from './keeper.ts';
 import {
@@ -177,7 +177,13 @@ export const discover = (options: DiscoverOptions): Promise<menu.Offer> =>
     return () => stop(call);
   }, options.signal);
 
-export interface SessionOptions extends core.SessionOptions, CallOptions {}
+export interface SessionOptions extends core.SessionOptions, CallOptions {
+  /**
+   * The origins of the app's API, such as `https://api.example`: then `fetch` of the session
+   * refuses any other. Not given: the token goes to each https URL that the app passes.
+   */
+  readonly origins?: readonly string[] | undefined;
+}
 
 export type SessionState = core.SessionState<SignInError>;
 
@@ -267,12 +273,18 @@ export const createSession = (options: SessionOptions): Session =>
 
 async function fetchWith(
   getToken: Session['getToken'],
-  { allowHttp, fetch = globalThis.fetch }: SessionOptions,
+  { allowHttp, origins, fetch = globalThis.fetch }: SessionOptions,
   url: string,
   init: RequestInit = {},
 ): Promise<FetchResponse> {
-  if (!allowHttp && !isPrivate(url)) {
-    throw new SignInError(fail('refused', 'The URL must start with https:// (see allowHttp)'));
+  // The address may end with its host.
+  const address = url.replace(/[?#]|$/, '/$&');
+  const problem = addressProblem(address, allowHttp);
+  if (problem) throw new SignInError(fail('refused', `The URL ${problem}`));
+  const origin = `${originOf(address)}`;
+  if (origins && origins.indexOf(origin) < 0) {
+    const detail = `The token goes to ${origins.join(', ')} (see origins), and not to ${origin}`;
+    throw new SignInError(fail('refused', detail));
   }
   const signal = init.signal ?? undefined;
   const ask = (token: string) => {

@@ -1,5 +1,5 @@
 /** Asks the provider to accept tokens no longer (RFC 7009): through the relay, or directly after a blind sign-in. */
-import { AGAIN, ask, stop, type Take } from './ask.ts';
+import { AGAIN, ask, originOf, stop, type Take } from './ask.ts';
 import type { Call, Request } from './platform.ts';
 import { addressOf, formOf, isText, type Place, type Tokens } from './tokens.ts';
 
@@ -17,8 +17,6 @@ export interface SignedOut {
 
 /** The user waits for it, and has signed out already. */
 const LONGEST_MS = 15_000;
-
-const originOf = (url: string) => /^https?:\/\/[^/?#]+/i.exec(url)?.[0];
 
 type Finish = (result: SignedOut) => void;
 

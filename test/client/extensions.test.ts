@@ -193,7 +193,7 @@ test('an error reads as one sentence, has its cause, and shows no token', async 
   const failed = (await failureOf(discover({ relay: 'relay.example' }))) as SignInError;
   expect(failed.message).toBe(failed.detail);
   expect(String(failed)).toBe(
-    'SignInError: relay must start with https:// or http://, then a host without a password: relay.example/services',
+    'SignInError: relay must start with https:// or http://, then a host without a user name: relay.example/services',
   );
 });
 

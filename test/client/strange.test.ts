@@ -1,7 +1,7 @@
 /**
  * What arrives from outside is read by name, and never obeyed where the app has configured
  * something else: a session at a relay that puts a member of every option's name into
- * everything, under Bun, under Node, and of the TV build in Chromium.
+ * everything, under Bun, under Node, and of the TV build in Chromium; and an API that redirects.
  */
 import {
   afterAll,
@@ -95,14 +95,19 @@ keep(function (tokens) {
 });
 </script>`;
 
+const API_PAGE = `<!doctype html><link rel="icon" href="data:,"><p id="end"></p>
+<script type="module" src="/api.js"></script>`;
+
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-strange-'));
   app = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     fetch({ url }) {
-      if (new URL(url).pathname === '/tv.js') return new Response(Bun.file(join(folder, 'tv.js')));
-      return new Response(TV_PAGE, { headers: { 'Content-Type': 'text/html' } });
+      const { pathname } = new URL(url);
+      if (pathname.endsWith('.js')) return new Response(Bun.file(join(folder, pathname)));
+      const page = pathname === '/api' ? API_PAGE : TV_PAGE;
+      return new Response(page, { headers: { 'Content-Type': 'text/html' } });
     },
   });
   const [built, launched] = await Promise.all([
@@ -112,6 +117,7 @@ beforeAll(async () => {
   expect(built).toMatchObject({ exitCode: 0 });
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'app.js'), MODULE);
+  writeFileSync(join(folder, 'api.js'), API_MODULE);
   browser = launched;
 });
 
@@ -153,6 +159,62 @@ const RUNTIMES: readonly (readonly [string, Run])[] = [
     },
   ],
 ];
+
+/** Asks the API that is the last part of the address or of the command line. */
+const API_MODULE = `
+import { createSession } from './index.js';
+
+const given = typeof process === 'undefined' ? location.search.slice(1) : process.argv[2];
+const [relay, api] = given.split(',');
+const stored = JSON.stringify({ accessToken: 'of-the-user' });
+const storage = { getItem: () => stored, setItem() {}, removeItem() {} };
+const session = createSession({ relay, service: 'mal', storage, origins: [new URL(api).origin] });
+const text = await session.fetch(api).then((response) => response.text());
+if (typeof document === 'undefined') console.log(text);
+else document.getElementById('end').textContent = text;
+`;
+
+const ASKING: readonly (readonly [string, (given: string) => Promise<unknown>])[] = [
+  ['Bun', (given) => runChild([process.execPath, join(folder, 'api.js'), given])],
+  ['Node', (given) => runChild(['node', join(folder, 'api.js'), given])],
+  [
+    'Chromium',
+    async (given) => {
+      const page = await (await browser.newContext()).newPage();
+      await page.goto(`${app.url.href}api?${given}`);
+      await page.locator('#end', { hasText: 'end' }).waitFor();
+      await page.context().close();
+    },
+  ],
+];
+
+test.each(ASKING)('%s: a redirect to another origin leaves without the token', async (_, ask) => {
+  const sent: [string, string | null][] = [];
+  const serve = (answer: (path: string) => Response) =>
+    Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch({ method, url, headers }) {
+        const { pathname } = new URL(url);
+        if (method !== 'OPTIONS') sent.push([pathname, headers.get('Authorization')]);
+        const response =
+          method === 'OPTIONS' ? new Response(null, { status: 204 }) : answer(pathname);
+        response.headers.set('Access-Control-Allow-Origin', '*');
+        response.headers.set('Access-Control-Allow-Headers', 'Authorization');
+        return response;
+      },
+    });
+  const to = (location: string) =>
+    new Response(null, { status: 307, headers: { Location: location } });
+  using other = serve(() => new Response('the end'));
+  using api = serve((path) => to(path === '/first' ? '/second' : `${other.url.origin}/other`));
+  await ask(`${api.url.origin},${api.url.origin}/first`);
+  expect(sent).toEqual([
+    ['/first', 'Bearer of-the-user'],
+    ['/second', 'Bearer of-the-user'],
+    ['/other', null],
+  ]);
+});
 
 describe.each(RUNTIMES)('%s', (_, run) => {
   async function live(options: Options): Promise<Ended> {

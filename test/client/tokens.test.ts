@@ -12,10 +12,16 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSession, SignInError, type Tokens } from '../../client/src/index.ts';
+import {
+  createSession,
+  type SessionOptions,
+  SignInError,
+  type Tokens,
+} from '../../client/src/index.ts';
 import { fileStorage } from '../../client/src/node.ts';
-import { keyOf } from '../../client/src/storage.ts';
+import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { type Child, startChild } from '../kit/process.ts';
+import { createRandom, testSeed } from '../kit/random.ts';
 import { ROOT } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { createGate, failureOf, pollUntil } from '../kit/wait.ts';
@@ -522,10 +528,108 @@ describe('session.fetch', () => {
     ]);
   });
 
+  /** A session with tokens, whose requests are counted and not sent. */
+  function count(options: Partial<SessionOptions> = {}, leftMs = HOUR_MS / 2) {
+    const asked: string[] = [];
+    const place = { relay: refresher.relay, service: 'mal', storage: createMemory() };
+    place.storage.setItem(keyOf(place), JSON.stringify(refresher.grant(leftMs)));
+    const fetch = async (url: string) => {
+      asked.push(url);
+      return new Response('');
+    };
+    return { asked, session: createSession({ ...place, fetch, ...options }) };
+  }
+
   test('sends no token over http to another machine', async () => {
-    const { session } = keep(refresher.grant(HOUR_MS / 2));
+    const { asked, session } = count();
     const failure = await failureOf(session.fetch('http://api.example/'));
     expect(failure).toMatchObject({ code: 'refused', detail: expect.stringContaining('https') });
+    expect(asked).toEqual([]);
+  });
+
+  test.each([
+    'http://localhost:1@api.example/',
+    'http://127.0.0.1@api.example/',
+    'http://[::1]:1@api.example/',
+    'https://me:password@api.example/',
+    'https://me@api.example/',
+    'http://localhost\\@api.example/',
+    'http://localhost:1\t@api.example/',
+    'https:\\\\api.example/',
+    'https:api.example/',
+    ' https://api.example/',
+    'https://',
+    '/users/@me',
+  ])('sends no token to %j, which has a user name or is no address', async (url) => {
+    const { asked, session } = count();
+    expect(await failureOf(session.fetch(url))).toMatchObject({ code: 'refused' });
+    expect(asked).toEqual([]);
+  });
+
+  test.each([
+    'https://api.example',
+    'https://api.example?me=a@b',
+    'https://api.example/users/@me#a@b',
+    'HTTPS://API.EXAMPLE:8443/',
+    'https://[2001:db8::1]/',
+    'http://localhost:8080/users/@me',
+  ])('sends the token to %s', async (url) => {
+    const { asked, session } = count();
+    await session.fetch(url);
+    await session.fetch(new URL(url));
+    expect(asked).toEqual([url, new URL(url).href]);
+  });
+
+  test('whatever the address is made of, the token goes where the address says, by https or to this device', async () => {
+    const random = createRandom(testSeed);
+    const pieces = [
+      ...['http:', 'https:', '//', '/', '\\', '@', ':', '?', '#', '%40', '%2f', '\t', '\n', ' '],
+      ...['localhost', '127.0.0.1', '[::1]', 'api.example', 'evil.test', '.', ':1', ':443', 'Ä'],
+    ];
+    const { asked, session } = count({ origins: ['https://api.example', 'http://localhost:1'] });
+    const plain = count();
+    for (let nth = 0; nth < 20_000; nth += 1) {
+      const length = 2 + Math.floor(random() * 7);
+      const made = Array.from({ length }, () => pieces[Math.floor(random() * pieces.length)]);
+      const url = (nth % 2 ? made : ['http', nth % 4 ? 's' : '', '://', ...made]).join('');
+      await failureOf(session.fetch(url));
+      await failureOf(plain.session.fetch(url));
+    }
+    for (const url of asked.filter((each) => URL.canParse(each))) {
+      expect(['https://api.example', 'http://localhost:1']).toContain(new URL(url).origin);
+    }
+    for (const url of plain.asked.filter((each) => URL.canParse(each))) {
+      const { protocol, hostname, username, password } = new URL(url);
+      expect([username, password]).toEqual(['', '']);
+      expect(`${protocol}//${hostname}`).toMatch(/^https:|^http:\/\/(localhost|127\.|\[::1\]$)/);
+    }
+    expect([asked.length > 10, plain.asked.length > 100]).toEqual([true, true]);
+  });
+
+  test('sends the token to no other origin than those that the app names, and refreshes for none', async () => {
+    const { asked, session } = count({
+      origins: ['https://api.example', 'https://a.example:8443'],
+    });
+    const fine = ['https://api.example/v2', 'https://API.example:443', 'https://a.example:8443/'];
+    for (const url of fine) await session.fetch(url);
+    for (const url of [
+      'https://evil.test/',
+      'https://api.example.evil.test/',
+      'https://api.example:8443/',
+      'https://a.example/',
+      'https://api.example./',
+      'https://evil.test/https://api.example/',
+    ]) {
+      const { origin } = new URL(url);
+      expect(await failureOf(session.fetch(url))).toMatchObject({
+        code: 'refused',
+        detail: `The token goes to https://api.example, https://a.example:8443 (see origins), and not to ${origin}`,
+      });
+    }
+    expect(asked).toEqual(fine);
+    const none = count({ origins: [] }, -1);
+    expect(await failureOf(none.session.fetch(fine[0] ?? ''))).toMatchObject({ code: 'refused' });
+    expect(refresher.seen).toEqual([]);
   });
 });
 
