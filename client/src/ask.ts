@@ -1,5 +1,5 @@
 /** Requests that are repeated until there is a response that means something. */
-import { type Failure, fail, quote } from './errors.ts';
+import { type Failure, fail, quote, visible } from './errors.ts';
 import type { Call, Done, Platform, Request, RequestOptions, Response } from './platform.ts';
 
 export interface Reply {
@@ -182,7 +182,7 @@ function describe(request: Request, response: Response, said: unknown): string {
       .join(': ');
   }
   const isPlain = status > 200 && !/^\s*[[{"]/.test(text);
-  const place = `${location || ''}`.replace(/[?#].*/, '').slice(0, 99);
+  const place = visible(`${location || ''}`.replace(/[?#][\s\S]*/, '').slice(0, 99));
   const what = said || (isPlain && text);
   const shown = place ? `a redirect to ${place}` : what ? quote(what) : 'not what was expected';
   return `${who} answered ${status}: ${shown}`;

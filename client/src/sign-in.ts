@@ -1,6 +1,6 @@
 /** A sign-in over the relay's own protocol, with what the relay offers on request. */
 import { AGAIN, another, ask, end, stop } from './ask.ts';
-import { fail } from './errors.ts';
+import { fail, visible } from './errors.ts';
 import {
   type Link,
   linkOf,
@@ -14,7 +14,7 @@ import {
 } from './link.ts';
 import type { Done, Operation } from './platform.ts';
 import type { Storage } from './storage.ts';
-import { addressOf, formOf, type Place, type Tokens } from './tokens.ts';
+import { addressOf, formOf, isText, type Place, type Tokens } from './tokens.ts';
 
 export interface Service {
   readonly service: string;
@@ -80,10 +80,10 @@ function offerOf(services: readonly unknown[], extensions: unknown): Offer {
   const offered: Service[] = [];
   services.forEach((each) => {
     const { service, name, blind, revoke } = Object(each);
-    if (typeof service !== 'string' || typeof name !== 'string') return;
+    if (!isText(service) || typeof name !== 'string') return;
     offered.push({
       service,
-      name,
+      name: visible(name) || service,
       blind: blind === 'can' || blind === 'must' ? blind : 'no',
       revoke: revoke === true,
     });

@@ -1,13 +1,15 @@
 /** A relay that is hostile or broken: answers of every shape, status, cut and delay, by the fake clock. */
 import { describe, expect, test } from 'bun:test';
 import type { Failure } from '../../client/src/errors.ts';
-import { createSession, SignInError } from '../../client/src/index.ts';
+import { createSession, discover, SignInError } from '../../client/src/index.ts';
 import type { Prompt } from '../../client/src/link.ts';
 import type { Response as Answer, Platform } from '../../client/src/platform.ts';
-import { createMemory } from '../../client/src/storage.ts';
+import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
+import { printable } from '../../src/cli/terminal.ts';
 import { createFakeClock } from '../kit/clock.ts';
-import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
+import { createRandom, IS_SOAK, TERMINAL_SEQUENCES, testSeed, UNSEEN } from '../kit/random.ts';
+import { failureOf } from '../kit/wait.ts';
 import { KEY, type OpenOptions, open, RELAY } from './network.ts';
 
 const OWN_TOKEN_URL = 'https://provider.test/token';
@@ -306,6 +308,81 @@ test('hostile answers to a refresh: tokens or a failure, and the refresh token g
     expect(sent.every(({ url }) => url === place)).toBe(true);
   }
 }, 60_000);
+
+describe('what a relay or a provider writes', () => {
+  const HARM = [...TERMINAL_SEQUENCES, ...UNSEEN].filter((text) => !/[\n\r]/.test(text)).join('x');
+  const place = { relay: RELAY, service: 'mal' };
+
+  /** A relay, or a provider, that answers nothing else. */
+  const answering = (status: number, body: string, location = '') => ({
+    ...place,
+    fetch: async () => ({
+      status,
+      headers: { get: (name: string) => (name === 'Location' ? location : null) },
+      text: async () => body,
+    }),
+  });
+
+  const signInAt = (relay: ReturnType<typeof answering>) =>
+    createSession({ ...relay, storage: createMemory() }).signIn();
+
+  /** Of a blind sign-in, and expired, so that the provider is asked. */
+  function refreshAt(provider: ReturnType<typeof answering>) {
+    const storage = createMemory();
+    const tokens = { accessToken: 'a', refreshToken: 'r', tokenUrl: OWN_TOKEN_URL, clientId: 'c' };
+    storage.setItem(keyOf(place), JSON.stringify({ ...tokens, expiresAt: 1, expiresIn: 1 }));
+    return createSession({ ...provider, storage }).getToken();
+  }
+
+  const json = JSON.stringify({ error: `no ${HARM}` });
+  const cases: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['a refusal of the relay', () => signInAt(answering(400, `no ${HARM}`))],
+    ['an error of the relay', () => discover(answering(200, json))],
+    ['a redirect of the relay', () => discover(answering(308, '', `https://no/${HARM}`))],
+    ['a refusal of the provider', () => refreshAt(answering(400, `no ${HARM}`))],
+    ['an error of the provider', () => refreshAt(answering(400, json))],
+  ];
+
+  test.each(cases)('%s: its detail is one line in which everything can be seen', async (_, ask) => {
+    const { code, detail, message } = (await failureOf(ask())) as SignInError;
+    expect([code, message]).toEqual(['refused', detail]);
+    expect(detail).toContain('no');
+    // The rule of the terminal finds nothing left, nor does a piece of a sequence stay.
+    expect(printable(detail)).toBe(detail);
+    expect(detail).not.toContain('[6n');
+  });
+
+  test('the name of a service has nothing that cannot be seen, and all that can', async () => {
+    /** Format characters that fonts draw all the same: numbers and ends of verses. */
+    const isDrawn = /[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]/u;
+    const isUnassigned = /(?!\p{Default_Ignorable_Code_Point})\p{Cn}/u;
+    const wrong: string[] = [];
+    for (let first = 0; first < 0x110000; first += 4_096) {
+      const characters = Array.from({ length: 4_096 }, (_, nth) =>
+        String.fromCodePoint(first + nth),
+      );
+      const services = characters.map((character) => ({ service: 's', name: `a${character}ж` }));
+      const offer = await discover(answering(200, JSON.stringify({ services })));
+      for (const [nth, character] of characters.entries()) {
+        const { name } = offer.services[nth] ?? {};
+        const isBlank = /\s/.test(character);
+        const isSeen = printable(`a${character}ж`) === `a${character}ж` || isDrawn.test(character);
+        const expected = isBlank ? 'a ж' : isSeen ? `a${character}ж` : 'aж';
+        if (name !== expected && !isUnassigned.test(character)) wrong.push(escape(character));
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test('a service whose name shows nothing is called as the relay calls it', async () => {
+    const services = [
+      { service: 'mal', name: '\u202e\u200b' },
+      { service: 'm\u202eal', name: 'Another' },
+    ];
+    const offer = await discover(answering(200, JSON.stringify({ services })));
+    expect(offer.services.map(({ service, name }) => [service, name])).toEqual([['mal', 'mal']]);
+  });
+});
 
 describe('a fetch of another platform', () => {
   const headers = { get: () => null };
