@@ -11,6 +11,7 @@ import {
 import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { strangeMembers } from '../kit/strange-relay.ts';
 import { createUser, makeCode } from '../kit/user.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
 
@@ -287,6 +288,26 @@ describe('an open sign-in', () => {
     const { failure } = await signInOpenly({}, '&iss=https%3A%2F%2Fevil.test');
     expect(failure).toMatchObject({ code: 'refused' });
     expect(provider.forms.length).toBe(before);
+  });
+
+  test("completed by a stranger with every option in the query: the code goes to the app's own provider", async () => {
+    const stranger = startProvider();
+    const strange = strangeMembers(stranger.origin);
+    const more = Object.entries(strange).flatMap(([name, value]) =>
+      ['code', 'state', 'iss'].includes(name) ? [] : `&${name}=${encodeURIComponent(`${value}`)}`,
+    );
+    const before = provider.forms.length;
+    const { session, failure } = await signInOpenly({}, more.join(''));
+    expect(failure).toBeUndefined();
+    const { after } = await refreshed(session);
+    expect(after).toEqual({
+      ...{ accessToken: expect.any(String), refreshToken: expect.any(String) },
+      ...{ expiresIn: 3_600, expiresAt: expect.any(Number), tokenType: 'Bearer', scope: 'read' },
+      ...{ clientId: 'own-client', tokenUrl: `${provider.origin}/own/token` },
+    });
+    expect(provider.forms.length).toBe(before + 2);
+    expect(stranger.forms).toEqual([]);
+    await stranger.server.stop(true);
   });
 
   test('at a relay without them is refused', async () => {
