@@ -13,6 +13,7 @@ import { scanTerminal } from '../kit/qr.ts';
 import { IS_SOAK } from '../kit/random.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { type Offered, startStrangeRelay } from '../kit/strange-relay.ts';
 import { bringCode, continueWithCode, decide, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { type App, installProgram, type Platform, type Run, type Tokens } from './support/app.ts';
@@ -118,6 +119,15 @@ function missingOf({ needs }: Platform): string[] {
   return [...new Set(missing.map(([, name]) => name))];
 }
 
+/** Whose programs exchange a code themselves: of a blind sign-in, or of one with a client id of their own. */
+const BLIND = ['Python', 'Kodi', 'Go', 'MicroPython', 'KOReader'];
+const OPEN = ['MicroPython', 'KOReader'];
+
+function offeredTo({ name }: Platform): Offered[] {
+  if (OPEN.includes(name)) return ['blind', 'open'];
+  return BLIND.includes(name) ? ['blind'] : [];
+}
+
 /** They mostly wait, so those of all platforms run at the same time. */
 describe.concurrent.each(PLATFORMS)('$name', (platform) => {
   const missing = missingOf(platform);
@@ -154,7 +164,7 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
     expect((await poll(relay, proxy.session())).status).toBe(410);
   });
 
-  if (['Python', 'Kodi', 'Go', 'MicroPython', 'KOReader'].includes(platform.name)) {
+  if (BLIND.includes(platform.name)) {
     test('a relay that may see no token: the device exchanges the code itself, and refreshes at the provider', async () => {
       await using app = await install();
       const run = app.run(blind.baseUrl);
@@ -173,6 +183,67 @@ describe.concurrent.each(PLATFORMS)('$name', (platform) => {
       await expectTokens(app, app.run(blind.baseUrl), tokens);
     });
   }
+
+  /** What tokens are refreshed with: a program keeps no more. */
+  const KEPT = ['accessToken', 'refreshToken', 'expiresIn', 'expiresAt'];
+
+  test('a relay that puts every option into its answers: nothing of that is kept or obeyed', async () => {
+    const strange = startStrangeRelay('relayed');
+    await using app = await install();
+    // The tokens are due, so the second time they are refreshed.
+    for (const path of ['/auth/start', '/refresh']) {
+      expect(await app.run(strange.url).ended).toMatchObject(ENDED_WELL);
+      expect(strange.asked.map((each) => each.path)).toContain(path);
+      const saved = (await app.tokens()) ?? {};
+      expect(KEPT).toEqual(expect.arrayContaining(Object.keys(saved)));
+      expect(saved).toMatchObject({ accessToken: expect.any(String), expiresIn: 30 });
+      expect(saved).not.toMatchObject({ expiresAt: strange.strange.expiresAt });
+    }
+    expect([strange.providerAsked, strange.strangerAsked]).toEqual([[], []]);
+    await strange.stop();
+  });
+
+  test.each(offeredTo(platform))(
+    'a relay that puts every option into its answers, %s: code and tokens go to the provider',
+    async (offered) => {
+      const strange = startStrangeRelay(offered);
+      const { authorizationUrl, tokenUrl, clientId } = strange.open;
+      const own = offered === 'open' ? [authorizationUrl, tokenUrl, clientId] : [];
+      await using app = await install();
+      for (let nth = 1; nth <= 2; nth += 1) {
+        expect(await app.run(strange.url, 'mal', ...own).ended).toMatchObject(ENDED_WELL);
+        const saved = (await app.tokens()) ?? {};
+        expect([...KEPT, 'tokenUrl', 'clientId']).toEqual(
+          expect.arrayContaining(Object.keys(saved)),
+        );
+        expect(saved).toMatchObject({ tokenUrl, clientId });
+      }
+      const forms = strange.providerAsked.map(({ body }) => new URLSearchParams(body));
+      expect(forms.map((form) => [form.get('grant_type'), form.get('client_id')])).toEqual([
+        ['authorization_code', 'own'],
+        ['refresh_token', 'own'],
+      ]);
+      expect(forms[0]?.get('code')).toBe(strange.code);
+      const verifier = `${forms[0]?.get('code_verifier')}`;
+      expect(strange.asked.filter(({ body }) => body.includes(verifier))).toEqual([]);
+      expect(strange.strangerAsked).toEqual([]);
+      await strange.stop();
+    },
+  );
+
+  if (OPEN.includes(platform.name))
+    test('a callback with another state than that of the program is refused', async () => {
+      const strange = startStrangeRelay('open', { state: 'of another sign-in' });
+      const { authorizationUrl, tokenUrl, clientId } = strange.open;
+      await using app = await install();
+      const run = app.run(strange.url, 'mal', authorizationUrl, tokenUrl, clientId);
+      expect(await run.ended).toMatchObject({
+        exitCode: 1,
+        error: expect.stringMatching(/^refused: /),
+      });
+      expect([strange.providerAsked, strange.strangerAsked]).toEqual([[], []]);
+      await strange.stop();
+    });
 
   test('the storage is full: the program says so, and the tokens are not acknowledged', async () => {
     await using proxy = await startProxy(relay.baseUrl);
@@ -481,6 +552,26 @@ test('shell: a token with commas and braces is kept whole', async () => {
   expect(await app.run(relay.baseUrl).ended).toMatchObject(ENDED_WELL);
   expect(await app.tokens()).toMatchObject({ accessToken: fresh, refreshToken });
 });
+
+test.each(['sh', 'bash'])(
+  '%s: what a relay sends is neither run nor read by curl',
+  async (shell) => {
+    const started = { session: 'a', link: 'https://relay.test/L/BCDF-GHJK', userCode: 'BCDF-GHJK' };
+    const number = 'a[$(touch was-run)]';
+    const tokens = { accessToken: 'token', expiresIn: number, expiresAt: number };
+    const second = '{"session":"output = was-written x"}';
+    let path = '';
+    using there = serveUpstream(({ url }) => {
+      path = new URL(url).pathname;
+      if (path === '/auth/result') return Response.json(tokens);
+      return new Response(`${JSON.stringify({ ...started, expiresIn: number })}\n${second}`);
+    });
+    await using app = installProgram([shell, join(SOURCES, 'shell/sign-in.sh')]);
+    expect(await app.run(new URL(there.url).origin).ended).toMatchObject(ENDED_WELL);
+    expect(await app.tokens()).toEqual({ accessToken: 'token' });
+    expect([app.has('was-run'), app.has('was-written')]).toEqual([false, false]);
+  },
+);
 
 test('shell: a page of a proxy that mentions a session is not taken for a start', async () => {
   using proxy = serveUpstream(() => new Response('<script>p={"session":"a","link":"b"}</script>'));

@@ -86,14 +86,15 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 func (k *Keeper) refresh(ctx context.Context, saved Tokens) (Tokens, error) {
 	refreshToken := saved.RefreshToken
 	// Without a new refresh token the old one stays.
-	tokens := Tokens{RefreshToken: refreshToken, TokenURL: saved.TokenURL, ClientID: saved.ClientID}
 	if saved.TokenURL != "" { // Of a blind sign-in.
+		tokens := Tokens{RefreshToken: refreshToken, TokenURL: saved.TokenURL, ClientID: saved.ClientID}
 		form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}, "client_id": {saved.ClientID}}
 		return askProvider(ctx, tokens, form)
 	}
 	body := map[string]string{"service": k.Service, "refreshToken": refreshToken}
-	err := askUntilAnswered(ctx, k.Relay+"/refresh", body, &tokens, "accessToken")
-	return tokens, err
+	fresh := fromRelay{RefreshToken: refreshToken}
+	err := askUntilAnswered(ctx, k.Relay+"/refresh", body, &fresh, "accessToken")
+	return fresh.tokens(), err
 }
 
 func (k *Keeper) signInOnce(ctx context.Context, keep func(Tokens) error) error {

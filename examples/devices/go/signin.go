@@ -39,6 +39,17 @@ type Tokens struct {
 	ClientID string `json:"clientId,omitempty"`
 }
 
+// fromRelay is all that is kept of a relay's answer: no other member of it becomes an address or a client here.
+type fromRelay struct {
+	AccessToken  string `json:"accessToken"`
+	RefreshToken string `json:"refreshToken"`
+	ExpiresIn    int64  `json:"expiresIn"`
+}
+
+func (f fromRelay) tokens() Tokens {
+	return Tokens{AccessToken: f.AccessToken, RefreshToken: f.RefreshToken, ExpiresIn: f.ExpiresIn}
+}
+
 // Link is what to show. The poll secret is only for this device: never show it, log it or put it into a link.
 type Link struct {
 	Secret    string `json:"session"`
@@ -72,9 +83,11 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 	show(link)
 	for {
 		var got struct {
-			Tokens
+			fromRelay
 			Error       string `json:"error"`
 			Code        string `json:"code"`
+			TokenURL    string `json:"tokenUrl"`
+			ClientID    string `json:"clientId"`
 			RedirectURI string `json:"redirectUri"`
 		}
 		askedAt := time.Now()
@@ -85,8 +98,8 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 			return &Failure{Code: "cancelled"}
 		case reply.status == 200 && reply.into(&got, "error"):
 			return &Failure{Code: got.Error}
-		case reply.status == 200 && reply.into(&got, "accessToken"):
-			if err := save(got.Tokens); err != nil {
+		case reply.status == 200 && verifier == "" && reply.into(&got, "accessToken"):
+			if err := save(got.tokens()); err != nil {
 				return err
 			}
 			tell(result + "&ack=1")

@@ -156,6 +156,11 @@ local function ask_until_answered(url, body, member)
   M.fail('unreachable')
 end
 
+-- By name: nothing else of the relay is kept, such as an address that tokens would be sent to.
+local function tokens_from_relay(answer)
+  return { accessToken = answer.accessToken, refreshToken = answer.refreshToken, expiresIn = answer.expiresIn }
+end
+
 -- RFC 6749 section 5.1. The tokens are refreshed there too.
 local function tokens_from_provider(url, client_id, form)
   local answer = ask_until_answered(url, form_of(form), 'access_token')
@@ -182,11 +187,11 @@ local function tell(session, query)
   end
 end
 
-local function wait_for_result(session)
+local function wait_for(member, session)
   while true do
     local status, answer, text, seconds = ask(session.result .. '&wait=' .. WAIT_SECONDS)
     if status == 200 and answer.error then M.fail(answer.error) end
-    if status == 200 and (answer.accessToken or answer.code or answer.callback) then return answer end
+    if status == 200 and answer[member] then return answer end
     if status == 400 then M.fail('refused', text) end
     -- The relay decides when the link has expired. The time here ends only polls that fail.
     if status == 410 or (status ~= 204 and session.seconds_left() == 0) then M.fail('expired') end
@@ -231,15 +236,16 @@ local function is_due(tokens)
 end
 
 local function refresh(relay, service, saved)
-  local answer
+  local tokens
   if saved.tokenUrl then -- The device exchanged the code itself.
     local form = { grant_type = 'refresh_token', refresh_token = saved.refreshToken, client_id = saved.clientId }
-    answer = tokens_from_provider(saved.tokenUrl, saved.clientId, form)
+    tokens = tokens_from_provider(saved.tokenUrl, saved.clientId, form)
   else
-    answer = ask_until_answered(relay .. '/refresh', { service = service, refreshToken = saved.refreshToken }, 'accessToken')
+    local body = { service = service, refreshToken = saved.refreshToken }
+    tokens = tokens_from_relay(ask_until_answered(relay .. '/refresh', body, 'accessToken'))
   end
-  answer.refreshToken = answer.refreshToken or saved.refreshToken -- Without a new one the old one stays.
-  return answer
+  tokens.refreshToken = tokens.refreshToken or saved.refreshToken -- Without a new one the old one stays.
+  return tokens
 end
 
 local function sign_in(relay, service, path, show, client)
@@ -265,7 +271,8 @@ local function sign_in(relay, service, path, show, client)
     result = relay .. '/auth/result?session=' .. quote(started.session),
   }
   show(session)
-  local is_answered, answer = pcall(wait_for_result, session)
+  local member = client and 'callback' or body.challenge and 'code' or 'accessToken'
+  local is_answered, answer = pcall(wait_for, member, session)
   if not is_answered then
     if type(answer) == 'table' and answer.code == 'cancelled' then
       local tick = M.tick -- It would end this too.
@@ -276,14 +283,17 @@ local function sign_in(relay, service, path, show, client)
     error(answer, 0)
   end
   if client then answer = code_of(answer, state, client) end
-  if answer.code then
+  local tokens
+  if member == 'accessToken' then
+    tokens = tokens_from_relay(answer)
+  else
     local form = {
       grant_type = 'authorization_code', code = answer.code, code_verifier = verifier,
       redirect_uri = answer.redirectUri, client_id = answer.clientId,
     }
-    answer = tokens_from_provider(answer.tokenUrl, answer.clientId, form)
+    tokens = tokens_from_provider(answer.tokenUrl, answer.clientId, form)
   end
-  local tokens = save_tokens(path, answer)
+  save_tokens(path, tokens)
   tell(session, 'ack=1') -- Only now: until then a lost response, or a crash, costs no sign-in.
   return tokens
 end

@@ -71,18 +71,21 @@ def sign_in(relay, service, path, show, tick, client):
     session = Session(relay, ask_until_answered(start, body, 'session'))
     try:
         show(session)
-        answer = session.wait(lambda: tick(session))
+        member = 'callback' if client else 'code' if 'challenge' in body else 'accessToken'
+        answer = session.wait(member, lambda: tick(session))
     except SignInError as error:
         if error.code == 'cancelled':
             session.tell('cancel=1')
         raise
     if client:
         answer = code_of(answer, state, client)
-    if 'code' in answer:
+    if member == 'accessToken':
+        tokens = tokens_from_relay(answer)
+    else:
         form = {'grant_type': 'authorization_code', 'code': answer['code'], 'code_verifier': verifier,
                 'redirect_uri': answer['redirectUri'], 'client_id': answer['clientId']}
-        answer = tokens_from_provider(answer['tokenUrl'], answer['clientId'], form)
-    tokens = save_tokens(path, answer)
+        tokens = tokens_from_provider(answer['tokenUrl'], answer['clientId'], form)
+    save_tokens(path, tokens)
     session.tell('ack=1')  # Only now: until then a lost response, or a crash, costs no sign-in.
     return tokens
 
@@ -117,12 +120,12 @@ class Session:
     def seconds_left(self):
         return max(0, time.ticks_diff(self._ends_at, time.ticks_ms()) // 1000)
 
-    def wait(self, tick):
+    def wait(self, member, tick):
         while True:
             status, answer, text, pause = ask(self._result + '&wait=%d' % WAIT_SECONDS, tick=tick)
             if status == 200 and 'error' in answer:
                 raise SignInError(answer['error'])
-            if status == 200 and ('accessToken' in answer or 'code' in answer or 'callback' in answer):
+            if status == 200 and answer.get(member):
                 return answer
             if status == 400:
                 raise SignInError('refused', text)
@@ -145,12 +148,17 @@ class Session:
 def refresh(relay, service, saved):
     if 'tokenUrl' in saved:  # The device exchanged the code itself.
         form = {'grant_type': 'refresh_token', 'refresh_token': saved['refreshToken'], 'client_id': saved['clientId']}
-        answer = tokens_from_provider(saved['tokenUrl'], saved['clientId'], form)
+        tokens = tokens_from_provider(saved['tokenUrl'], saved['clientId'], form)
     else:
         body = {'service': service, 'refreshToken': saved['refreshToken']}
-        answer = ask_until_answered(relay + '/refresh', body, 'accessToken')
-    answer.setdefault('refreshToken', saved['refreshToken'])  # Without a new one the old one stays.
-    return answer
+        tokens = tokens_from_relay(ask_until_answered(relay + '/refresh', body, 'accessToken'))
+    tokens.setdefault('refreshToken', saved['refreshToken'])  # Without a new one the old one stays.
+    return tokens
+
+
+def tokens_from_relay(answer):
+    """By name: nothing else of the relay is kept, such as an address that tokens would be sent to."""
+    return {name: answer[name] for name in ('accessToken', 'refreshToken', 'expiresIn') if name in answer}
 
 
 def tokens_from_provider(url, client_id, form):

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from sign_in import SignInError, ask_until_answered, sign_in, tokens_from_provider
+from sign_in import SignInError, ask_until_answered, sign_in, tokens_from_provider, tokens_from_relay
 
 LINKS = 3  # A link that has expired is replaced, but not for ever on a forgotten screen.
 MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire.
@@ -111,11 +111,12 @@ def refresh(relay, service, saved):
     refresh_token = saved['refreshToken']
     if 'tokenUrl' in saved:  # Of a blind sign-in.
         form = {'grant_type': 'refresh_token', 'refresh_token': refresh_token, 'client_id': saved['clientId']}
-        answer = tokens_from_provider(saved['tokenUrl'], saved['clientId'], form)
+        tokens = tokens_from_provider(saved['tokenUrl'], saved['clientId'], form)
     else:
         body = {'service': service, 'refreshToken': refresh_token}
-        answer = ask_until_answered(f'{relay}/refresh', body, 'accessToken')
-    return {'refreshToken': refresh_token, **answer}  # Without a new refresh token the old one stays.
+        tokens = tokens_from_relay(ask_until_answered(f'{relay}/refresh', body, 'accessToken'))
+    tokens.setdefault('refreshToken', refresh_token)  # Without a new one the old one stays.
+    return tokens
 
 
 def is_due(tokens):

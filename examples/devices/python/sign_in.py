@@ -34,9 +34,8 @@ def sign_in(relay, service, show, save, device='Living room'):
         body['challenge'] = base64.urlsafe_b64encode(digest).rstrip(b'=').decode()
     session = Session(relay, ask_until_answered(f'{relay}/auth/start', body, 'session'))
     show(session)
-    tokens = session.wait_for_tokens()
-    if verifier:
-        tokens = exchange(tokens, verifier)
+    answer = session.wait_for('code' if verifier else 'accessToken')
+    tokens = exchange(answer, verifier) if verifier else tokens_from_relay(answer)
     save(tokens)
     session.acknowledge()  # Only now: until then a lost response, or a crash, costs no sign-in.
     return tokens
@@ -52,6 +51,11 @@ def exchange(code, verifier):
     form = {'grant_type': 'authorization_code', 'code': code['code'], 'redirect_uri': code['redirectUri'],
             'client_id': code['clientId'], 'code_verifier': verifier}
     return tokens_from_provider(code['tokenUrl'], code['clientId'], form)
+
+
+def tokens_from_relay(answer):
+    """By name: nothing else of the relay is kept, such as an address that tokens would be sent to."""
+    return {name: answer[name] for name in ('accessToken', 'refreshToken', 'expiresIn') if name in answer}
 
 
 def tokens_from_provider(url, client_id, form):
@@ -77,13 +81,13 @@ class Session:
     def seconds_left(self):
         return max(0, round(self._ends_at - time.monotonic()))
 
-    def wait_for_tokens(self):
+    def wait_for(self, member):
         while True:
             asked_at = time.monotonic()
             status, answer, text, pause = ask(f'{self._result}&wait={WAIT_SECONDS}')
             if status == 200 and 'error' in answer:
                 raise SignInError(answer['error'])
-            if status == 200 and (answer.get('accessToken') or answer.get('code')):
+            if status == 200 and answer.get(member):
                 return answer
             if status == 400:
                 raise SignInError('refused', text)

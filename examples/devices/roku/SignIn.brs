@@ -22,10 +22,11 @@ function signIn() as object
         else if reply.status = 200 and reply.body["error"] <> invalid then
             return failure(reply.body["error"])
         else if reply.status = 200 and reply.body["accessToken"] <> invalid then
-            if not saveTokens(reply.body) then return failure("not_saved")
+            tokens = tokensOf(reply.body)
+            if not saveTokens(tokens) then return failure("not_saved")
             m.life = invalid ' Ends the countdown.
             tell("ack=1") ' Only now: until then a lost response, or a crash, costs no sign-in.
-            return { tokens: reply.body }
+            return { tokens: tokens }
         else if reply.status = 400 then
             return failure("refused", reply.text)
         else if reply.status = 410 or (reply.status <> 204 and secondsLeft() = 0) then
@@ -36,6 +37,15 @@ function signIn() as object
             pause(reply.pauseMs) ' All else is transient: 429, 5xx, a page of a proxy, no network.
         end if
     end while
+end function
+
+' By name: nothing else of the relay is kept.
+function tokensOf(body as object) as object
+    tokens = {}
+    for each name in ["accessToken", "refreshToken", "expiresIn"]
+        if body[name] <> invalid then tokens[name] = body[name]
+    end for
+    return tokens
 end function
 
 ' Acknowledges or cancels.

@@ -45,7 +45,7 @@ end function
 function refresh(refreshToken as string) as object
     reply = askUntilAnswered("/refresh", { "service": m.top.service, "refreshToken": refreshToken }, "accessToken")
     if reply.error <> invalid then return reply
-    tokens = reply.body
+    tokens = tokensOf(reply.body)
     if tokens["refreshToken"] = invalid then tokens["refreshToken"] = refreshToken ' The old one stays.
     if not saveTokens(tokens) then return failure("not_saved")
     return { tokens: tokens }

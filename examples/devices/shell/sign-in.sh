@@ -22,7 +22,7 @@ sign_in() {
   # Only for this device: never show it, log it or put it into a link.
   result="/auth/result?session=$(field session)"
   show
-  start_countdown "$(field expiresIn)"
+  start_countdown "$(number expiresIn)"
   while :; do
     ask "$result&wait=$wait_seconds"
     case $status in
@@ -90,7 +90,8 @@ ask() {
     23) fail "cannot write to $folder" ;;
     *) status=000 ;; # A response that was cut off is none.
   esac
-  answer=$(cat "$folder/body")
+  # The relay writes on one line. A second one would get into the configuration of curl.
+  answer=$(head -n 1 "$folder/body")
   # Of a program that is killed nothing secret is left.
   : >"$folder/body"
   : >"$folder/request"
@@ -98,11 +99,11 @@ ask() {
   pause=$((${pause:-0} + 1 + $$ % 3))
 }
 
-# field <name>: a text or a number of the JSON object in $answer. The relay writes it on one line.
-field() {
-  printf %s "$answer" |
-    sed -n -e 's/^{.*"'"$1"'":"\([^"]*\)".*/\1/p' -e t -e 's/^{.*"'"$1"'":\([0-9]*\).*/\1/p'
-}
+# field <name>: a text of the JSON object in $answer.
+field() { printf %s "$answer" | sed -n 's/^{.*"'"$1"'":"\([^"]*\)".*/\1/p'; }
+
+# number <name>: a number of it. Never a text, because some shells run commands in what they calculate with.
+number() { printf %s "$answer" | sed -n 's/^{.*"'"$1"'":\([1-9][0-9]\{0,10\}\)[^0-9].*/\1/p'; }
 
 nap() {
   sleep "$1" &
@@ -160,24 +161,26 @@ stop_countdown() {
   ticker=''
 }
 
+# By name: nothing else of the relay is kept.
 save() {
+  kept="{\"accessToken\":\"$(field accessToken)\""
   # Without a new refresh token the old one stays.
-  if [ -z "$(field refreshToken)" ] && [ -n "$refresh_token" ]; then
-    answer="{\"refreshToken\":\"$refresh_token\",${answer#?}"
-  fi
-  lifetime=$(field expiresIn)
-  [ -z "$lifetime" ] || answer="{\"expiresAt\":$(($(date +%s) + lifetime)),${answer#?}"
+  renewal=$(field refreshToken)
+  renewal=${renewal:-$refresh_token}
+  [ -z "$renewal" ] || kept="$kept,\"refreshToken\":\"$renewal\""
+  lifetime=$(number expiresIn)
+  [ -z "$lifetime" ] || kept="$kept,\"expiresIn\":$lifetime,\"expiresAt\":$(($(date +%s) + lifetime))"
   # Another program may be saving too. Into a folder of that name `mv` would move the file.
-  [ ! -d "$tokens" ] && printf '%s\n' "$answer" >"$tokens.$$" && mv "$tokens.$$" "$tokens"
+  [ ! -d "$tokens" ] && printf '%s\n' "$kept}" >"$tokens.$$" && mv "$tokens.$$" "$tokens"
 }
 
 # Where the provider names no expiry, only its API says it, with a 401.
 is_due() {
   [ "$demand" != refresh ] || return 0
-  [ -n "$(field expiresAt)" ] || return 1
-  left=$(($(field expiresAt) - $(date +%s)))
+  [ -n "$(number expiresAt)" ] || return 1
+  left=$(($(number expiresAt) - $(date +%s)))
   # More than they ever had: the clock was set back since they were saved.
-  [ "$left" -lt "$margin" ] || [ "$left" -gt "$(field expiresIn)" ]
+  [ "$left" -lt "$margin" ] || [ "$left" -gt "$(number expiresIn)" ]
 }
 
 # 0: the saved tokens are valid, or were refreshed. 1: sign in.

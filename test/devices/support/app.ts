@@ -46,6 +46,8 @@ export interface App extends AsyncDisposable {
   run(relayUrl: string, service?: string, ...more: readonly string[]): Run;
   /** What it saved. */
   tokens(): Promise<Tokens | undefined>;
+  /** Whether a file of that name is in its folder. */
+  has(name: string): boolean;
   /** The permissions of the file with the tokens; undefined where there is no file. */
   mode(): number | undefined;
   /** As if the tokens had been saved a day from now. */
@@ -99,6 +101,7 @@ export function installProgram(
     async tokens() {
       return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Tokens) : undefined;
     },
+    has: (name) => existsSync(join(folder, name)),
     mode: () => statSync(file).mode & 0o777,
     async setClockBack() {
       const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
