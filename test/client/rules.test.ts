@@ -441,7 +441,11 @@ const OLD: Tokens = { accessToken: 'old', refreshToken: 'r1', expiresIn: 3_600, 
 
 describe('tokens go to nobody on the way', () => {
   /** Every request of the session is counted, and fails. */
-  async function refreshAt(relay: string, options: Partial<SessionOptions> = {}) {
+  async function refreshAt(
+    relay: string,
+    options: Partial<SessionOptions> = {},
+    tokens: Tokens = OLD,
+  ) {
     const asked: string[] = [];
     const fetch = async (url: string) => {
       asked.push(url);
@@ -449,7 +453,7 @@ describe('tokens go to nobody on the way', () => {
     };
     const place = { relay, service: 'mal' };
     const storage = createMemory();
-    storage.setItem(keyOf(place), JSON.stringify(OLD));
+    storage.setItem(keyOf(place), JSON.stringify(tokens));
     const failure = await createSession({ ...place, storage, fetch, ...options })
       .getToken()
       .then(() => undefined)
@@ -480,6 +484,35 @@ describe('tokens go to nobody on the way', () => {
   ])('%s is safe', async (relay) => {
     expect((await refreshAt(relay)).asked).toEqual([`${relay}/refresh`]);
   });
+
+  const OWN = 'https://acme.test/token';
+
+  test.each([
+    ['http://localhost:1@acme.test/token', undefined],
+    ['https://me@acme.test/token', undefined],
+    [OWN, 'http://localhost:1@acme.test/token'],
+  ])('nothing is sent to %s of a blind sign-in, or %s of the app', async (stored, own) => {
+    const tokens = { ...OLD, tokenUrl: stored, clientId: 'c' };
+    const { asked, code, detail } = await refreshAt(RELAY, { tokenUrl: own }, tokens);
+    expect([asked, code]).toEqual([[], 'refused']);
+    expect(detail).toContain('tokenUrl must start with https:// or http://, then a host');
+  });
+
+  test.each(['https://me@acme.test/revoke', 'https://acme.test@evil.test/revoke'])(
+    'nothing is sent to %s to revoke tokens',
+    async (revocationUrl) => {
+      const asked: string[] = [];
+      const fetch = async (url: string) => {
+        asked.push(url);
+        return new Response('{}');
+      };
+      const place = { relay: RELAY, service: 'mal', storage: createMemory() };
+      const tokens = { ...OLD, tokenUrl: OWN, clientId: 'c', revocationUrl };
+      place.storage.setItem(keyOf(place), JSON.stringify(tokens));
+      const signedOut = await createSession({ ...place, fetch }).signOut();
+      expect([signedOut.revoked, asked]).toEqual([false, []]);
+    },
+  );
 
   test('what the app allows applies to each request of a sign-in, also to the acknowledgement', () => {
     const network = createNetwork({

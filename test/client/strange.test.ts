@@ -16,7 +16,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import type { SessionOptions } from '../../client/src/index.ts';
+import { discover, type SessionOptions } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
 import { launchChromium } from '../kit/chromium.ts';
 import { PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
@@ -159,6 +159,15 @@ const RUNTIMES: readonly (readonly [string, Run])[] = [
     },
   ],
 ];
+
+test('the menu has what belongs to a service, and no more', async () => {
+  const relay = startStrangeRelay('blind');
+  expect(await discover({ relay: relay.url })).toEqual({
+    services: [{ service: 'mal', name: 'MyAnimeList', blind: 'must', revoke: false }],
+    extensions: ['open', 'ack', 'cancel'],
+  });
+  await relay.stop();
+});
 
 /** Asks the API that is the last part of the address or of the command line. */
 const API_MODULE = `
