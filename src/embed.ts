@@ -4,7 +4,7 @@
  * complete program.
  */
 export { startLog } from './log.ts';
-export { systemClock } from './relay/time.ts';
 export type { Service, ServiceDependencies } from './service.ts';
 export { describeFaults, readSettings, type Settings } from './settings/index.ts';
+export { systemClock } from './sign-ins/time.ts';
 export { startService } from './start-service.ts';

@@ -10,8 +10,8 @@ import { log } from './log.ts';
 import type { Monitor } from './monitor.ts';
 import type { Fetch } from './providers/config.ts';
 import { codeOf } from './providers/connect-problem.ts';
-import type { Clock } from './relay/time.ts';
 import type { ServiceState } from './service.ts';
+import type { Clock } from './sign-ins/time.ts';
 
 const CHECK_MS = 30_000;
 /** A cause that comes and goes is told so often at most. */

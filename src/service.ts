@@ -7,8 +7,8 @@ import { createApp, type HandleRequest } from './http/app.ts';
 import { createFindClientAddress } from './http/client-address.ts';
 import { createCors } from './http/cors.ts';
 import { createDisabledRoutes, NOT_CONFIGURED } from './http/health.ts';
-import { createParts, type RateLimits } from './http/parts.ts';
-import { createRoutes } from './http/routes.ts';
+import { basePathOf } from './http/request.ts';
+import { createRoutes, type RateLimits } from './http/routes.ts';
 import { SignInLog } from './http/sign-in-log.ts';
 import { CODE_LIMIT_PER_ADDRESS } from './limits.ts';
 import { log, warnOnce } from './log.ts';
@@ -22,22 +22,21 @@ import {
 import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
 import { createProvider, createProviders, redirectUriOf } from './providers/provider.ts';
 import { TokenEndpoint } from './providers/token-endpoint.ts';
-import type { RateLimiter, RateLimitPolicy } from './relay/rate-limit.ts';
-import { createMemoryRateLimiter } from './relay/rate-limit.ts';
-import { createRefreshes, type RefreshStore } from './relay/refresh.ts';
-import { Relay } from './relay/relay.ts';
-import { createRevocations } from './relay/revoke.ts';
-import { createDrawSecrets, type DrawSecrets, type RandomBytes } from './relay/secrets.ts';
-import type { SessionStore, StoreProblem } from './relay/store.ts';
-import type { Clock } from './relay/time.ts';
 import type { EnabledSettings, Settings } from './settings/index.ts';
+import type { RateLimiter, RateLimitPolicy } from './sign-ins/rate-limits.ts';
+import { createMemoryRateLimiter } from './sign-ins/rate-limits.ts';
+import { createRefreshes, type RefreshStore } from './sign-ins/refreshes.ts';
+import { createRevocations } from './sign-ins/revocations.ts';
+import type { RandomBytes } from './sign-ins/secrets.ts';
+import { createSignIns } from './sign-ins/sign-ins.ts';
+import type { Store, StoreProblem } from './sign-ins/store.ts';
+import type { Clock } from './sign-ins/time.ts';
+import type { Vault } from './sign-ins/vault.ts';
 
 /** What the service uses of its process. Tests pass fakes. */
 export interface ServiceDependencies {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** Absent: from `randomBytes` alone. */
-  readonly drawSecrets?: DrawSecrets;
   readonly fetch: Fetch;
   /** Absent: no metrics. */
   readonly monitor?: Monitor;
@@ -48,7 +47,8 @@ export interface ServiceDependencies {
 }
 
 export interface Stores {
-  readonly sessions: SessionStore;
+  readonly sessions: Store;
+  readonly vault: Vault;
   readonly refreshes: RefreshStore;
   /** Limits of different names have separate buckets. */
   createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
@@ -105,16 +105,7 @@ export function createService(
 ): ManualService {
   const { baseUrl } = settings;
   const { clock, monitor = NO_MONITOR } = dependencies;
-  const store = stores.sessions;
   const { rateLimits, limiters } = createRateLimits(stores, clock, settings);
-  const relay = new Relay({
-    store,
-    clock,
-    randomBytes: dependencies.randomBytes,
-    drawSecrets: dependencies.drawSecrets ?? createDrawSecrets(dependencies.randomBytes),
-    sessionSeconds: settings.sessionSeconds,
-    maxParkedPolls: dependencies.maxParkedPolls,
-  });
   const refreshes = createRefreshes(stores.refreshes, clock);
   const revocations = createRevocations(refreshes);
   const tokenEndpoint = new TokenEndpoint({
@@ -128,7 +119,15 @@ export function createService(
   const providers = createProviders(offered);
   const findClientAddress = createFindClientAddress(settings.trustedProxyCidrs);
   const signInLog = new SignInLog(providers, monitor, findClientAddress);
-  store.observe(signInLog.observeStore());
+  const signIns = createSignIns({
+    store: stores.sessions,
+    vault: stores.vault,
+    observer: signInLog.observer(),
+    clock,
+    randomBytes: dependencies.randomBytes,
+    sessionSeconds: settings.sessionSeconds,
+    maxParkedPolls: dependencies.maxParkedPolls,
+  });
   let draining = false;
   let closed = false;
 
@@ -155,6 +154,15 @@ export function createService(
     return `discovering: no issuer has answered yet (${names.join(', ')})`;
   }
 
+  /** Undefined: the store does not answer. */
+  async function countLive(): Promise<number | undefined> {
+    try {
+      return await signIns.countLive();
+    } catch {
+      return undefined;
+    }
+  }
+
   /** A load balancer must not take callbacks and polls away because starts are refused. */
   function findLimitation(): string | undefined {
     const problem = stores.findProblem?.();
@@ -162,29 +170,34 @@ export function createService(
   }
 
   settings.providers.forEach(enable);
-  const providerNames = [...settings.providers, ...settings.discoveries];
-  const parts = createParts(
-    { ...settings, providerNames: providerNames.map(({ displayName }) => displayName) },
-    {
-      ...rateLimits,
-      relay,
-      store,
-      refreshes,
-      revocations,
-      providers,
-      clock,
-      monitor,
-      signInLog,
-      findClientAddress,
-      health: { isDraining: () => draining, findUnreadiness, findLimitation },
-    },
-  );
+  const { branding, corsOrigins, sessionSeconds, pollSeconds, confirm, blind } = settings;
+  const configured = [...settings.providers, ...settings.discoveries];
+  const routes = createRoutes({
+    ...rateLimits,
+    signIns,
+    refreshes,
+    revocations,
+    providers,
+    findClientAddress,
+    clock,
+    randomBytes: dependencies.randomBytes,
+    monitor,
+    signInLog,
+    health: { isDraining: () => draining, findUnreadiness, findLimitation },
+    baseUrl,
+    branding,
+    providerNames: configured.map(({ displayName }) => displayName),
+    corsOrigins,
+    sessionSeconds,
+    pollSeconds,
+    confirm,
+    openEndpoints: settings.openEndpoints,
+    maxSessions: settings.maxSessions,
+    blind,
+  });
 
   return {
-    handle: createApp(createRoutes(parts), {
-      cors: createCors(settings.corsOrigins),
-      basePath: parts.basePath,
-    }),
+    handle: createApp(routes, { cors: createCors(corsOrigins), basePath: basePathOf(baseUrl) }),
     redirectUris() {
       return Object.fromEntries(offered.map(({ name }) => [name, redirectUriOf(name, baseUrl)]));
     },
@@ -194,34 +207,34 @@ export function createService(
     },
     async sweep() {
       for (const limiter of limiters) limiter.sweep();
-      await store.sweep();
+      await signIns.sweep();
     },
     close() {
       closed = true;
-      relay.close();
+      signIns.close();
       stores.close();
     },
     async drain() {
       draining = true;
       // After the 204 devices poll again, so a device whose exchange is in progress is
       // parked again when the exchange ends, and gets its tokens here.
-      relay.drain();
+      signIns.drain();
       refreshes.drain();
       revocations.drain();
-      await Promise.all([relay.delivered(), refreshes.settled(), revocations.settled()]);
-      relay.close();
+      await Promise.all([signIns.delivered(), refreshes.settled(), revocations.settled()]);
+      signIns.close();
     },
     async readState() {
-      const liveSessions = await Promise.resolve(store.countLive()).catch(() => undefined);
+      const liveSessions = await countLive();
       return {
         liveSessions,
-        parkedPolls: relay.polls.countParked(),
+        parkedPolls: signIns.countParked(),
         unreadiness: findUnreadiness(),
         limitation: findLimitation(),
       };
     },
     async settled() {
-      await store.settled();
+      await signIns.settled();
     },
   };
 }

@@ -2,8 +2,6 @@
 import { DISCOVERY_RETRY_MS, REDIS_WAIT_MS } from './limits.ts';
 import { log } from './log.ts';
 import { type Monitor, NO_MONITOR } from './monitor.ts';
-import { createMemoryRateLimiter } from './relay/rate-limit.ts';
-import type { Clock } from './relay/time.ts';
 import {
   createDisabledService,
   createService,
@@ -13,8 +11,10 @@ import {
   type Stores,
 } from './service.ts';
 import { type EnabledSettings, isEnabled, type Settings } from './settings/index.ts';
-import { createMemoryRefreshStore } from './stores/memory/refreshes.ts';
-import { createMemoryStore } from './stores/memory/sessions.ts';
+import { createMemoryRateLimiter } from './sign-ins/rate-limits.ts';
+import type { Clock } from './sign-ins/time.ts';
+import { plainVault } from './sign-ins/vault.ts';
+import { createMemoryRefreshStore, createMemoryStore } from './stores/memory.ts';
 import type { RedisEvent } from './stores/redis/open.ts';
 
 /**
@@ -88,6 +88,7 @@ async function openStores(
   if (redis === undefined) {
     return {
       sessions: createMemoryStore(clock, maxSessions),
+      vault: plainVault,
       refreshes: createMemoryRefreshStore(clock),
       createRateLimiter: (_, policy) => createMemoryRateLimiter(clock, policy),
       close: () => {},

@@ -1,6 +1,6 @@
 /** The last hour by minute, provider and outcome, and the last failures, for the admin page. */
 import type { FailureEvent } from '../monitor.ts';
-import type { Clock } from '../relay/time.ts';
+import type { Clock } from '../sign-ins/time.ts';
 
 export const MINUTES = 60;
 const MINUTE_MS = 60_000;

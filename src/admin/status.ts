@@ -1,7 +1,7 @@
 /** The data of the admin page: the funnel, the last hour, latencies, sessions, failures. */
 import { hostname } from 'node:os';
-import type { Clock } from '../relay/time.ts';
 import type { ServiceState } from '../service.ts';
+import type { Clock } from '../sign-ins/time.ts';
 import { type Counts, Distribution, ProviderCounts } from './counts.ts';
 import type { Recent } from './recent.ts';
 

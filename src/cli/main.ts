@@ -4,7 +4,6 @@ import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
-import { StoreUnavailable } from '../relay/store.ts';
 import { describeListenFailure } from '../server/listen.ts';
 import { checkRuntime, findMachineWarnings } from '../server/machine.ts';
 import type { Runtime } from '../server/runtime.ts';
@@ -20,6 +19,7 @@ import {
 } from '../settings/index.ts';
 import { nearest } from '../settings/misspelt.ts';
 import { describeFileFailure } from '../settings/reading.ts';
+import { StoreUnavailable } from '../sign-ins/store.ts';
 import { readTextFile } from '../text-file.ts';
 import { DESCRIPTION, VERSION } from '../version.ts';
 

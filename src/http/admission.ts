@@ -1,7 +1,7 @@
 /** Applies rate limits to client addresses. */
 import { warnOnce } from '../log.ts';
 import type { Monitor, RateLimitKind } from '../monitor.ts';
-import type { RateLimiter, RateLimitPair } from '../relay/rate-limit.ts';
+import type { RateLimiter, RateLimitPair } from '../sign-ins/rate-limits.ts';
 import type { FindClientAddress } from './client-address.ts';
 import { isFromForeignPage } from './cors.ts';
 import type { RelayRequest } from './request.ts';
@@ -16,6 +16,8 @@ const OVERALL = 'everybody';
 
 const IGNORED_FORWARDED_HINT =
   'X-Forwarded-For came from a peer outside TRUSTED_PROXY_CIDRS: all clients behind that proxy share one rate limit';
+
+export type Admission = ReturnType<typeof createAdmission>;
 
 export function createAdmission(
   findClientAddress: FindClientAddress,

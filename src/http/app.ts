@@ -8,7 +8,7 @@
  * instance's refresh (relay/refresh.ts).
  */
 import { describeError, log } from '../log.ts';
-import { StoreUnavailable } from '../relay/store.ts';
+import { StoreUnavailable } from '../sign-ins/store.ts';
 import type { Cors } from './cors.ts';
 import { type Peers, RelayRequest, readPath } from './request.ts';
 import { type Refused, refuse, refuseInText } from './responses.ts';

@@ -19,6 +19,8 @@ import type { RelayRequest } from './request.ts';
  */
 const MAX_COOKIES = 32;
 
+export type ContinueCookies = ReturnType<typeof createContinueCookies>;
+
 export function createContinueCookies(
   baseUrl: string,
   sessionSeconds: number,

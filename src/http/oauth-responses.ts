@@ -3,7 +3,7 @@
  * refused with 400, because standard clients treat any other status as final. RFC 6749 §5,
  * RFC 8628 §3.5.
  */
-import type { ErrorResult, TokenResult } from '../relay/session.ts';
+import type { ErrorResult, TokenResult } from '../sign-ins/session.ts';
 import { DATA_HEADERS, type HeaderFields, type Refused, refuse, retryAfter } from './responses.ts';
 
 /** RFC 6749 §5.1 requires Cache-Control and Pragma. */

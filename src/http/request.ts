@@ -1,8 +1,8 @@
 /** A request as endpoints read it: path, query, headers, body. And the URLs of the relay that lead users to it. */
 import { type BoundedText, readAtMost } from '../body.ts';
 import { createRequestId } from '../log.ts';
-import { formatUserCode } from '../relay/secrets.ts';
-import { type Clock, createDeadlineQueue, type Deadline } from '../relay/time.ts';
+import { formatUserCode } from '../sign-ins/secrets.ts';
+import { type Clock, createDeadlineQueue, type Deadline } from '../sign-ins/time.ts';
 
 /**
  * How many parameters of a query or a form are read. Some providers send a dozen.

@@ -11,8 +11,8 @@ import type { Pages } from '../pages/pages.ts';
 import type { Picture } from '../pages/picture.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
 import type { ProviderError } from '../providers/token-endpoint.ts';
-import { isCapability, signInIdOf } from '../relay/secrets.ts';
-import type { TokenResult } from '../relay/session.ts';
+import { isCapability, signInIdOf } from '../sign-ins/secrets.ts';
+import type { TokenResult } from '../sign-ins/session.ts';
 import type { RelayRequest } from './request.ts';
 
 export type HeaderFields = Readonly<Record<string, string>>;

@@ -1,6 +1,20 @@
 /** Every route of the relay in one table: path, methods, response to a fault, CORS. */
+import type { Monitor } from '../monitor.ts';
+import { type Branding, createPages } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
+import type { BlindPolicy } from '../providers/config.ts';
+import type { OpenEndpoints } from '../providers/open.ts';
+import type { Providers } from '../providers/provider.ts';
+import type { RateLimiter, RateLimitPair } from '../sign-ins/rate-limits.ts';
+import type { Refreshes } from '../sign-ins/refreshes.ts';
+import type { Revocations } from '../sign-ins/revocations.ts';
+import type { RandomBytes } from '../sign-ins/secrets.ts';
+import type { SignIns } from '../sign-ins/sign-ins.ts';
+import type { Clock } from '../sign-ins/time.ts';
+import { type Admission, createAdmission } from './admission.ts';
 import type { Route } from './app.ts';
+import type { FindClientAddress } from './client-address.ts';
+import { type ContinueCookies, createContinueCookies } from './continue-cookies.ts';
 import {
   createDeviceAuthorization,
   createMetadata,
@@ -34,11 +48,11 @@ import {
   createShortLink,
   createTakeCode,
 } from './endpoints/verification.ts';
-import { createHealthRoutes } from './health.ts';
+import { createHealthRoutes, type Health } from './health.ts';
 import { refuseInOAuth, refuseOAuth } from './oauth-responses.ts';
-import type { Parts } from './parts.ts';
-import type { RelayRequest } from './request.ts';
+import { type BodyReader, basePathOf, createBodyReader, type RelayRequest } from './request.ts';
 import {
+  createPageResponses,
   createPictureResponse,
   type PageResponses,
   type Refused,
@@ -46,50 +60,136 @@ import {
   refused,
   refuseInText,
 } from './responses.ts';
+import type { SignInLog } from './sign-in-log.ts';
+
+/** All that the endpoints use. None of it leads to a secret of the settings. */
+export interface RoutesOptions extends RateLimits {
+  readonly signIns: SignIns;
+  readonly refreshes: Refreshes;
+  readonly revocations: Revocations;
+  readonly providers: Providers;
+  readonly findClientAddress: FindClientAddress;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  readonly monitor: Monitor;
+  readonly signInLog: SignInLog;
+  readonly health: Health;
+  /** Without trailing slashes. */
+  readonly baseUrl: string;
+  readonly branding: Branding;
+  /** Names of the providers, for the home page. */
+  readonly providerNames: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly sessionSeconds: number;
+  readonly pollSeconds: number;
+  /** When users must confirm before the provider: docs/person.md "Whom the confirmation page protects". */
+  readonly confirm: 'always' | 'code';
+  /** Undefined: no open sign-ins. docs/open.md. */
+  readonly openEndpoints: OpenEndpoints | undefined;
+  readonly maxSessions: number;
+  /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
+  readonly blind: BlindPolicy;
+}
+
+export interface RateLimits {
+  readonly startLimiter: RateLimiter;
+  readonly openLimiter: RateLimiter;
+  readonly refreshLimiter: RateLimiter;
+  readonly revokeLimiter: RateLimiter;
+  /** Limits polls of the device grant, by device code. It is local, because they load only this instance. */
+  readonly pollLimiter: RateLimiter;
+  /** Limits wrong user codes. RFC 8628 §5.1, docs/person.md "Guessing codes". */
+  readonly codeLimits: RateLimitPair;
+  /** Limits QR codes. It is local, because they load only this instance. */
+  readonly qrLimits: RateLimitPair;
+}
 
 /** The first route that matches responds. */
-export function createRoutes(parts: Parts): Route[] {
+export function createRoutes(options: RoutesOptions): Route[] {
+  const { baseUrl, branding, providerNames, corsOrigins, confirm, openEndpoints } = options;
+  const { findClientAddress, startLimiter, monitor, clock, sessionSeconds } = options;
+  const { origin, host } = new URL(baseUrl);
+  const basePath = basePathOf(baseUrl);
+  const names = { branding, host, basePath, providers: providerNames };
+  const origins = [origin, ...corsOrigins];
+  const asksAlways = confirm === 'always';
+  // Open sign-ins are confirmed as with CONFIRM=always, whatever the setting says.
+  const openCookies = openEndpoints && createContinueCookies(baseUrl, sessionSeconds, true);
+  const endpoints = {
+    ...options,
+    basePath,
+    pages: createPageResponses(createPages(names)),
+    admission: createAdmission(findClientAddress, origins, startLimiter, monitor),
+    bodies: createBodyReader(clock),
+    cookies: createContinueCookies(baseUrl, sessionSeconds, asksAlways),
+    openCookies,
+  };
   return [
-    ...createDeviceRoutes(parts),
-    ...createPageRoutes(parts),
-    ...createOpenRoutes(parts),
-    ...createOAuthRoutes(parts),
-    ...createPictureRoutes(parts),
-    ...createHealthRoutes(parts.health),
+    ...createDeviceRoutes(endpoints),
+    ...createPageRoutes(endpoints),
+    ...createOpenRoutes(endpoints),
+    ...createOAuthRoutes(endpoints),
+    ...createPictureRoutes(branding),
+    ...createHealthRoutes(options.health),
     // Devices and programs get plain text.
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
-    { path: '/*', respond: createNotFound(parts) },
+    { path: '/*', respond: createNotFound(endpoints.pages, basePath) },
   ];
+}
+
+/** What the tables below pass on to each endpoint. */
+interface Endpoints extends RoutesOptions {
+  /** Path of the base URL; empty without one. */
+  readonly basePath: string;
+  readonly pages: PageResponses;
+  readonly admission: Admission;
+  readonly bodies: BodyReader;
+  readonly cookies: ContinueCookies;
+  readonly openCookies: ContinueCookies | undefined;
 }
 
 const forDevices = { isForDevices: true };
 
 /** What devices use. docs/protocol.md, docs/extensions.md. */
-function createDeviceRoutes(parts: Parts): Route[] {
+function createDeviceRoutes(endpoints: Endpoints): Route[] {
+  const { signIns, providers, admission, qrLimits, baseUrl, basePath } = endpoints;
+  const services = createServices(
+    providers,
+    endpoints.blind,
+    endpoints.openEndpoints !== undefined,
+  );
   return [
-    { path: '/auth/start', methods: { POST: createStart(parts) }, ...forDevices },
+    { path: '/auth/start', methods: { POST: createStart(endpoints) }, ...forDevices },
     {
       path: '/auth/result',
-      methods: { GET: createResult(parts) },
+      methods: { GET: createResult(signIns, endpoints.pollSeconds) },
       onFault: respondToResultFault,
       ...forDevices,
     },
     {
       path: '/refresh',
-      methods: { POST: createRefresh(parts) },
+      methods: { POST: createRefresh(endpoints) },
       // The token may still be valid, so the device keeps it.
       onFault: () => refuseInText(refused('refresh_unavailable')),
       ...forDevices,
     },
     {
       path: '/revoke',
-      methods: { POST: createRevoke(parts) },
+      methods: { POST: createRevoke(endpoints) },
       onFault: () => refuseInText(REVOCATION_UNAVAILABLE),
       ...forDevices,
     },
-    { path: '/services', methods: { GET: createServices(parts) }, ...forDevices },
-    { path: '/qr/:file', methods: { GET: createQr(parts) }, ...forDevices },
-    { path: '/openapi.json', methods: { GET: createOpenApi(parts) }, ...forDevices },
+    { path: '/services', methods: { GET: services }, ...forDevices },
+    {
+      path: '/qr/:file',
+      methods: { GET: createQr(signIns, admission, qrLimits, baseUrl) },
+      ...forDevices,
+    },
+    {
+      path: '/openapi.json',
+      methods: { GET: createOpenApi(baseUrl, basePath) },
+      ...forDevices,
+    },
   ];
 }
 
@@ -101,24 +201,22 @@ const createPageAnswers = (pages: PageResponses) => ({
 });
 
 /** What users' browsers open. docs/protocol.md §5, docs/person.md. */
-function createPageRoutes(parts: Parts): Route[] {
-  const { pages } = parts;
+function createPageRoutes(endpoints: Endpoints): Route[] {
+  const { pages, basePath, bodies, confirm } = endpoints;
   const page = createPageAnswers(pages);
   const done = (request: RelayRequest) => pages.respondWithPage('signed_in', request);
-  const confirmLink = createConfirmLink(parts);
+  const confirmLink = createConfirmLink(endpoints);
   const link =
-    parts.confirm === 'always'
-      ? { GET: confirmLink, POST: confirmLink }
-      : { GET: createLink(parts) };
-  const home = createHome(parts);
-  const codeForm = createCodeForm(parts);
-  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(parts) };
-  const shortLink = createShortLink(parts);
+    confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: createLink(endpoints) };
+  const home = createHome(pages);
+  const codeForm = createCodeForm(pages, basePath);
+  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(pages, basePath, bodies) };
+  const shortLink = createShortLink(endpoints);
   const code = { GET: shortLink, POST: shortLink };
   return [
     { path: '/auth/done', methods: { GET: done }, ...page },
     { path: '/auth/:service', methods: link, ...page },
-    { path: '/auth/:service/callback', methods: { GET: createCallback(parts) }, ...page },
+    { path: '/auth/:service/callback', methods: { GET: createCallback(endpoints) }, ...page },
     { path: '/', methods: { GET: home, HEAD: home }, ...page },
     { path: '/link', methods: form, ...page },
     { path: '/L/:code', methods: code, ...page },
@@ -128,12 +226,13 @@ function createPageRoutes(parts: Parts): Route[] {
 }
 
 /** Open sign-ins, if they are enabled. docs/open.md. */
-function createOpenRoutes(parts: Parts): Route[] {
-  const { openEndpoints, pages } = parts;
-  if (openEndpoints === undefined) return [];
+function createOpenRoutes(endpoints: Endpoints): Route[] {
+  const { openEndpoints, openCookies, pages, baseUrl } = endpoints;
+  if (openEndpoints === undefined || openCookies === undefined) return [];
   const page = createPageAnswers(pages);
-  const link = createOpenLink(parts);
-  const start = createOpenStart(parts, openEndpoints);
+  const link = createOpenLink(endpoints);
+  const start = createOpenStart({ ...endpoints, openEndpoints });
+  const callback = createOpenCallback({ ...endpoints, openCookies });
   return [
     {
       path: '/open',
@@ -146,14 +245,18 @@ function createOpenRoutes(parts: Parts): Route[] {
       onFault: (request) => (isOpenLink(request) ? page.onFault(request) : refuse('busy')),
       ...forDevices,
     },
-    { path: '/open/callback', methods: { GET: createOpenCallback(parts) }, ...page },
-    { path: '/open/client.json', methods: { GET: createClientDocument(parts) }, ...forDevices },
+    { path: '/open/callback', methods: { GET: callback }, ...page },
+    {
+      path: '/open/client.json',
+      methods: { GET: createClientDocument(baseUrl) },
+      ...forDevices,
+    },
   ];
 }
 
 /** The device grant. Devices get JSON, even for an unknown path or method. */
-function createOAuthRoutes(parts: Parts): Route[] {
-  const { providers, blind } = parts;
+function createOAuthRoutes(endpoints: Endpoints): Route[] {
+  const { providers, blind, baseUrl } = endpoints;
   const oauth = {
     ...forDevices,
     isKnown: providers.has,
@@ -167,10 +270,10 @@ function createOAuthRoutes(parts: Parts): Route[] {
   const revoked = { ...oauth, onFault: () => refuseInOAuth(REVOCATION_UNAVAILABLE) };
   const notFound = { ...forDevices, respond: () => refuseOAuth('not_found', { status: 404 }) };
   const isBlind = blind === 'always';
-  const token = { POST: isBlind ? refuseBlind : createToken(parts) };
-  const authorization = { POST: isBlind ? refuseBlind : createDeviceAuthorization(parts) };
-  const revocation = { POST: isBlind ? refuseBlind : createRevocation(parts) };
-  const metadata = { GET: createMetadata(parts) };
+  const token = { POST: isBlind ? refuseBlind : createToken(endpoints) };
+  const authorization = { POST: isBlind ? refuseBlind : createDeviceAuthorization(endpoints) };
+  const revocation = { POST: isBlind ? refuseBlind : createRevocation(endpoints) };
+  const metadata = { GET: createMetadata(baseUrl, providers, blind) };
   return [
     { path: '/oauth2/:service/token', methods: token, ...polled },
     { path: '/oauth2/:service/device_authorization', methods: authorization, ...oauth },
@@ -191,7 +294,7 @@ function createOAuthRoutes(parts: Parts): Route[] {
 }
 
 /** The logo and the favicon. */
-function createPictureRoutes({ branding: { logo, accent } }: Parts): Route[] {
+function createPictureRoutes({ logo, accent }: Branding): Route[] {
   const respond = createPictureResponse(logo ?? createIcon(accent));
   const methods = { GET: respond, HEAD: respond };
   const icon = { path: '/favicon.ico', methods };

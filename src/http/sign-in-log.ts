@@ -12,9 +12,13 @@ import {
 } from '../providers/hints.ts';
 import type { Provider, Providers } from '../providers/provider.ts';
 import { canAnybodyCause, type TokenFailure } from '../providers/token-endpoint.ts';
-import type { CallbackOutcome, StartOutcome } from '../relay/relay.ts';
-import { signInIdOf } from '../relay/secrets.ts';
-import type { ExpiredSession, StoreObserver } from '../relay/store.ts';
+import { signInIdOf } from '../sign-ins/secrets.ts';
+import type {
+  CallbackOutcome,
+  ExpiredSession,
+  SignInObserver,
+  StartOutcome,
+} from '../sign-ins/sign-ins.ts';
 import type { FindClientAddress } from './client-address.ts';
 import type { RelayRequest } from './request.ts';
 
@@ -123,8 +127,8 @@ export class SignInLog {
     this.monitor.failed({ event, service, signIn, hint, client });
   }
 
-  /** Passed to the store. */
-  observeStore(): StoreObserver {
+  /** What sign-ins report. */
+  observer(): SignInObserver {
     const monitor = this.monitor;
     return {
       opened: monitor.opened,

@@ -3,7 +3,7 @@
  * contains no text from a provider. docs/operating.md lists the events.
  */
 import { EXCHANGE_TIMEOUT_MS } from '../limits.ts';
-import type { ExpiredStage } from '../relay/session.ts';
+import type { ExpiredStage } from '../sign-ins/session.ts';
 import { prefixOf } from './config.ts';
 import type { Provider } from './provider.ts';
 import type { ProviderError, TokenFailure } from './token-endpoint.ts';

@@ -3,9 +3,8 @@
  * redirect URI. Which authorization URLs are accepted, and where their users are sent.
  * docs/open.md.
  */
-import { isChallenge } from '../relay/secrets.ts';
-import type { CallbackResult } from '../relay/session.ts';
-import type { ExchangeParameters } from '../relay/store.ts';
+import { isChallenge } from '../sign-ins/secrets.ts';
+import type { CallbackResult } from '../sign-ins/session.ts';
 import { findUrlProblem } from './url.ts';
 
 /** The authorization endpoints to which users may be sent, or any https endpoint. */
@@ -34,7 +33,7 @@ const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])$/;
 
 /** `problem` is for the client's developer. */
 type ReadAuthorization =
-  | { readonly ok: true; readonly authorizationUrl: string; readonly challenge: string }
+  | { readonly ok: true; readonly authorizationUrl: string }
   | { readonly ok: false; readonly problem: string };
 
 const fail = (problem: string): ReadAuthorization => ({ ok: false, problem });
@@ -60,8 +59,7 @@ export function readAuthorizationUrl(text: unknown, endpoints: OpenEndpoints): R
   const parameters = readParameters(query);
   const problem = parameters === undefined ? MALFORMED : findParameterProblem(parameters);
   if (problem !== undefined) return fail(problem);
-  const challenge = findValue(parameters ?? [], 'code_challenge');
-  return { ok: true, authorizationUrl: text, challenge };
+  return { ok: true, authorizationUrl: text };
 }
 
 /** A parameter of a query, decoded, and its text as the client wrote it. */
@@ -161,7 +159,7 @@ export function openDestinationOf(authorizationUrl: string, baseUrl: string) {
 /** What the provider sent to the callback, each parameter once, with the client's own state. */
 export function callbackForClient(
   query: URLSearchParams,
-  { authorizationUrl = '' }: ExchangeParameters,
+  authorizationUrl: string,
   baseUrl: string,
 ): CallbackResult {
   // The first counts, also for `code`, of which the relay has checked the first.

@@ -4,10 +4,10 @@
  * by name.
  */
 import { hash } from 'node:crypto';
-import { DISCOVERY_RETRY_MS } from '../limits.ts';
-import type { RevocationScope, TokenKind } from '../relay/revoke.ts';
-import type { CodeResult } from '../relay/session.ts';
-import type { ExchangeParameters } from '../relay/store.ts';
+import { DISCOVERY_RETRY_MS, MAX_CALLBACK_CHARACTERS } from '../limits.ts';
+import type { RevocationScope, TokenKind } from '../sign-ins/revocations.ts';
+import type { Delivery, SessionResult } from '../sign-ins/session.ts';
+import type { Redeemed } from '../sign-ins/sign-ins.ts';
 import {
   mayTakeChallenge,
   type PkceMethod,
@@ -15,7 +15,12 @@ import {
   type Revocation,
 } from './config.ts';
 import { revokeToken } from './revocation.ts';
-import { formEncode, requestTokens, type TokenEndpoint } from './token-endpoint.ts';
+import {
+  formEncode,
+  requestTokens,
+  type TokenEndpoint,
+  type TokenFailure,
+} from './token-endpoint.ts';
 
 export type Provider = ReturnType<typeof createProvider>;
 
@@ -50,6 +55,14 @@ export function createProvider(
   const authorizePrefix = `${config.authorizeUrl}${separator}${query}&state=`;
   const redirectParameter = `&redirect_uri=${formEncode(redirectUri)}`;
 
+  /** What a device needs to exchange the code itself. */
+  function codeForDevice(code: string): SessionResult {
+    if (code.length > MAX_CALLBACK_CHARACTERS) return { error: 'authorization_failed' };
+    const { tokenUrl, clientId } = config;
+    const revocationUrl = revocation && isStandard(revocation) ? revocation.url : undefined;
+    return { code, tokenUrl, clientId, redirectUri, ...(revocationUrl && { revocationUrl }) };
+  }
+
   return {
     name,
     displayName,
@@ -72,35 +85,28 @@ export function createProvider(
     removeAt: config.removeAt,
 
     /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
-    authorizeUrl(browserState: string, { verifier, challenge }: ExchangeParameters): string {
+    authorizeUrl(browserState: string, delivery: Delivery): string {
       // All are base64url, so nothing needs escaping.
-      if (challenge !== undefined) return authorizePrefix + browserState + s256Query(challenge);
-      const proof = verifier === undefined ? '' : challengeQuery(verifier, pkce);
-      return authorizePrefix + browserState + proof;
+      return authorizePrefix + browserState + proofOf(delivery, pkce);
     },
 
     /** Reserves one request. Returns false at the limit. */
     reserve: () => tokenEndpoint.reserve(name),
     release: () => tokenEndpoint.release(name),
 
-    /** What a device needs to exchange the code itself. */
-    codeForDevice: (code: string): CodeResult => {
-      const { tokenUrl, clientId } = config;
-      const revocationUrl = revocation && isStandard(revocation) ? revocation.url : undefined;
-      return {
-        code,
-        tokenUrl,
-        clientId,
-        redirectUri,
-        ...(revocationUrl !== undefined && { revocationUrl }),
-      };
-    },
-
-    /** Sends a code to the token endpoint, once. Never rejects. RFC 6749 §4.1.3. */
-    exchange(code: string, verifier: string | undefined) {
+    /**
+     * Makes the result of a code: sends it to the token endpoint, once, or passes it on to a device
+     * that exchanges it itself. Never rejects. RFC 6749 §4.1.3.
+     */
+    async redeem(code: string, delivery: Delivery): Promise<Redeemed<TokenFailure>> {
+      if (delivery.kind !== 'tokens') return { ok: true, result: codeForDevice(code) };
+      const { verifier, details } = delivery;
       const grant = `grant_type=authorization_code&code=${formEncode(code)}${redirectParameter}`;
       const proof = verifier === undefined ? '' : `&code_verifier=${verifier}`;
-      return requestTokens(tokenEndpoint, config, 'exchange', grant + proof);
+      const answered = await requestTokens(tokenEndpoint, config, 'exchange', grant + proof);
+      if (!answered.ok) return answered;
+      const { tokens } = answered;
+      return { ok: true, result: details ? { ...tokens, details } : tokens };
     },
 
     /** Sends a refresh token to the refresh or token endpoint, once. Never rejects. RFC 6749 §6. */
@@ -129,7 +135,10 @@ function isStandard({ takes, method, tokenIn, body }: Revocation): boolean {
  * has changed before its link is opened or its code exchanged: a provider requires a verifier
  * if and only if it got a challenge (RFC 9700 §2.1.1).
  */
-function challengeQuery(verifier: string, method: PkceMethod): string {
+function proofOf(delivery: Delivery, method: PkceMethod): string {
+  if (delivery.kind === 'code') return s256Query(delivery.challenge);
+  const verifier = delivery.kind === 'tokens' ? delivery.verifier : undefined;
+  if (verifier === undefined) return '';
   // With 'plain' the browser sees the verifier, but some providers support nothing else. RFC 7636 §7.2.
   if (method === 'plain') return `&code_challenge=${verifier}&code_challenge_method=plain`;
   return s256Query(hash('sha256', verifier, 'base64url'));

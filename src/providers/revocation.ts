@@ -1,5 +1,5 @@
 /** Requests to providers' revocation endpoints (RFC 7009), some of which are older than the standard. */
-import type { RevocationOutcome, TokenKind } from '../relay/revoke.ts';
+import type { RevocationOutcome, TokenKind } from '../sign-ins/revocations.ts';
 import type { ProviderConfig, Revocation } from './config.ts';
 import {
   credentialsInBody,

@@ -6,14 +6,14 @@ import { Buffer } from 'node:buffer';
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
 import { type Monitor, TOKEN_ERRORS, type UpstreamOutcome } from '../monitor.ts';
-import type { ExchangeOutcome } from '../relay/relay.ts';
-import type { TokenResult } from '../relay/session.ts';
+import type { TokenOutcome } from '../sign-ins/refreshes.ts';
+import type { TokenResult } from '../sign-ins/session.ts';
 import {
   type Clock,
   createDeadlineQueue,
   type Deadline,
   type DeadlineQueue,
-} from '../relay/time.ts';
+} from '../sign-ins/time.ts';
 import type { Fetch, ProviderConfig, ProviderQuirks } from './config.ts';
 import { type ConnectProblem, codeOf, describeConnectProblem } from './connect-problem.ts';
 
@@ -161,7 +161,7 @@ export function requestTokens(
   provider: ProviderConfig,
   kind: 'exchange' | 'refresh',
   grant: string,
-): Promise<ExchangeOutcome<TokenFailure>> {
+): Promise<TokenOutcome<TokenFailure>> {
   const request = {
     url: (kind === 'refresh' && provider.refreshUrl) || provider.tokenUrl,
     kind,
@@ -258,7 +258,7 @@ function isShort({ headers }: Response): boolean {
   return isExact && length !== null && Number(length) <= TOKEN_RESPONSE_BYTES;
 }
 
-function parseResponse(status: number, text: string | undefined): ExchangeOutcome<TokenFailure> {
+function parseResponse(status: number, text: string | undefined): TokenOutcome<TokenFailure> {
   const json = text === undefined ? undefined : parseObject(text);
   const tokens = status === 200 && json !== undefined ? parseTokens(json) : undefined;
   if (tokens !== undefined) return { ok: true, tokens };

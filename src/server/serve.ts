@@ -6,9 +6,9 @@ import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from '../limits.t
 import { describeError, log } from '../log.ts';
 import { NO_MONITOR } from '../monitor.ts';
 import { OPEN_SERVICE } from '../providers/open.ts';
-import { systemClock } from '../relay/time.ts';
 import { listInOrder, type Service } from '../service.ts';
 import type { Settings } from '../settings/index.ts';
+import { systemClock } from '../sign-ins/time.ts';
 import { startService } from '../start-service.ts';
 import { VERSION } from '../version.ts';
 import { listen } from './listen.ts';

@@ -12,7 +12,7 @@ import {
   diffieHellman,
   hkdfSync,
 } from 'node:crypto';
-import type { RandomBytes } from '../relay/secrets.ts';
+import type { RandomBytes } from '../sign-ins/secrets.ts';
 
 /** Derived from a secret: the id under which the store keeps a record, and the key that opens it. */
 export interface Derived {

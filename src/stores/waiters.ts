@@ -1,34 +1,28 @@
-/** The waiters of this process, by session. */
-import type { Notice, Waiter } from '../relay/store.ts';
+/** The waiters of this process, by poll id. */
+import type { Notice } from '../sign-ins/session.ts';
+import type { Waiter } from '../sign-ins/store.ts';
 
 /** An entry exists only while a poll waits, so idle sessions take no memory here. */
 export function createWaiters() {
-  const byId = new Map<string, Set<Waiter>>();
-
-  /** Notifies the waiters of a session. After 'opened' they stay registered. */
-  function notify(id: string, notice: Notice): void {
-    const waiters = byId.get(id);
-    if (notice !== 'opened') byId.delete(id);
-    for (const waiter of waiters ?? []) {
-      if (notice !== 'opened' || waiter.wantsProgress) waiter.notify(notice);
-    }
-  }
-
+  const byPoll = new Map<string, Set<Waiter>>();
   return {
-    add(id: string, waiter: Waiter): void {
-      waiter.registeredAs = id;
-      const waiters = byId.get(id) ?? new Set();
-      byId.set(id, waiters.add(waiter));
+    add(waiter: Waiter): void {
+      const waiters = byPoll.get(waiter.pollId) ?? new Set();
+      byPoll.set(waiter.pollId, waiters.add(waiter));
     },
     remove(waiter: Waiter): void {
-      const waiters = byId.get(waiter.registeredAs);
+      const waiters = byPoll.get(waiter.pollId);
       waiters?.delete(waiter);
-      if (waiters?.size === 0) byId.delete(waiter.registeredAs);
+      if (waiters?.size === 0) byPoll.delete(waiter.pollId);
     },
-    notify,
-    /** Notifies all waiters, because any session may have completed. */
-    notifyAll(): void {
-      for (const id of [...byId.keys()]) notify(id, 'recheck');
+    notify(pollId: string, notice: Notice): void {
+      for (const waiter of byPoll.get(pollId) ?? []) {
+        if (notice === 'completed' || waiter.wantsProgress) waiter.notify(notice);
+      }
+    },
+    /** Any session may have changed. */
+    recheckAll(): void {
+      for (const waiters of byPoll.values()) for (const each of waiters) each.notify('recheck');
     },
   };
 }

@@ -2,9 +2,7 @@
 declare module 'cloudflare:workers' {
   import type { Sql } from '../stores/sqlite/rows.ts';
 
-  interface DurableObjectId {
-    equals(other: DurableObjectId): boolean;
-  }
+  type DurableObjectId = object;
 
   /** Every method call is one request to the object. */
   type DurableObjectStub<T> = {

@@ -1,8 +1,7 @@
 /**
- * One Durable Object: the whole service, over stores on the object's own SQLite. A parked poll
+ * The Durable Object: the whole service, over stores on the object's own SQLite. A parked poll
  * waits here. An object without requests has no timer, so it costs nothing.
  */
-
 import {
   DurableObject,
   type DurableObjectNamespace,
@@ -12,14 +11,12 @@ import { randomBytes } from 'node:crypto';
 import type { Peers } from '../http/request.ts';
 import { DISCOVERY_RETRY_MS, MAX_PARKED_POLLS_OF_OBJECT } from '../limits.ts';
 import { describeError, log } from '../log.ts';
-import type { RateLimiter, RateLimitPolicy } from '../relay/rate-limit.ts';
-import { type StoreProblem, StoreUnavailable } from '../relay/store.ts';
-import { systemClock } from '../relay/time.ts';
 import { createService, type ManualService, type ServiceDependencies } from '../service.ts';
 import { type EnabledSettings, isEnabled } from '../settings/index.ts';
+import type { StoreProblem } from '../sign-ins/store.ts';
+import { systemClock } from '../sign-ins/time.ts';
 import { openSqliteStores, type SqliteStores } from '../stores/sqlite/open.ts';
 import { readWorkerSettings } from './settings.ts';
-import { createTaggedSecrets, tagOf } from './tag.ts';
 
 export interface Env {
   readonly RELAY: DurableObjectNamespace<RelayObject>;
@@ -38,7 +35,7 @@ function throwWithCode(error: Error & { readonly retryable?: boolean }): never {
 }
 
 /** Cloudflare sets it, and no client can. */
-export const ADDRESS_HEADER = 'cf-connecting-ip';
+const ADDRESS_HEADER = 'cf-connecting-ip';
 
 export const PEERS: Peers = {
   requestIP(request) {
@@ -54,34 +51,26 @@ export class RelayObject extends DurableObject<Env> {
   readonly #stores: SqliteStores;
   readonly #service: ManualService;
   readonly #discovery: () => Promise<void>;
-  /** Those that other objects use too, by name. */
-  readonly #limiters = new Map<string, RateLimiter>();
   #alarmIsSet = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    const { settings, objects } = requireSettings(env);
-    const tags = Array.from({ length: objects }, (_, tag) => tag);
-    // None if there were more objects once: only its alarm runs.
-    const tag = tags.findIndex((each) => env.RELAY.idFromName(String(each)).equals(ctx.id));
-    const { maxSessions } = settings;
+    const settings = requireSettings(env);
     this.#stores = openSqliteStores({
       sql: ctx.storage.sql,
       clock: systemClock,
       randomBytes,
-      maxSessions:
-        tag === -1 ? 0 : Math.floor(maxSessions / objects) + (tag < maxSessions % objects ? 1 : 0),
+      maxSessions: settings.maxSessions,
       onWrite: (untilMs) => this.#wakeAt(untilMs),
       onProblem: logProblem,
     });
-    const dependencies = {
-      ...DEPENDENCIES,
-      drawSecrets: createTaggedSecrets(randomBytes, objects, tag),
-    };
-    this.#service = createService(settings, dependencies, {
-      ...this.#stores,
-      createRateLimiter: (name, policy) => this.#createLimiter(name, policy, tag, objects),
-      findProblem: () => describeProblem(this.#stores.findProblem()),
+    const { sessions, vault, refreshes, createRateLimiter, findProblem } = this.#stores;
+    this.#service = createService(settings, DEPENDENCIES, {
+      sessions,
+      vault,
+      refreshes,
+      createRateLimiter,
+      findProblem: () => describeProblem(findProblem()),
       close: () => {},
     });
     this.#discovery = atMostEvery(DISCOVERY_RETRY_MS, this.#service.discover);
@@ -100,22 +89,6 @@ export class RelayObject extends DurableObject<Env> {
     if (nextMs !== undefined) this.#wakeAt(nextMs);
   }
 
-  /** Asks a rate limit of all objects; the other objects call it. */
-  async take(limit: string, key: string): Promise<number> {
-    return this.#requireLimiter(limit).take(key);
-  }
-
-  async refund(limit: string, key: string): Promise<void> {
-    await this.#requireLimiter(limit).refund(key);
-  }
-
-  /** If it throws, the caller answers as if this object had failed. Objects of two versions may run during a deploy. */
-  #requireLimiter(limit: string): RateLimiter {
-    const limiter = this.#limiters.get(limit);
-    if (limiter === undefined) throw new Error('this version has no such rate limit');
-    return limiter;
-  }
-
   /** Sets an alarm, unless there is one. Each costs a row and a request. */
   #wakeAt(untilMs: number): void {
     if (this.#alarmIsSet) return;
@@ -130,36 +103,13 @@ export class RelayObject extends DurableObject<Env> {
       this.#alarmIsSet = false;
     });
   }
-
-  /** The bucket of a key is in the object that has its tag, so the limit is exact over all objects. */
-  #createLimiter(name: string, policy: RateLimitPolicy, tag: number, tags: number): RateLimiter {
-    const own = this.#stores.createRateLimiter(name, policy);
-    this.#limiters.set(name, own);
-    if (tags === 1) return own;
-    const { RELAY } = this.env;
-    const ask = async (verb: 'take' | 'refund', key: string) => {
-      const home = tagOf(key, tags);
-      if (home === tag) return own[verb](key);
-      try {
-        return await RELAY.get(RELAY.idFromName(String(home)))[verb](name, key);
-      } catch {
-        throw new StoreUnavailable(`object ${home}, which has the rate limit, does not answer`);
-      }
-    };
-    return {
-      policy,
-      take: async (key) => Number(await ask('take', key)),
-      refund: async (key) => void (await ask('refund', key)),
-      sweep: own.sweep,
-    };
-  }
 }
 
 /** The Worker passes no request to an object if they are wrong, or without a base URL. */
-function requireSettings(env: Env): { settings: EnabledSettings; objects: number } {
-  const { settings, objects } = readWorkerSettings(env);
+function requireSettings(env: Env): EnabledSettings {
+  const { settings } = readWorkerSettings(env);
   if (settings === undefined || !isEnabled(settings)) throw new Error('the settings are wrong');
-  return { settings, objects };
+  return settings;
 }
 
 /** All callers share a run. After it there is none for so long. */

@@ -4,15 +4,6 @@ import { readSettings } from '../settings/index.ts';
 import { type SettingFault, showValue } from '../settings/problems.ts';
 import { type Environment, withoutBlank } from '../settings/reading.ts';
 
-/**
- * How many objects share the sign-ins. On the free plan one can be busy all day, several
- * cannot. docs/cloudflare.md "How it works" says when to use more.
- */
-const DEFAULT_OBJECTS = 1;
-
-/** Each start draws secrets until they lead to its own object: some 200 digests with so many. */
-const MAX_OBJECTS = 64;
-
 const ON_WORKERS = 'must not be set on Cloudflare Workers';
 
 const NO_SECOND_PORT = 'a Worker has no second port, and no metrics';
@@ -34,6 +25,11 @@ const WITHOUT_MEANING: Readonly<Record<string, string>> = {
   REDIS_SENTINEL_PASSWORD: IN_OBJECTS,
 };
 
+const ONE_OBJECT = {
+  setting: 'OBJECTS',
+  problem: 'has no effect any more: one object has all sign-ins. docs/cloudflare.md',
+};
+
 export type WorkerSettings = ReturnType<typeof readWorkerSettings>;
 
 /** Starts the log too. `settings` is undefined if one is wrong, `baseUrl` if it is not set, or wrong. */
@@ -41,18 +37,14 @@ export function readWorkerSettings(env: object) {
   const variables = Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
-  const { OBJECTS: objectsText = '', ...environment } = withoutBlank(variables);
+  const { OBJECTS: objects, ...environment } = withoutBlank(variables);
   const read = readSettings(environment, readNoFile);
-  const objects = objectsText === '' ? DEFAULT_OBJECTS : Number(objectsText);
   const faults = [...findWithoutMeaning(environment), ...(read.ok ? [] : read.faults)];
-  if (!(Number.isInteger(objects) && objects >= 1 && objects <= MAX_OBJECTS)) {
-    const problem = `must be a whole number from 1 to ${MAX_OBJECTS}`;
-    faults.push({ setting: 'OBJECTS', value: objectsText, problem });
-  }
+  const warnings = objects === undefined ? read.warnings : [...read.warnings, ONE_OBJECT];
   const { baseUrl, logLevel: level, logFormat: format = 'json' } = read.ok ? read.settings : read;
   startLog({ level, format, write: (line) => console.log(line.trimEnd()) });
   const settings = read.ok && faults.length === 0 ? read.settings : undefined;
-  return { settings, baseUrl, objects, faults, warnings: read.warnings };
+  return { settings, baseUrl, faults, warnings };
 }
 
 function findWithoutMeaning(environment: Environment): SettingFault[] {

@@ -1,17 +1,16 @@
-/** The entry of the relay on Cloudflare Workers: passes each request to the object of its tag. */
-import { createFindClientAddress } from '../http/client-address.ts';
+/** The entry of the relay on Cloudflare Workers: passes each request to the one object. */
 import { MAX_REFRESH_BODY_BYTES } from '../http/endpoints/refresh.ts';
 import { basePathOf, createBodyReader } from '../http/request.ts';
 import { refuse } from '../http/responses.ts';
 import { REQUEST_BODY_BYTES, STORE_RETRY_MAX_MS } from '../limits.ts';
 import { log } from '../log.ts';
-import { StoreUnavailable } from '../relay/store.ts';
-import { pause, systemClock } from '../relay/time.ts';
 import { createDisabledService, createService, type Stores } from '../service.ts';
 import { countWrong, isEnabled } from '../settings/index.ts';
-import { ADDRESS_HEADER, DEPENDENCIES, type Env, PEERS } from './relay-object.ts';
+import { StoreUnavailable } from '../sign-ins/store.ts';
+import { pause, systemClock } from '../sign-ins/time.ts';
+import { plainVault } from '../sign-ins/vault.ts';
+import { DEPENDENCIES, type Env, PEERS } from './relay-object.ts';
 import { readWorkerSettings, type WorkerSettings } from './settings.ts';
-import { tagOfRequest } from './tag.ts';
 
 export { RelayObject } from './relay-object.ts';
 
@@ -37,13 +36,9 @@ export default {
     const limitBytes = MAX_REFRESH_BODY_BYTES + 1;
     const bodies = createBodyReader(systemClock);
     const { text: body } = await bodies.read(request, limitBytes).catch(() => ({ text: '' }));
-    const address = findAddress(request.headers.get(ADDRESS_HEADER) ?? '', undefined)?.bucket ?? '';
-    const { method, url } = request;
-    const contentType = request.headers.get('content-type');
-    const tag = tagOfRequest({ method, url, contentType, body, address }, settings.objects);
     try {
       const { RELAY } = env;
-      return await RELAY.get(RELAY.idFromName(String(tag))).fetch(copyOf(request, body));
+      return await RELAY.get(RELAY.idFromName(OBJECT)).fetch(copyOf(request, body));
     } catch (error) {
       logFailure(error);
       // A device polls again at once. By then the object may be there again.
@@ -54,7 +49,8 @@ export default {
   },
 };
 
-const findAddress = createFindClientAddress([]);
+/** Its name. All sign-ins are there. */
+const OBJECT = '0';
 
 /** Faults also at each `/ready`: whoever asks it may have begun to read the log just before. */
 function logProblems(read: WorkerSettings, isFirst: boolean, { url }: Request): void {
@@ -92,24 +88,16 @@ const fail = () => {
  */
 const UNAVAILABLE: Stores = {
   sessions: {
-    register: fail,
-    authorize: fail,
-    getSession: fail,
-    fail,
-    lease: fail,
-    complete: fail,
-    claim: fail,
-    acknowledge: fail,
-    takeOpenedNotice: fail,
-    cancel: fail,
-    addWaiter: () => undefined,
-    removeWaiter() {},
+    create: fail,
+    update: fail,
+    watch: () => undefined,
+    unwatch() {},
+    sweep: () => [],
+    countLive: fail,
     hasUndelivered: () => false,
     settled() {},
-    observe() {},
-    countLive: fail,
-    sweep() {},
   },
+  vault: plainVault,
   refreshes: { begin: fail, finish: fail },
   createRateLimiter: (_, policy) => ({ policy, take: fail, refund: fail, sweep() {} }),
   findProblem: () => ({ text: 'store: the object has failed', stopsEverything: true }),

@@ -1,6 +1,6 @@
 /** The cookie of CONFIRM=always: only the browser that continued finishes a sign-in. RFC 9700 §4.7.1. */
 import { describe, expect, test } from 'bun:test';
-import { signInIdOf } from '../../src/relay/secrets.ts';
+import { signInIdOf } from '../../src/sign-ins/secrets.ts';
 import { start, startWithCode } from '../kit/device.ts';
 import { findUndocumented } from '../kit/log-document.ts';
 import { captureLog, createTestService } from '../kit/service.ts';

@@ -155,7 +155,7 @@ test('sweeping continues after a sweep that failed', async () => {
   const { clock } = createTestService(
     {},
     {
-      beforeVerb(verb) {
+      beforeStore(verb) {
         if (verb !== 'sweep') return;
         sweeps += 1;
         throw new TypeError('a bug in the store');

@@ -94,8 +94,8 @@ describe('while an exchange is under way', () => {
   test('a callback whose lease the store has not answered yet counts as under way', async () => {
     const lease = createGate();
     const held = lease.close();
-    const beforeVerb = (verb: string) => verb === 'lease' && lease.pass();
-    const service = createTestService({}, { beforeVerb });
+    const beforeStore = (verb: string) => verb === 'lease' && lease.pass();
+    const service = createTestService({}, { beforeStore });
     const { session, state } = await start(service);
     const page = callback(service, state);
     await held.arrived;

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'bun:test';
 import { acknowledge, poll, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import {
+  type Asked,
   captureLog,
   createTestService,
   StoreUnavailable,
   type TestService,
-  type Verb,
 } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 
@@ -17,8 +17,8 @@ const FAULTS: Readonly<Record<string, () => Promise<never>>> = {
 };
 
 /** A service on whose store one verb has a fault. */
-function createFaulty(verb: Verb, fault: string) {
-  return createTestService({}, { beforeVerb: (called) => called === verb && FAULTS[fault]?.() });
+function createFaulty(verb: Asked, fault: string) {
+  return createTestService({}, { beforeStore: (called) => called === verb && FAULTS[fault]?.() });
 }
 
 type Ask = (service: TestService, state: string) => Promise<Response>;
@@ -27,20 +27,20 @@ const BUSY = /^Server busy\n$/;
 const FAILED_PAGE = /Sign-in failed/;
 
 /** The request, the verb that it needs, and the body of the 503. */
-const REQUESTS: [string, Verb, Ask, body: RegExp][] = [
-  ['a start', 'register', (service) => service.ask('/auth/start', startRequest()), BUSY],
+const REQUESTS: [string, Asked, Ask, body: RegExp][] = [
+  ['a start', 'create', (service) => service.ask('/auth/start', startRequest()), BUSY],
   // So that the device repeats these two.
   ['an acknowledgement', 'acknowledge', (service) => acknowledge(service, UNKNOWN_SECRET), BUSY],
   ['a cancellation', 'cancel', (service) => poll(service, `${UNKNOWN_SECRET}&cancel=1`), BUSY],
-  ['a QR code', 'getSession', (service, state) => service.ask(`/qr/${state}.png`), BUSY],
-  ['a link', 'authorize', (service, state) => service.ask(`/auth/mal?state=${state}`), FAILED_PAGE],
+  ['a QR code', 'find', (service, state) => service.ask(`/qr/${state}.png`), BUSY],
+  ['a link', 'open', (service, state) => service.ask(`/auth/mal?state=${state}`), FAILED_PAGE],
   ['a callback', 'lease', callback, FAILED_PAGE],
 ];
 
 describe.each(Object.keys(FAULTS))('when the store %s', (fault) => {
   test.each(REQUESTS)('%s gets a 503', async (_, verb, ask, body) => {
     const service = createFaulty(verb, fault);
-    const isStart = verb === 'register';
+    const isStart = verb === 'create';
     const state = isStart ? '' : (await start(service)).state;
     const answer = await ask(service, state);
     expect(answer.status).toBe(503);
@@ -54,7 +54,7 @@ test('a fault is logged with its name and its place, without its message, which 
   const service = createTestService(
     {},
     {
-      beforeVerb() {
+      beforeStore() {
         throw new TypeError(`no ${secret}\n    at ${secret} (line:1)`);
       },
     },
@@ -68,6 +68,6 @@ test('a fault is logged with its name and its place, without its message, which 
 
 // Devices in the field take any other status as final. A store that is unavailable is in polls.test.ts.
 test('when the store fails, a poll gets a 204, so that the device polls again', async () => {
-  const service = createFaulty('claim', 'fails');
+  const service = createFaulty('poll', 'fails');
   expect((await poll(service, (await start(service)).session)).status).toBe(204);
 });

@@ -1,6 +1,8 @@
 /** What an operator reads in the log (docs/operating.md). */
+
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { log as relayLog, startLog } from '../../src/log.ts';
+import { runReady } from '../kit/clock.ts';
 import { start, startRequest } from '../kit/device.ts';
 import { findUndocumented } from '../kit/log-document.ts';
 import { captureLog, createTestService, SETTINGS, type TestService } from '../kit/service.ts';
@@ -209,6 +211,7 @@ describe('sign-ins that expire are logged with their stage', () => {
     await service.ask(calledBack.url);
     await callback(service, calledBack.state);
     expire(service);
+    await runReady();
     const [finished] = log.named('sign_in_finished');
     expect(log.named('sign_in_expired')).toMatchObject([
       { level: 'info', service: 'mal', stage: 'started' },

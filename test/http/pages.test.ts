@@ -78,10 +78,10 @@ describe('the page at the end', () => {
   });
 
   test('after a fault of the relay says so, and to reload', async () => {
-    const beforeVerb = (verb: string) => {
+    const beforeStore = (verb: string) => {
       if (verb === 'lease') throw new Error('a bug');
     };
-    const service = createTestService({}, { beforeVerb });
+    const service = createTestService({}, { beforeStore });
     const { state } = await start(service);
     const answer = await callback(service, state);
     expect(answer.status).toBe(503);

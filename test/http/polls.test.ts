@@ -1,10 +1,13 @@
 /** Parked polls: nothing is kept of one that has ended, one whose claim failed tries again by itself, and only so many wait. */
 import { describe, expect, test } from 'bun:test';
+import type { Event } from '../../src/sign-ins/session.ts';
+import type { SessionKey } from '../../src/sign-ins/store.ts';
 import { isPending, runReady, runTurns } from '../kit/clock.ts';
 import { authorizeDevice, poll, pollToken, start, UNKNOWN_SECRET } from '../kit/device.ts';
 import { STALL_GRACE_MS, STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../kit/limits.ts';
 import {
   createTestService,
+  nameOf,
   StoreUnavailable,
   type TestService,
   type TestServiceOptions,
@@ -74,8 +77,8 @@ describe('a poll whose session expires while it is held', () => {
   test('gets a 204 after its time if the store no longer answers', async () => {
     let isAway = false;
     const { service, polled } = await parkBeforeEnd({
-      beforeVerb(verb) {
-        if (isAway && verb === 'claim') throw new StoreUnavailable();
+      beforeStore(verb) {
+        if (isAway && verb === 'poll') throw new StoreUnavailable();
       },
     });
     isAway = true;
@@ -91,37 +94,29 @@ describe('a poll whose session expires while it is held', () => {
 describe('a poll whose session changes while the answer of the store is on its way is answered at once:', () => {
   type Change = (service: TestService, state: string, session: string) => Promise<Response>;
 
-  test.each<[string, 'claim' | 'takeOpenedNotice', Change, number, string]>([
-    [
-      'the user comes back',
-      'claim',
-      (service, state) => deny(service, state),
-      200,
-      JSON.stringify(DENIED),
-    ],
+  test.each<[string, Change, number, string]>([
+    ['the user comes back', (service, state) => deny(service, state), 200, JSON.stringify(DENIED)],
     [
       'the device cancels',
-      'claim',
       (service, _, session) => service.ask(`/auth/result?session=${session}&cancel=1`),
       410,
       'Session not found\n',
     ],
     [
       'the user opens the link',
-      'takeOpenedNotice',
       (service, state) => service.ask(`/auth/mal?state=${state}`),
       200,
       JSON.stringify({ progress: 'opened' }),
     ],
-  ])('%s', async (_, verb, change, status, body) => {
+  ])('%s', async (_, change, status, body) => {
     const { store, clock } = createTestService();
     const arrived = Promise.withResolvers<void>();
     const slow = {
       ...store,
-      async [verb](pollSecret: string) {
-        const answer = await store[verb](pollSecret);
-        await arrived.promise;
-        return answer;
+      async update<Reply>(key: SessionKey, event: Event<Reply>) {
+        const reply = await store.update(key, event);
+        if (nameOf(key, event) === 'poll') await arrived.promise;
+        return reply;
       },
     };
     const service = createTestService({}, { sharing: { store: slow, clock } });
@@ -144,8 +139,8 @@ describe('a poll whose claim the store refuses', () => {
     const service = createTestService(
       {},
       {
-        beforeVerb(verb) {
-          if (verb !== 'claim') return;
+        beforeStore(verb) {
+          if (verb !== 'poll') return;
           claims += 1;
           if (refuses(claims)) throw new StoreUnavailable();
         },
@@ -304,8 +299,8 @@ describe('one poll more than may wait', () => {
       {},
       {
         maxParkedPolls: 3,
-        beforeVerb(verb) {
-          if (verb === 'claim') throw new StoreUnavailable();
+        beforeStore(verb) {
+          if (verb === 'poll') throw new StoreUnavailable();
         },
       },
     );

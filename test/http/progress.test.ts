@@ -2,11 +2,10 @@
 import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
 import { start } from '../kit/device.ts';
-import { createTestService, StoreUnavailable, type TestService } from '../kit/service.ts';
-import { decide, deny } from '../kit/user.ts';
+import { createTestService, type TestService } from '../kit/service.ts';
+import { decide } from '../kit/user.ts';
 
 const OPENED = { progress: 'opened' };
-const DENIED = { error: 'access_denied' };
 
 const pollProgress = (service: TestService, session: string, more = '', init?: RequestInit) =>
   service.ask(`/auth/result?session=${session}&progress=1${more}`, init);
@@ -24,29 +23,8 @@ test('with CONFIRM=always it is reported when the user continues, not when the l
   expect(await (await polled).json()).toEqual(OPENED);
 });
 
-describe('a report that is lost changes nothing else:', () => {
-  test('a store that fails is not asked again, and the result is delivered', async () => {
-    let asked = 0;
-    const service = createTestService(
-      {},
-      {
-        beforeVerb(verb) {
-          if (verb !== 'takeOpenedNotice') return;
-          asked += 1;
-          throw new StoreUnavailable();
-        },
-      },
-    );
-    const { session, state } = await start(service);
-    const polled = pollProgress(service, session);
-    await runReady();
-    expect(asked).toBe(1);
-    await deny(service, state);
-    expect(await (await polled).json()).toEqual(DENIED);
-    expect((await pollProgress(service, session, '&wait=0')).status).toBe(410);
-  });
-
-  test('a device that has disconnected does not use up the report', async () => {
+describe('a report', () => {
+  test('is not used up by a device that has disconnected', async () => {
     const service = createTestService();
     const { session, state } = await start(service);
     const device = new AbortController();

@@ -45,8 +45,8 @@ describe('the text of a code', () => {
     const service = createTestService(
       {},
       {
-        beforeVerb(verb, by) {
-          if (verb === 'getSession') lookedUp.push(by);
+        beforeStore(asked, _, key) {
+          if (asked === 'find') lookedUp.push(key);
         },
       },
     );
@@ -55,7 +55,7 @@ describe('the text of a code', () => {
     expect(lookedUp).toEqual([]);
     const { state } = await start(service);
     await service.ask(`/qr/${state}.png`);
-    expect(lookedUp).toEqual([{ browserState: state }]);
+    expect(lookedUp).toEqual([{ link: state }]);
   });
 });
 
@@ -123,8 +123,8 @@ describe('limits', () => {
     const service = createTestService(
       {},
       {
-        beforeVerb(verb) {
-          if (verb === 'getSession') lookUps += 1;
+        beforeStore(verb) {
+          if (verb === 'find') lookUps += 1;
         },
       },
     );

@@ -69,8 +69,8 @@ describe('the client address', () => {
   test('is not looked up again before it has a token, and a start that is refused otherwise costs one too', async () => {
     let registered = 0;
     const counting = {
-      beforeVerb(verb: string) {
-        if (verb === 'register') registered += 1;
+      beforeStore(verb: string) {
+        if (verb === 'create') registered += 1;
       },
     };
     const { ask, clock } = createTestService({ startBurst: 2 }, counting);

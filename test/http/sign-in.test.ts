@@ -13,12 +13,12 @@ import {
   UNKNOWN_SECRET,
 } from '../kit/device.ts';
 import {
+  type Asked,
   BASE_URL,
   createTestService,
   SETTINGS,
   StoreUnavailable,
   type TestService,
-  type Verb,
 } from '../kit/service.ts';
 import { callback, decide, decision, deny } from '../kit/user.ts';
 
@@ -106,7 +106,7 @@ test.each<[string, number, Partial<Hooks>, (service: TestService, started: Start
           hooks.isProviderDown
             ? new Response('', { status: 500 })
             : Response.json({ access_token: 'granted' }),
-        beforeVerb(verb) {
+        beforeStore(verb) {
           if (verb === hooks.failing) throw new StoreUnavailable();
         },
       },
@@ -121,7 +121,7 @@ test.each<[string, number, Partial<Hooks>, (service: TestService, started: Start
 
 /** What goes wrong. */
 interface Hooks {
-  readonly failing: Verb;
+  readonly failing: Asked;
   readonly isProviderDown: boolean;
 }
 
@@ -221,10 +221,10 @@ describe('a string that cannot be a capability is refused without a look-up', ()
     ['a QR code', 'code', (state) => [`/qr/${state}.svg`], 404],
   ])('%s', async (_, confirm, requestOf, status) => {
     let lookUps = 0;
-    const beforeVerb = () => {
+    const beforeStore = () => {
       lookUps += 1;
     };
-    const { ask } = createTestService({ confirm }, { beforeVerb });
+    const { ask } = createTestService({ confirm }, { beforeStore });
     for (const value of MALFORMED) {
       expect((await ask(...requestOf(encodeURIComponent(value)))).status).toBe(status);
     }

@@ -132,7 +132,7 @@ describe('no cookie, header or form field gives another try', () => {
   async function startCounting(overrides = {}) {
     let lookUps = 0;
     const service = createTestService(overrides, {
-      beforeVerb(verb) {
+      beforeStore(verb) {
         if (verb !== 'sweep') lookUps += 1;
       },
     });

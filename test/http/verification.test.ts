@@ -3,11 +3,11 @@ import { describe, expect, test } from 'bun:test';
 import { runReady } from '../kit/clock.ts';
 import { poll, start, startWithCode } from '../kit/device.ts';
 import {
+  type Asked,
   BASE_URL,
   createTestService,
   SETTINGS,
   StoreUnavailable,
-  type Verb,
 } from '../kit/service.ts';
 import { createUser, decide, FROM_OWN_PAGE, stateOf, textOf } from '../kit/user.ts';
 
@@ -102,15 +102,15 @@ describe.each([
     await expectAll(opened, FAILED);
   });
 
-  test.each<[string, choice: string, verb: Verb]>([
+  test.each<[string, choice: string, verb: Asked]>([
     ['declines', 'decline', 'fail'],
-    ['continues', 'continue', 'authorize'],
+    ['continues', 'continue', 'open'],
   ])(
     'a user who %s just after another tab has ended the sign-in sees how it ended',
     async (_, choice, verb) => {
       const race: { end?: () => Promise<unknown> } = {};
       const { service, user, address } = await open({
-        beforeVerb: async (called) => {
+        beforeStore: async (called) => {
           const { end } = race;
           if (called !== verb || end === undefined) return;
           delete race.end;
@@ -126,12 +126,12 @@ describe.each([
     },
   );
 
-  test.each(['getSession', 'authorize', 'fail'] as const)(
+  test.each(['find', 'open', 'fail'] as const)(
     'a 503 at "%s" does not end the sign-in: the same button continues',
     async (verb) => {
       let isAway = false;
       const { service, user, address, state, session } = await open({
-        beforeVerb(called) {
+        beforeStore(called) {
           if (isAway && called === verb) throw new StoreUnavailable();
         },
       });

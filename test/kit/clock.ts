@@ -1,5 +1,5 @@
 /** Fake time: it moves only when a test moves it. */
-import type { Clock } from '../../src/relay/time.ts';
+import type { Clock } from '../../src/sign-ins/time.ts';
 
 export interface FakeClock extends Clock {
   /** Moves time on and runs the timers that fall due, each at its own moment. */

@@ -2,17 +2,17 @@
 export { ACK_MS } from '../../src/http/endpoints/sign-in.ts';
 export { REQUEST_BODY_DEADLINE_MS } from '../../src/http/request.ts';
 export * from '../../src/limits.ts';
-export { MAX_POLLS_PER_SESSION } from '../../src/relay/polls.ts';
-export { MAX_RATE_LIMIT_ADDRESSES } from '../../src/relay/rate-limit.ts';
-export { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../../src/relay/relay.ts';
 export {
   CODE_LIMIT_OVERALL,
   QR_LIMIT_OVERALL,
   REFRESH_LIMIT,
 } from '../../src/service.ts';
+export { MAX_POLLS_PER_SESSION } from '../../src/sign-ins/polls.ts';
+export { MAX_RATE_LIMIT_ADDRESSES } from '../../src/sign-ins/rate-limits.ts';
+export { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../../src/sign-ins/sign-ins.ts';
 export { SWEEP_INTERVAL_MS } from '../../src/start-service.ts';
 export { STORE_PATIENCE_MS } from '../../src/stores/redis/commands.ts';
 export { STORE_PROBE_MS, STORE_REFUSAL_QUIET_MS } from '../../src/stores/redis/health.ts';
-export { KNOWN_PENDING_MS } from '../../src/stores/redis/local-polls.ts';
+export { KNOWN_PENDING_MS } from '../../src/stores/redis/known-sessions.ts';
+export { HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../../src/stores/redis/notices.ts';
 export { STORE_SILENCE_MS } from '../../src/stores/redis/open.ts';
-export { HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../../src/stores/redis/pub-sub.ts';

@@ -1,5 +1,6 @@
 /** Two relays on one Redis, as their operator starts them, and the mock provider of both. */
 import { randomUUID } from 'node:crypto';
+import type { Session } from '../../src/sign-ins/session.ts';
 import {
   poll,
   pollUntilDone,
@@ -114,14 +115,14 @@ export async function park(relay: RelayProcess, session: string) {
 }
 
 /** The states of a session in Redis: pending, exchanging, completed, delivered. */
-export type StoredState = 'p' | 'x' | 'c' | 'd';
+export type StoredState = Session['state'];
 
 /** Resolves when Redis has a session in this state. */
 export async function untilSessionIs(redis: RedisServer, state: StoredState): Promise<void> {
   await pollUntil(`a session is in state ${state}`, async () => {
-    const keys = await redis.keys('*:session:*');
-    const states = await Promise.all(keys.map((key) => redis.cli('HGET', key, 's')));
-    return states.includes(state);
+    const keys = await redis.keys('*:sign-in:*');
+    const records = await Promise.all(keys.map((key) => redis.cli('GET', key)));
+    return records.some((record) => record.includes(`"state":"${state}"`));
   });
 }
 

@@ -4,18 +4,19 @@ import template from '../../src/http/endpoints/openapi.json' with { type: 'json'
 import { startLog } from '../../src/log.ts';
 import type { Monitor } from '../../src/monitor.ts';
 import type { Fetch, ProviderConfig } from '../../src/providers/config.ts';
-import { createMemoryRateLimiter, type MemoryRateLimiter } from '../../src/relay/rate-limit.ts';
-import type { SessionStore } from '../../src/relay/store.ts';
 import { createService, type Stores } from '../../src/service.ts';
 import type { Settings } from '../../src/settings/index.ts';
+import { createMemoryRateLimiter, type MemoryRateLimiter } from '../../src/sign-ins/rate-limits.ts';
+import type { Event, Pending } from '../../src/sign-ins/session.ts';
+import type { Awaitable, SessionKey, Store } from '../../src/sign-ins/store.ts';
+import { plainVault, type Vault } from '../../src/sign-ins/vault.ts';
 import { maintain } from '../../src/start-service.ts';
-import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
-import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
+import { createMemoryRefreshStore, createMemoryStore } from '../../src/stores/memory.ts';
 import { createApiCheck } from './api-document.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 import { createEventLog } from './relay.ts';
 
-export { StoreUnavailable } from '../../src/relay/store.ts';
+export { StoreUnavailable } from '../../src/sign-ins/store.ts';
 export type { Fetch };
 
 export const BASE_URL = 'https://relay.test';
@@ -64,29 +65,28 @@ export const SETTINGS: Settings & { baseUrl: string } = {
   logFormat: 'json',
 };
 
-const VERBS = [
-  'register',
-  'authorize',
-  'getSession',
-  'fail',
-  'lease',
-  'complete',
-  'claim',
-  'acknowledge',
-  'takeOpenedNotice',
-  'cancel',
-  'sweep',
-] as const satisfies readonly (keyof SessionStore)[];
+/** What a service asks of its store: the event of an update is recognized by what it would do. */
+export type Asked =
+  | 'create'
+  | 'find'
+  | 'open'
+  | 'fail'
+  | 'lease'
+  | 'complete'
+  | 'poll'
+  | 'acknowledge'
+  | 'cancel'
+  | 'sweep';
 
-export type Verb = (typeof VERBS)[number];
+/** Called before the store is asked: it may count, wait, throw, or do something first. `ask`: the same, at once. */
+export type BeforeStore = (asked: Asked, ask: () => unknown, key?: SessionKey) => unknown;
 
 export interface TestServiceOptions {
   /** The provider's token endpoint. Not given: it grants whatever it is asked for. */
   readonly fetch?: Fetch;
-  /** Called before each verb of the store: it may count, wait, throw, or do something first. */
-  readonly beforeVerb?: (verb: Verb, ...args: readonly unknown[]) => unknown;
+  readonly beforeStore?: BeforeStore;
   /** Another service whose store and clock this one shares, like a second instance. */
-  readonly sharing?: { readonly store: SessionStore; readonly clock: FakeClock };
+  readonly sharing?: { readonly store: Store; readonly clock: FakeClock };
   /** Stores other than memory, and their clock. */
   readonly stores?: Stores;
   readonly clock?: FakeClock;
@@ -107,7 +107,7 @@ export function createTestService(
   overrides: Partial<typeof SETTINGS> = {},
   options: TestServiceOptions = {},
 ) {
-  const { fetch = grantTokens, beforeVerb, sharing } = options;
+  const { fetch = grantTokens, beforeStore, sharing } = options;
   const settings = { ...SETTINGS, ...overrides };
   const clock: FakeClock = options.clock ?? sharing?.clock ?? createFakeClock();
   /** The forms that reached the provider. */
@@ -122,15 +122,16 @@ export function createTestService(
   const refreshes = createMemoryRefreshStore(clock);
   let waiters = 0;
   const shared = options.stores?.sessions ?? sharing?.store ?? memory;
-  const store: SessionStore = {
+  const vault: Vault = options.stores?.vault ?? plainVault;
+  const store: Store = {
     ...shared,
-    addWaiter(...added) {
+    watch(waiter) {
       waiters += 1;
-      return shared.addWaiter(...added);
+      return shared.watch(waiter);
     },
-    removeWaiter(waiter) {
+    unwatch(waiter) {
       waiters -= 1;
-      shared.removeWaiter(waiter);
+      shared.unwatch(waiter);
     },
   };
   const manual = createService(
@@ -151,7 +152,8 @@ export function createTestService(
       createRateLimiter: options.createRateLimiter ?? createMemoryLimiter,
       close: () => {},
       ...options.stores,
-      sessions: beforeVerb ? withHook(store, beforeVerb) : store,
+      vault,
+      sessions: beforeStore ? withHook(store, beforeStore) : store,
     },
   );
   const service = maintain(manual, clock);
@@ -198,18 +200,52 @@ function nextPeer(): string {
   return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
 }
 
-type AnyVerb = (...args: unknown[]) => unknown;
+function withHook(store: Store, before: BeforeStore): Store {
+  async function hook<Reply>(
+    asked: Asked,
+    ask: () => Awaitable<Reply>,
+    key?: SessionKey,
+  ): Promise<Reply> {
+    await before(asked, ask, key);
+    return ask();
+  }
+  return {
+    ...store,
+    create: (...args) => hook('create', () => store.create(...args)),
+    async update<Reply>(key: SessionKey, change: Event<Reply>, until?: 'until lease ends') {
+      const found = await store.update(key, (session) => ({ reply: session.service }));
+      return hook(nameOf(key, change, found ?? ''), () => store.update(key, change, until), key);
+    },
+    sweep: () => hook('sweep', () => store.sweep()),
+  };
+}
 
-function withHook(store: SessionStore, before: (verb: Verb, ...args: unknown[]) => unknown) {
-  const hooked = VERBS.map((verb) => {
-    const run = store[verb] as AnyVerb;
-    const hookedVerb: AnyVerb = async (...args) => {
-      await before(verb, ...args);
-      return run(...args);
-    };
-    return [verb, hookedVerb];
-  });
-  return { ...store, ...Object.fromEntries(hooked) } as SessionStore;
+const SAMPLE: Omit<Pending, 'service'> = {
+  state: 'pending',
+  ids: { link: '', poll: '', code: undefined },
+  signIn: '',
+  startedAtMs: 0,
+  expiresAtMs: 1,
+  redeliveryMs: undefined,
+  redeliverErrors: false,
+  opening: 'none',
+  keyMaterial: undefined,
+  delivery: {} as Pending['delivery'],
+  deviceName: undefined,
+};
+
+/** What an update is. `service`: that of the session, for an event of the browser. */
+export function nameOf(key: SessionKey, change: Event<unknown>, service = ''): Asked {
+  const { reply, next } = change({ ...SAMPLE, service }, 0);
+  if ('poll' in key) {
+    if (next?.state === 'cancelled') return 'cancel';
+    return reply === 'early' ? 'acknowledge' : 'poll';
+  }
+  const exchanging = { ...SAMPLE, service, state: 'exchanging', leaseEndsAtMs: 1 } as const;
+  if (change(exchanging, 0).next !== undefined) return 'complete';
+  if (next?.state === 'exchanging') return 'lease';
+  if (next?.state === 'completed') return 'fail';
+  return next === undefined ? 'find' : 'open';
 }
 
 /** The API document of a relay at this address. */

@@ -4,22 +4,28 @@
  */
 import { expect } from 'bun:test';
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { RateLimiter, RateLimitPolicy } from '../../src/relay/rate-limit.ts';
-import { createMemoryRateLimiter } from '../../src/relay/rate-limit.ts';
-import { createDrawSecrets, createUserCode, createVerifier } from '../../src/relay/secrets.ts';
-import type { ErrorResult, SessionOutcome, SessionResult } from '../../src/relay/session.ts';
-import type {
-  ExchangeParameters,
-  NewSession,
-  Notice,
-  SessionKey,
-  SessionStore,
-  Waiter,
-} from '../../src/relay/store.ts';
-import { type Clock, systemClock } from '../../src/relay/time.ts';
 import type { Stores } from '../../src/service.ts';
-import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
-import { createMemoryStore } from '../../src/stores/memory/sessions.ts';
+import type { RateLimiter, RateLimitPolicy } from '../../src/sign-ins/rate-limits.ts';
+import { createMemoryRateLimiter } from '../../src/sign-ins/rate-limits.ts';
+import {
+  createCapability,
+  createUserCode,
+  createVerifier,
+  type SessionSecrets,
+  signInIdOf,
+} from '../../src/sign-ins/secrets.ts';
+import type {
+  Delivery,
+  ErrorResult,
+  Notice,
+  SessionOutcome,
+  SessionResult,
+} from '../../src/sign-ins/session.ts';
+import * as machine from '../../src/sign-ins/session.ts';
+import type { Store, Waiter } from '../../src/sign-ins/store.ts';
+import { type Clock, systemClock } from '../../src/sign-ins/time.ts';
+import { plainVault, type Vault } from '../../src/sign-ins/vault.ts';
+import { createMemoryRefreshStore, createMemoryStore } from '../../src/stores/memory.ts';
 import { openRedis, type RedisOptions } from '../../src/stores/redis/open.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { openSessionsFile } from '../../src/stores/sqlite/file.ts';
@@ -27,118 +33,179 @@ import { openSqliteStores } from '../../src/stores/sqlite/open.ts';
 import type { Sql } from '../../src/stores/sqlite/rows.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 
-export { StoreUnavailable } from '../../src/relay/store.ts';
-export type { NewSession, Notice, RateLimitPolicy, SessionOutcome, SessionResult, Waiter };
+export { StoreUnavailable } from '../../src/sign-ins/store.ts';
+export type { Notice, RateLimitPolicy, SessionOutcome, SessionResult, Waiter };
 export { systemClock };
 
 export const NOW = 1_700_000_000_000;
 export const LIFETIME_MS = 600_000;
 export const TOKENS = { accessToken: 'access', refreshToken: 'refresh', expiresIn: 3_600 };
 export const DENIED = { error: 'access_denied' } as const;
-export const CLAIMED = { state: 'claimed', result: TOKENS } as const;
+export const DELIVERED = { state: 'delivered', result: TOKENS } as const;
 /** Of any session, however long it lives. */
-export const PENDING = { state: 'pending', endsInMs: expect.any(Number) } as const;
+export const PENDING = {
+  state: 'pending',
+  isOpened: false,
+  steadyForMs: expect.any(Number),
+} as const;
 export const GONE = { state: 'gone' } as const;
 
 export const createCode = () => createUserCode(randomBytes);
 
-interface NewSessionOptions extends Partial<NewSession> {
+/** A session as its device and its user know it. */
+export interface TestSession extends SessionSecrets {
+  readonly service: string;
+  readonly lifetimeMs: number;
+  readonly delivery: Delivery;
+  readonly deviceName: string | undefined;
+  readonly redeliveryMs: number | undefined;
+  readonly redeliverErrors: boolean;
+}
+
+interface TestSessionOptions extends Partial<TestSession> {
   /** One that is drawn with the other secrets. */
   readonly withUserCode?: boolean;
 }
 
-const drawSecrets = createDrawSecrets(randomBytes);
-
-export function newSession(options: NewSessionOptions = {}): NewSession {
+export function newSession(options: TestSessionOptions = {}): TestSession {
   const { withUserCode = false, ...overrides } = options;
   return {
-    ...drawSecrets(withUserCode),
+    browserState: createCapability(randomBytes),
+    pollSecret: createCapability(randomBytes),
+    userCode: withUserCode ? createCode() : undefined,
     service: 'mal',
-    verifier: createVerifier(randomBytes),
+    delivery: { kind: 'tokens', verifier: createVerifier(randomBytes) },
     lifetimeMs: LIFETIME_MS,
     deviceName: undefined,
-    repeatMs: undefined,
-    keepsErrors: false,
+    redeliveryMs: undefined,
+    redeliverErrors: false,
     ...overrides,
   };
 }
 
-type Of = Pick<NewSession, 'browserState'> & Partial<Pick<NewSession, 'service'>>;
+type Of = Pick<TestSession, 'browserState'> & Partial<Pick<TestSession, 'service'>>;
 
-export function createWaiter(notify: (notice: Notice) => void): Waiter {
-  return { registeredAs: '', notify };
-}
+/** How a session is found. */
+export type FoundBy = { readonly browserState: string } | { readonly userCode: string };
 
-/** A session store whose verbs return promises. One that is for the user's browser is given the session, or its state. */
-function createTestStore(store: SessionStore) {
+/** Events of the machine at a store, each with the secret of whoever causes it. */
+export function createTestStore(store: Store, vault: Vault) {
+  const linkOf = (browserState: string) => vault.link(browserState);
+  const at = <Reply>({ browserState }: Of, event: machine.Event<Reply>) =>
+    store.update({ link: linkOf(browserState).id }, event);
+  const ofDevice = <Reply>(pollSecret: string, event: machine.Event<Reply>) =>
+    store.update({ poll: vault.poll(pollSecret).id }, event);
+
+  async function poll(pollSecret: string, wantsProgress = false) {
+    const polled = await ofDevice(pollSecret, machine.poll(wantsProgress));
+    if (polled?.state !== 'delivered') return polled ?? GONE;
+    return { state: 'delivered', result: vault.poll(pollSecret).resultOf(polled.session) } as const;
+  }
+
   return {
-    register: async (session: NewSession) => store.register(session),
-    async authorize({ service = 'mal', browserState }: Of) {
-      return exchangeParametersOf(await store.authorize(service, browserState));
+    store,
+    vault,
+    async create(session: TestSession) {
+      const { service, redeliveryMs, redeliverErrors, lifetimeMs } = session;
+      const signIn = signInIdOf(session.browserState);
+      const kept = { ...vault.keep(session), service, signIn, redeliveryMs, redeliverErrors };
+      return store.create(kept, lifetimeMs);
     },
-    getSession: async (key: SessionKey) => store.getSession(key),
-    fail: async ({ service = 'mal', browserState }: Of, error: ErrorResult = DENIED) =>
-      store.fail(service, browserState, error),
-    async lease({ service = 'mal', browserState }: Of) {
-      const leased = await store.lease(service, browserState);
-      return leased && { ...exchangeParametersOf(leased), deviceName: leased.deviceName };
+    /** What leads to the provider; otherwise how the sign-in ended. */
+    async open(of: Of) {
+      const opened = await at(of, machine.open);
+      return typeof opened === 'object'
+        ? linkOf(of.browserState).deliveryOf(opened.pending)
+        : opened;
     },
-    complete: async ({ service = 'mal', browserState }: Of, result: SessionResult = TOKENS) =>
-      store.complete(service, browserState, result),
-    claim: async (pollSecret: string) => store.claim(pollSecret),
-    acknowledge: async (pollSecret: string) => store.acknowledge(pollSecret),
-    takeOpenedNotice: async (pollSecret: string) => store.takeOpenedNotice(pollSecret),
-    cancel: async (pollSecret: string) => store.cancel(pollSecret),
-    addWaiter: store.addWaiter,
-    removeWaiter: store.removeWaiter,
-    /** Adds a waiter; resolves when it is notified. */
-    untilNotified: (pollSecret: string) =>
-      new Promise<Notice>((notify) => store.addWaiter(pollSecret, createWaiter(notify))),
-    /** The same for one that wants progress. */
-    untilProgress: (pollSecret: string) =>
-      new Promise<Notice>((notify) =>
-        store.addWaiter(pollSecret, { ...createWaiter(notify), wantsProgress: true }),
-      ),
-    observe: store.observe,
+    /** What a page shows; otherwise how the sign-in ended. */
+    async find(by: FoundBy) {
+      const code = 'browserState' in by ? undefined : vault.code(by.userCode);
+      const key =
+        'browserState' in by ? { link: linkOf(by.browserState).id } : { code: code?.id ?? '' };
+      const found = await store.update(key, machine.find);
+      if (typeof found !== 'object') return found;
+      const browserState = 'browserState' in by ? by.browserState : code?.browserStateOf(found);
+      if (browserState === undefined) return undefined;
+      const link = linkOf(browserState);
+      return {
+        service: found.service,
+        browserState,
+        deviceName: link.deviceNameOf(found),
+        delivery: link.deliveryOf(found),
+      };
+    },
+    async fail(of: Of, error: ErrorResult = DENIED) {
+      const outcome = error.error === 'access_denied' ? 'access_denied' : 'failed';
+      const event = machine.fail(outcome, linkOf(of.browserState).keepError(error));
+      return typeof (await at(of, event)) === 'object';
+    },
+    /** What the holder of the lease needs. Undefined: it is another's. */
+    async lease(of: Of) {
+      const leased = await at(of, machine.lease);
+      if (typeof leased !== 'object') return undefined;
+      const link = linkOf(of.browserState);
+      return { delivery: link.deliveryOf(leased), deviceName: link.deviceNameOf(leased) };
+    },
+    /** As the holder of the lease. */
+    async complete(of: Of, result: SessionResult = TOKENS) {
+      const link = linkOf(of.browserState);
+      const session = await store.update({ link: link.id }, (found) => ({ reply: found }));
+      if (session === undefined) return false;
+      const outcome = 'error' in result ? 'failed' : 'signed_in';
+      const event = machine.complete(outcome, link.keepResult(session, result));
+      return (await store.update({ link: link.id }, event, 'until lease ends')) === true;
+    },
+    poll,
+    acknowledge: async (pollSecret: string) =>
+      (await ofDevice(pollSecret, machine.acknowledge)) ?? 'gone',
+    /** Whether the device learns now that its link was opened. */
+    async learnsOpening(pollSecret: string) {
+      const polled = await poll(pollSecret, true);
+      return polled.state === 'pending' && polled.isOpened;
+    },
+    async cancel(pollSecret: string) {
+      const cancelled = (await ofDevice(pollSecret, machine.cancel)) ?? 'gone';
+      return cancelled === 'again' ? 'cancelled' : cancelled;
+    },
+    /** How long nothing is new. */
+    watch: (pollSecret: string, notify: Waiter['notify'], wantsProgress = false) => {
+      const waiter = { pollId: vault.poll(pollSecret).id, wantsProgress, notify };
+      return { knownForMs: store.watch(waiter), stop: () => store.unwatch(waiter) };
+    },
+    /** Resolves when a poll would be notified. */
+    untilNotified: (pollSecret: string, wantsProgress = false) =>
+      new Promise<Notice | 'recheck'>((notify) => {
+        store.watch({ pollId: vault.poll(pollSecret).id, wantsProgress, notify });
+      }),
     countLive: async () => store.countLive(),
-    hasUndelivered: store.hasUndelivered,
-    sweep: async () => store.sweep(),
-  };
-}
-
-/** What the session has of it. A store may return more than it has to. */
-function exchangeParametersOf(found: ExchangeParameters | undefined) {
-  if (found === undefined) return undefined;
-  const { verifier, challenge, authorizationUrl, details } = found;
-  return {
-    verifier,
-    ...(challenge && { challenge }),
-    ...(authorizationUrl && { authorizationUrl }),
-    ...(details && { details }),
+    hasUndelivered: () => store.hasUndelivered(),
+    /** The sign-in ids of those whose time has ended, and their stages. */
+    sweep: async () =>
+      (await store.sweep()).map((session) => [session.signIn, machine.stageOf(session)] as const),
   };
 }
 
 export type TestStore = ReturnType<typeof createTestStore>;
 
-export async function tryRegister(store: TestStore, overrides: NewSessionOptions = {}) {
-  return store.register(newSession(overrides));
-}
+export const tryCreate = async (store: TestStore, overrides: TestSessionOptions = {}) =>
+  store.create(newSession(overrides));
 
-export async function register(store: TestStore, overrides: NewSessionOptions = {}) {
+export async function create(store: TestStore, overrides: TestSessionOptions = {}) {
   const session = newSession(overrides);
-  const outcome = await store.register(session);
-  if (outcome !== 'registered') throw new Error(`not registered: ${outcome}`);
+  const outcome = await store.create(session);
+  if (outcome !== 'created') throw new Error(`not created: ${outcome}`);
   return session;
 }
 
-export async function registerCompleted(store: TestStore, overrides: NewSessionOptions = {}) {
-  const session = await register(store, overrides);
+export async function createCompleted(store: TestStore, overrides: TestSessionOptions = {}) {
+  const session = await create(store, overrides);
   await store.lease(session);
   await store.complete(session);
   return session;
 }
 
-export interface TestStores extends Omit<Stores, 'sessions' | 'createRateLimiter'> {
+export interface TestStores extends Omit<Stores, 'sessions' | 'vault' | 'createRateLimiter'> {
   readonly time: FakeClock;
   readonly store: TestStore;
   createRateLimiter(policy: RateLimitPolicy, name?: string): RateLimiter;
@@ -152,7 +219,7 @@ export function openMemory({ maxSessions = 5_000 } = {}) {
   const limiters: { readonly size: number }[] = [];
   return {
     time,
-    store: createTestStore(sessions),
+    store: createTestStore(sessions, plainVault),
     refreshes,
     createRateLimiter(policy) {
       const limiter = createMemoryRateLimiter(time, policy);
@@ -161,7 +228,6 @@ export function openMemory({ maxSessions = 5_000 } = {}) {
     },
     sizes: () => ({
       sessions: sessions.size,
-      outcomes: sessions.outcomes,
       refreshes: refreshes.size,
       buckets: limiters.map(({ size }) => size),
     }),
@@ -191,7 +257,7 @@ export function openDurable(sql: Sql, options: DurableOptions = {}) {
   return {
     time,
     stores,
-    store: createTestStore(stores.sessions),
+    store: createTestStore(stores.sessions, stores.vault),
     refreshes: stores.refreshes,
     createRateLimiter: (policy, name = 'test') => stores.createRateLimiter(name, policy),
     close: () => {},
@@ -209,7 +275,7 @@ export async function openFile(
     ...stores,
     time,
     stores,
-    store: createTestStore(stores.sessions),
+    store: createTestStore(stores.sessions, stores.vault),
     createRateLimiter: (policy, name = 'test') => stores.createRateLimiter(name, policy),
   } satisfies TestStores & { stores: unknown };
 }
@@ -253,7 +319,7 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
     time,
     /** As the service uses them. */
     stores,
-    store: createTestStore(stores.sessions),
+    store: createTestStore(stores.sessions, stores.vault),
     refreshes: stores.refreshes,
     createRateLimiter: (policy, name = 'start') => stores.createRateLimiter(name, policy),
     close: stores.close,

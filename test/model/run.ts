@@ -70,10 +70,10 @@ export class Run {
         const code = new URLSearchParams(String(body)).get('code');
         return this.#exchanges.receive(String(code));
       },
-      beforeVerb: (verb, ...args) => {
+      beforeStore: (what, ask) => {
         const isKilled = restarts !== this.#restarts[index];
         if (isKilled || faults.isDown) throw new StoreUnavailable('down');
-        return faults.loseReply(this.#world.relays()[index].store, verb, args);
+        return faults.loseReply(what, ask);
       },
     };
   }

@@ -1,12 +1,10 @@
 /** What the store does while one command runs: it works, it is down, or one of its replies is lost. */
-import type { SessionStore } from '../../src/relay/store.ts';
-import { StoreUnavailable, type Verb } from '../kit/service.ts';
+import { type Asked, StoreUnavailable } from '../kit/service.ts';
 import type { Command } from './commands.ts';
 
-/** A reply of these may be lost. A store itself repeats a lease or a claim (test/redis/lost-answers.test.ts). */
-const LOSABLE: ReadonlySet<Verb> = new Set([
-  ...(['register', 'authorize', 'fail', 'complete'] as const),
-  ...(['acknowledge', 'takeOpenedNotice', 'cancel'] as const),
+/** A reply of these may be lost. A store itself repeats a lease or a poll (test/redis/lost-answers.test.ts). */
+const LOSABLE: ReadonlySet<Asked> = new Set([
+  ...(['create', 'open', 'fail', 'complete', 'acknowledge', 'cancel'] as const),
 ]);
 
 /** Those that are no request to a relay, or have their own faults. */
@@ -34,12 +32,12 @@ export class StoreFaults {
     return this.state === 'down';
   }
 
-  /** If one is to be lost: the store carries the verb out, and the relay does not learn of it. Once for each command. */
-  async loseReply(store: SessionStore, verb: Verb, args: readonly unknown[]): Promise<void> {
-    if (this.state !== 'loses a reply' || !LOSABLE.has(verb)) return;
+  /** If one is to be lost: the store does what it is asked, and the relay does not learn of it. Once for each command. */
+  async loseReply(asked: Asked, ask: () => unknown): Promise<void> {
+    if (this.state !== 'loses a reply' || !LOSABLE.has(asked)) return;
     this.state = 'up';
     this.hasLostReply = true;
-    await (store[verb] as (...given: readonly unknown[]) => unknown)(...args);
+    await ask();
     throw new StoreUnavailable('the reply was lost');
   }
 }

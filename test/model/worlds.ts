@@ -30,7 +30,7 @@ export const OPEN_ENDPOINT = 'https://provider.test/authorize';
 const settingsFor = (maxSessions: number) => ({ maxSessions, openEndpoints: [OPEN_ENDPOINT] });
 
 /** What a relay of a world is created with; another time when it restarts. */
-export type Hooks = Required<Pick<TestServiceOptions, 'fetch' | 'beforeVerb'>>;
+export type Hooks = Required<Pick<TestServiceOptions, 'fetch' | 'beforeStore'>>;
 export type OpenWorld = (maxSessions: number, hooksOf: (index: 0 | 1) => Hooks) => Promise<World>;
 
 /** What is not so in the end is for the caller to notice. */
@@ -84,8 +84,7 @@ export const inDurableObject: OpenWorld = async (maxSessions, hooksOf) => {
   };
   function open() {
     const { stores } = openDurable(sql, { time: clock, maxSessions });
-    const { sessions, refreshes, createRateLimiter } = stores;
-    const shared = { clock, stores: { sessions, refreshes, createRateLimiter, close() {} } };
+    const shared = { clock, stores: { ...stores, findProblem: () => undefined, close() {} } };
     return [
       createTestService(settingsFor(maxSessions), { ...hooksOf(0), ...shared }),
       createTestService(settingsFor(maxSessions), { ...hooksOf(1), ...shared }),

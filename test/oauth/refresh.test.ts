@@ -9,8 +9,8 @@ import {
   REFRESH_CHECK_MS,
   type RefreshFailure,
   type TokenRefresher,
-} from '../../src/relay/refresh.ts';
-import { createMemoryRefreshStore } from '../../src/stores/memory/refreshes.ts';
+} from '../../src/sign-ins/refreshes.ts';
+import { createMemoryRefreshStore } from '../../src/stores/memory.ts';
 import { createFakeClock, isPending, runReady, runTurns } from '../kit/clock.ts';
 import { refresh } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';

@@ -68,10 +68,10 @@ test('while Redis has delivered a result to this relay, which has not read the r
   const { session, state } = await start(other);
   const code = makeCode();
   await bringCode(other, state, code);
-  const asked = proxy.stallFrom(SCRIPTS.claim.sha1, 'replies');
+  const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
   const answer = poll(stopping, session);
   await asked;
-  await untilSessionIs(redis, 'd');
+  await untilSessionIs(redis, 'ended');
   const exited = stopping.stop('SIGTERM');
   await untilFlushed(exited);
   proxy.stall(false);

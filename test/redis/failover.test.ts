@@ -10,15 +10,21 @@ import { startFailingCluster, startFailingSentinel, VALKEY } from '../kit/redis/
 import { type Failing, type RedisSentinel, startRedisSentinel } from '../kit/redis/groups.ts';
 import { park, type SignedIn, signIn, startRelayPair, tally } from '../kit/relay-pair.ts';
 import {
-  CLAIMED,
+  create,
+  createCompleted,
+  DELIVERED,
   GONE,
   newSession,
   openTestRedis,
   PENDING,
-  register,
-  registerCompleted,
 } from '../kit/stores.ts';
-import { bringCode, bringCodeWhenPossible, makeCode, startWhenPossible } from '../kit/user.ts';
+import {
+  bringCode,
+  bringCodeWhenPossible,
+  deny,
+  makeCode,
+  startWhenPossible,
+} from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(90_000);
@@ -77,29 +83,33 @@ test('an operator replaces the primary of Sentinels: every parked poll is answer
   await using group = await startRedisSentinel({ failsOver: true });
   await using pair = await startRelayPair(group.url);
   const { relays } = pair;
-  const { session } = await startWhenPossible(relays[0]);
+  const { session, state } = await startWhenPossible(relays[0]);
   const parked = await Promise.all(relays.map((relay) => park(relay, session)));
   await group.waitForPromotion(await group.replacePrimary());
+  await pollUntil(
+    'the user can decline',
+    async () => (await deny(relays[1], state)).status === 200,
+  );
   const answers = await Promise.all(parked.map(({ answer }) => answer));
-  expect(answers.map(({ status }) => status)).toEqual([204, 204]);
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 410]);
 });
 
 test('a claim that no replica has is forgotten by a failover: the same device may get its tokens again, once, and no other device', async () => {
   await using group = await startRedisSentinel({ failsOver: true });
   const { store, close } = await openTestRedis(group.url);
-  const { pollSecret } = await registerCompleted(store);
-  const other = await register(store);
+  const { pollSecret } = await createCompleted(store);
+  const other = await create(store);
   const failOver = await forgetFromHere(group, 2);
-  expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-  expect(await store.claim(pollSecret)).toEqual(GONE);
+  expect(await store.poll(pollSecret)).toEqual(DELIVERED);
+  expect(await store.poll(pollSecret)).toEqual(GONE);
   await failOver();
   const again = await pollUntil('the store answers', () =>
-    store.claim(pollSecret).catch(() => undefined),
+    store.poll(pollSecret).catch(() => undefined),
   );
-  expect(again).toEqual(CLAIMED);
-  expect(await store.claim(pollSecret)).toEqual(GONE);
-  expect(await store.claim(other.pollSecret)).toEqual(PENDING);
-  expect(await store.claim(newSession().pollSecret)).toEqual(GONE);
+  expect(again).toEqual(DELIVERED);
+  expect(await store.poll(pollSecret)).toEqual(GONE);
+  expect(await store.poll(other.pollSecret)).toEqual(PENDING);
+  expect(await store.poll(newSession().pollSecret)).toEqual(GONE);
   close();
 });
 
@@ -108,7 +118,7 @@ async function forgetFromHere({ nodes, waitForPromotion }: RedisSentinel, sessio
   const [primary, replica] = nodes;
   if (primary === undefined || replica === undefined) throw new Error('no replica');
   await pollUntil('the replica has the sessions', async () => {
-    return (await replica.keys('*:session:*')).length === sessions;
+    return (await replica.keys('*:sign-in:*')).length === sessions;
   });
   await replica.freeze();
   // Or what is sent to it meanwhile would be read later.

@@ -8,11 +8,11 @@ import { startRelay } from '../kit/relay.ts';
 import { startRelayPair } from '../kit/relay-pair.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import {
-  CLAIMED,
+  create,
   createCode,
+  DELIVERED,
   newSession,
   openTestRedis,
-  register,
   StoreUnavailable,
 } from '../kit/stores.ts';
 import { bringCode, decision, makeCode, stateOf } from '../kit/user.ts';
@@ -28,19 +28,19 @@ const setMaxMemory = (redis: RedisServer, bytes: string | number) =>
 test('a registered session still works: its code, its opening, its result and a cancellation', async () => {
   await using redis = await startBounded();
   const { store, close } = await openTestRedis(redis.url);
-  const session = await register(store, { userCode: createCode(), repeatMs: ACK_MS });
-  const cancelled = await register(store);
+  const session = await create(store, { userCode: createCode(), redeliveryMs: ACK_MS });
+  const cancelled = await create(store);
   const { browserState, pollSecret, userCode } = session;
   await setMaxMemory(redis, 1);
-  expect(await store.getSession({ userCode: String(userCode) })).toMatchObject({ browserState });
-  expect(await store.takeOpenedNotice(pollSecret)).toBe(false);
-  expect(await store.authorize(session)).toBeDefined();
-  expect(await store.takeOpenedNotice(pollSecret)).toBe(true);
+  expect(await store.find({ userCode: String(userCode) })).toMatchObject({ browserState });
+  expect(await store.learnsOpening(pollSecret)).toBe(false);
+  expect(await store.open(session)).toBeDefined();
+  expect(await store.learnsOpening(pollSecret)).toBe(true);
   await store.lease(session);
   expect(await store.complete(session)).toBe(true);
-  expect(await store.claim(pollSecret)).toEqual(CLAIMED);
+  expect(await store.poll(pollSecret)).toEqual(DELIVERED);
   expect(await store.acknowledge(pollSecret)).toBe('acknowledged');
-  expect(await store.getSession({ browserState })).toBe('signed_in');
+  expect(await store.find({ browserState })).toBe('signed_in');
   expect(await store.cancel(cancelled.pollSecret)).toBe('cancelled');
   close();
 });
@@ -48,10 +48,10 @@ test('a registered session still works: its code, its opening, its result and a 
 test('no new session takes the place of an expired one: others may be as large', async () => {
   await using redis = await startBounded();
   const { store, time, close } = await openTestRedis(redis.url);
-  await register(store, { lifetimeMs: 1 });
+  await create(store, { lifetimeMs: 1 });
   await setMaxMemory(redis, 1);
   time.advance(2);
-  expect(await failureOf(store.register(newSession()))).toBeInstanceOf(StoreUnavailable);
+  expect(await failureOf(store.create(newSession()))).toBeInstanceOf(StoreUnavailable);
   close();
 });
 

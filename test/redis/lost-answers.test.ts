@@ -56,11 +56,11 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
   async function startUnknownClaim(pair: CutOffPair) {
     const { redis, proxy, cutOff } = pair;
     const { session, tokens } = await complete(pair);
-    const asked = proxy.stallFrom(SCRIPTS.claim.sha1, 'replies');
+    const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
     const device = openRaw(cutOff.baseUrl);
     await device.send(`GET /auth/result?session=${session} HTTP/1.1\r\nHost: a\r\n\r\n`);
     await asked;
-    await untilSessionIs(redis, 'd');
+    await untilSessionIs(redis, 'ended');
     return { session, tokens, device };
   }
 
@@ -89,17 +89,17 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
     const { redis, proxy, cutOff, other, provider } = pair;
     const { session, state } = await start(other);
     const code = makeCode();
-    const asked = proxy.stallFrom(SCRIPTS.lease.sha1, 'replies');
+    const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
     const page = bringCode(cutOff, state, code);
     await asked;
-    await untilSessionIs(redis, 'x');
+    await untilSessionIs(redis, 'exchanging');
     expect((await page).status).toBe(503);
     proxy.stall(false);
     expect(await pollUntilDone([other], session)).toEqual({ error: 'exchange_failed' });
     expect(provider.requestsFor(code)).toBe(0);
   });
 
-  test.each(['find', 'authorize'] as const)(
+  test.each(['read', 'commit'] as const)(
     'to "%s" of a user who continues with a code: the page is 503, and a second tap redirects to the provider',
     async (verb) => {
       await using pair = await takePair();
@@ -121,7 +121,7 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
     await using pair = await takePair();
     const { proxy, cutOff, other } = pair;
     const { link, session } = await startWithCode(other);
-    const asked = proxy.stallFrom(SCRIPTS.complete.sha1, 'replies');
+    const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
     const page = decide(cutOff, link, 'decline');
     await asked;
     expect((await page).status).toBe(503);
@@ -161,10 +161,10 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     async (meanwhile) => {
       await using pair = await takePair();
       const { session, tokens } = await complete(pair);
-      const asked = pair.proxy.stallFrom(SCRIPTS.claim.sha1, 'replies');
+      const asked = pair.proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
       const answer = poll(pair.cutOff, session);
       await asked;
-      await untilSessionIs(pair.redis, 'd');
+      await untilSessionIs(pair.redis, 'ended');
       await suspendFor(LONG_MS, pair, meanwhile);
       expect([(await answer).status, await (await answer).json()]).toEqual([200, tokens]);
     },
@@ -176,10 +176,10 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
       await using pair = await takePair();
       const { session, state } = await start(pair.other);
       const code = makeCode();
-      const asked = pair.proxy.stallFrom(SCRIPTS.lease.sha1, 'replies');
+      const asked = pair.proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
       const page = bringCode(pair.cutOff, state, code);
       await asked;
-      await untilSessionIs(pair.redis, 'x');
+      await untilSessionIs(pair.redis, 'exchanging');
       await suspendFor(LONG_MS, pair, meanwhile);
       expect((await page).status).toBe(200);
       expect(pair.provider.requestsFor(code)).toBe(1);
@@ -194,10 +194,10 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     const held = pair.provider.gate.close();
     const page = bringCode(pair.cutOff, state, code);
     await held.arrived;
-    const asked = pair.proxy.stallFrom(SCRIPTS.complete.sha1, 'replies');
+    const asked = pair.proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
     held.release();
     await asked;
-    await untilSessionIs(pair.redis, 'c');
+    await untilSessionIs(pair.redis, 'completed');
     await suspendFor(EXCHANGE_LEASE_MS + 1_000, pair);
     expect((await page).status).toBe(200);
     expect(await pollUntilDone([pair.other], session)).toEqual(tokensFor(code));

@@ -99,7 +99,7 @@ describe('an address that moves from a primary to the one that replaces it', () 
     const { session, state } = await start(relay);
     await pollUntil(
       'the session is copied',
-      async () => (await next.keys('*session:*')).length > 0,
+      async () => (await next.keys('*:sign-in:*')).length > 0,
     );
     const tokens = pollUntilDone([relay], session);
     await next.cli('REPLICAOF', 'NO', 'ONE');

@@ -5,12 +5,12 @@
  */
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import type { Awaitable } from '../../src/relay/store.ts';
+import type { Awaitable } from '../../src/sign-ins/store.ts';
 import { SCRIPTS, type Script } from '../../src/stores/redis/scripts.ts';
 import { ACK_MS, STORE_PATIENCE_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { type StoredState, untilSessionIs } from '../kit/relay-pair.ts';
-import { CLAIMED, DENIED, GONE, openTestRedis, register, StoreUnavailable } from '../kit/stores.ts';
+import { create, DELIVERED, DENIED, GONE, openTestRedis, StoreUnavailable } from '../kit/stores.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
 
@@ -31,10 +31,10 @@ afterAll(async () => {
 });
 
 // Redis knows every script from here on, so the first request is executed at once.
-const warmUp = await register(cutOff);
+const warmUp = await create(cutOff);
 await cutOff.lease(warmUp);
 await cutOff.complete(warmUp);
-await cutOff.claim(warmUp.pollSecret);
+await cutOff.poll(warmUp.pollSecret);
 await behind.refreshes.begin('warm-up');
 
 /** A test that fails leaves the connection as the next one expects it. */
@@ -56,66 +56,66 @@ async function cutAfter<T>(
 }
 
 /** The poll secret of a completed session, the only one in Redis. */
-async function completeOne(repeatMs?: number): Promise<string> {
+async function completeOne(redeliveryMs?: number): Promise<string> {
   await redis.cli('FLUSHALL');
-  const session = await register(other, { repeatMs });
+  const session = await create(other, { redeliveryMs });
   await other.lease(session);
   await other.complete(session);
   return session.pollSecret;
 }
 
 test('lease: the same caller has it, and no other', async () => {
-  const session = await register(other);
+  const session = await create(other);
   const lease = await cutAfter(
-    SCRIPTS.lease,
+    SCRIPTS.commit,
     () => cutOff.lease(session),
-    async () => (await other.authorize(session)) === undefined,
+    async () => (await other.open(session)) === 'in_progress',
   );
-  expect(lease?.verifier).toBe(String(session.verifier));
+  expect(lease?.delivery).toEqual(session.delivery);
   expect(await other.lease(session)).toBeUndefined();
 });
 
 test('complete: it has succeeded, even if the device has received the tokens meanwhile', async () => {
-  const session = await register(other);
+  const session = await create(other);
   await cutOff.lease(session);
   let claims = 0;
   const completed = await cutAfter(
-    SCRIPTS.complete,
+    SCRIPTS.commit,
     () => cutOff.complete(session),
     async () => {
-      if ((await other.claim(session.pollSecret)).state === 'claimed') claims += 1;
+      if ((await other.poll(session.pollSecret)).state === 'delivered') claims += 1;
       return claims > 0;
     },
   );
   expect(completed).toBe(true);
-  expect(await other.claim(session.pollSecret)).toEqual(GONE);
+  expect(await other.poll(session.pollSecret)).toEqual(GONE);
 });
 
 test('fail: it has succeeded', async () => {
-  const session = await register(other);
+  const session = await create(other);
   const failed = await cutAfter(
-    SCRIPTS.complete,
+    SCRIPTS.commit,
     () => cutOff.fail(session),
-    async () => (await other.authorize(session)) === undefined,
+    async () => (await other.open(session)) === 'access_denied',
   );
   expect(failed).toBe(true);
 });
 
 test.each([undefined, ACK_MS])(
-  'claim: the same caller has the tokens, and no other (repeatMs %p)',
-  async (repeatMs) => {
-    const pollSecret = await completeOne(repeatMs);
+  'claim: the same caller has the tokens, and no other (redeliveryMs %p)',
+  async (redeliveryMs) => {
+    const pollSecret = await completeOne(redeliveryMs);
     const claim = await cutAfter(
-      SCRIPTS.claim,
-      () => cutOff.claim(pollSecret),
+      SCRIPTS.commit,
+      () => cutOff.poll(pollSecret),
       async () => {
-        await untilSessionIs(redis, 'd');
+        await untilSessionIs(redis, redeliveryMs ? 'delivered' : 'ended');
         return true;
       },
     );
-    expect(claim).toEqual(CLAIMED);
-    if (repeatMs) expect(await other.acknowledge(pollSecret)).toBe('acknowledged');
-    expect(await other.claim(pollSecret)).toEqual(GONE);
+    expect(claim).toEqual(DELIVERED);
+    if (redeliveryMs) expect(await other.acknowledge(pollSecret)).toBe('acknowledged');
+    expect(await other.poll(pollSecret)).toEqual(GONE);
   },
 );
 
@@ -161,23 +161,23 @@ describe('the repetitions are refused', () => {
 
   test('fail: the device gets the error all the same', async () => {
     await redis.cli('FLUSHALL');
-    const session = await register(other);
-    await refuseAfter(SCRIPTS.complete, () => cutOff.fail(session), untilState('c'));
-    expect(await other.claim(session.pollSecret)).toEqual({ state: 'claimed', result: DENIED });
+    const session = await create(other);
+    await refuseAfter(SCRIPTS.commit, () => cutOff.fail(session), untilState('completed'));
+    expect(await other.poll(session.pollSecret)).toEqual({ state: 'delivered', result: DENIED });
   });
 
   test('complete: it insists, and has succeeded', async () => {
     await redis.cli('FLUSHALL');
-    const session = await register(other);
+    const session = await create(other);
     await cutOff.lease(session);
-    const asked = proxy.stallFrom(SCRIPTS.complete.sha1, 'replies');
+    const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
     const completed = cutOff.complete(session);
     await asked;
-    await untilSessionIs(redis, 'c');
+    await untilSessionIs(redis, 'completed');
     await cutAndRefuse();
     await Bun.sleep(STORE_PATIENCE_MS);
     await allow();
     expect(await completed).toBe(true);
-    expect(await other.claim(session.pollSecret)).toEqual(CLAIMED);
+    expect(await other.poll(session.pollSecret)).toEqual(DELIVERED);
   });
 });

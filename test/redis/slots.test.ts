@@ -6,13 +6,13 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { rulesFor } from '../kit/redis/acl.ts';
 import { type RedisCluster, startRedisCluster } from '../kit/redis/groups.ts';
 import { ADMIN_PASSWORD, type RedisServer } from '../kit/redis/server.ts';
-import { CLAIMED, openTestRedis, PENDING, register, type TestStore } from '../kit/stores.ts';
+import { create, DELIVERED, openTestRedis, PENDING, type TestStore } from '../kit/stores.ts';
 
 setDefaultTimeout(60_000);
 
 /** The slot of all keys of the only session that there is, its owner, and another master. */
 async function placeOf({ nodes, ownerOf }: RedisCluster) {
-  const [key = ''] = (await Promise.all(nodes.map((node) => node.keys('*:session:*')))).flat();
+  const [key = ''] = (await Promise.all(nodes.map((node) => node.keys('*:sign-in:*')))).flat();
   const from = await ownerOf(key);
   const to = nodes.find((node) => node !== from);
   if (to === undefined) throw new Error('one master only');
@@ -44,10 +44,10 @@ async function endMove(slot: string, from: RedisServer, to: RedisServer): Promis
   for (const node of [to, from]) await node.cli('CLUSTER', 'SETSLOT', slot, 'NODE', await idOf(to));
 }
 
-async function complete(store: TestStore, session: Awaited<ReturnType<typeof register>>) {
+async function complete(store: TestStore, session: Awaited<ReturnType<typeof create>>) {
   expect(await store.lease(session)).toBeDefined();
   expect(await store.complete(session)).toBe(true);
-  expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
+  expect(await store.poll(session.pollSecret)).toEqual(DELIVERED);
 }
 
 test('while it moves, and after that', async () => {
@@ -56,11 +56,11 @@ test('while it moves, and after that', async () => {
   const user = { name: 'relay', password: 'relay-password', rules };
   await using cluster = await startRedisCluster({ user });
   const { store, close } = await openTestRedis(cluster.url, { prefix });
-  const session = await register(store);
+  const session = await create(store);
   const { slot, from, to } = await placeOf(cluster);
   await beginMove(slot, from, to);
-  expect(await store.claim(session.pollSecret)).toEqual(PENDING);
-  expect(await store.authorize(session)).toBeDefined();
+  expect(await store.poll(session.pollSecret)).toEqual(PENDING);
+  expect(await store.open(session)).toBeDefined();
   await endMove(slot, from, to);
   await complete(store, session);
   close();

@@ -27,7 +27,7 @@ afterAll(async () => {
 cpSync(`${ROOT}src`, join(older, 'src'), { recursive: true });
 for (const name of ['package.json', 'tsconfig.json']) cpSync(ROOT + name, join(older, name));
 symlinkSync(`${ROOT}node_modules`, join(older, 'node_modules'));
-const scripts = join(older, 'src/stores/redis/scripts.ts');
+const scripts = join(older, 'src/stores/record.ts');
 const source = readFileSync(scripts, 'utf8');
 const changed = source.replace('RECORD_VERSION = 1;', 'RECORD_VERSION = 0;');
 if (changed === source) throw new Error('RECORD_VERSION is not 1 any more');

@@ -487,7 +487,7 @@ describe.concurrent('redis', () => {
   test('a right that is missing, a wrong password, and a server that is not there', async () => {
     await using redis = await startRedis();
     const password = plantSecret('a-redis-password-of-the-check');
-    const rules = ['~*', '&*', '+@all', '-hset'];
+    const rules = ['~*', '&*', '+@all', '-zadd'];
     await redis.cli('ACL', 'SETUSER', 'limited', 'on', `>${password}`, ...rules);
     const url = (given: string) => `redis://limited:${given}@127.0.0.1:${redis.port}`;
     const limited = await runCheck({ REDIS_URL: url(password) });

@@ -1,7 +1,7 @@
 /** Requests to a provider that closes connections, sends too much or the wrong bytes: alike on Bun and on Node. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Socket } from 'node:net';
-import { signInIdOf } from '../../src/relay/secrets.ts';
+import { signInIdOf } from '../../src/sign-ins/secrets.ts';
 import { pollOnce, start } from '../kit/device.ts';
 import { serveBytes } from '../kit/provider.ts';
 import { buildForNode, type LogEvent, launchRelay, RUNTIMES } from '../kit/relay.ts';

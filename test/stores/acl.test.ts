@@ -5,11 +5,11 @@ import { type Deployment, readAcl } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import {
+  create,
   createCode,
   IMPATIENT,
   openTestRedis,
   PENDING,
-  register,
   systemClock,
 } from '../kit/stores.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -36,21 +36,21 @@ async function useAll(
   const limiter = createRateLimiter({ burst: 3, ratePerSecond: 1 });
   try {
     await limiter.take('192.0.2.1');
-    const session = await register(store);
-    await store.authorize(session);
+    const session = await create(store);
+    await store.open(session);
     const notified = store.untilNotified(session.pollSecret);
-    expect(await store.claim(session.pollSecret)).toEqual(PENDING);
+    expect(await store.poll(session.pollSecret)).toEqual(PENDING);
     // The script of `complete`, which would be repeated for as long as the lease lasts.
     await store.fail(session);
     await waitFor(notified);
-    expect(await store.claim(session.pollSecret)).toMatchObject({ state: 'claimed' });
-    expect(await store.lease(await register(store))).toBeDefined();
+    expect(await store.poll(session.pollSecret)).toMatchObject({ state: 'delivered' });
+    expect(await store.lease(await create(store))).toBeDefined();
 
-    const options = { userCode: createCode(), deviceName: 'Fernseher', repeatMs: ACK_MS };
-    const byCode = await register(store, options);
-    expect(await store.getSession({ userCode: options.userCode })).toBeDefined();
+    const options = { userCode: createCode(), deviceName: 'Fernseher', redeliveryMs: ACK_MS };
+    const byCode = await create(store, options);
+    expect(await store.find({ userCode: options.userCode })).toBeDefined();
     await store.fail(byCode);
-    expect(await store.claim(byCode.pollSecret)).toMatchObject({ state: 'claimed' });
+    expect(await store.poll(byCode.pollSecret)).toMatchObject({ state: 'delivered' });
     expect(await store.acknowledge(byCode.pollSecret)).toBe('acknowledged');
 
     await refreshes.begin('mal token');

@@ -4,15 +4,10 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { ErrorReply } from '@redis/client';
-import { type Clock, systemClock } from '../../src/relay/time.ts';
+import { type Clock, systemClock } from '../../src/sign-ins/time.ts';
 import { createStoreClock } from '../../src/stores/redis/commands.ts';
 import { reasonOf, remedyFor } from '../../src/stores/redis/failures.ts';
 import { createStoreHealth } from '../../src/stores/redis/health.ts';
-import {
-  createOwnLeases,
-  MAX_OWN_LEASES,
-  OWN_LEASE_MS,
-} from '../../src/stores/redis/own-leases.ts';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createFakeClock } from '../kit/clock.ts';
@@ -110,7 +105,7 @@ test.each(Object.entries(SCRIPTS))(
 
 test('a script that arrives in time is carried out', async () => {
   const inTime = `until ${Date.now() + 60_000}`;
-  expect(await redis.cli('EVAL', SCRIPTS.countLive.text, '1', 'live', inTime)).toBe('0');
+  expect(await redis.cli('EVAL', SCRIPTS.count.text, '1', 'live', inTime)).toBe('0');
 });
 
 describe('refusals', () => {
@@ -191,32 +186,5 @@ describe('the connection that listens for completions', () => {
     await Promise.all(workers);
     expect(await findListener()).toBe(listener);
     close();
-  });
-});
-
-describe('the leases that a process took', () => {
-  const KEY = 'sealed device key';
-
-  test('are remembered for a minute at least, by service and session', () => {
-    const clock = createFakeClock();
-    const leases = createOwnLeases(clock);
-    leases.add('mal', 'early', KEY);
-    clock.advance(OWN_LEASE_MS);
-    leases.add('mal', 'late', KEY);
-    leases.sweep();
-    expect(leases.get('mal', 'early')?.sealedDeviceKey).toBe(KEY);
-    expect(leases.get('anilist', 'early')).toBeUndefined();
-    clock.advance(1);
-    leases.sweep();
-    expect(leases.get('mal', 'early')).toBeUndefined();
-    expect(leases.get('mal', 'late')?.sealedDeviceKey).toBe(KEY);
-  });
-
-  test(`are ${MAX_OWN_LEASES} at most: the oldest is forgotten`, () => {
-    const leases = createOwnLeases(createFakeClock());
-    for (let nth = 0; nth <= MAX_OWN_LEASES; nth += 1) leases.add('mal', `${nth}`, KEY);
-    expect(leases.get('mal', '0')).toBeUndefined();
-    expect(leases.get('mal', '1')).toBeDefined();
-    expect(leases.get('mal', `${MAX_OWN_LEASES}`)).toBeDefined();
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { start, startWithCode } from '../kit/device.ts';
-import { ACK_MS, CLAIM_REPEAT_MS, EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
+import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
 import { rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
@@ -11,15 +11,15 @@ import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { createTestService } from '../kit/service.ts';
 import {
-  CLAIMED,
+  create,
   createCode,
+  createCompleted,
+  DELIVERED,
   GONE,
   LIFETIME_MS,
   newSession,
   openTestRedis,
   PENDING,
-  register,
-  registerCompleted,
 } from '../kit/stores.ts';
 import { textOf } from '../kit/user.ts';
 import { runStoreSuite } from './suite.ts';
@@ -76,7 +76,7 @@ test('a relay trusts the CA that NODE_EXTRA_CA_CERTS names', async () => {
   const env = { REDIS_URL: secured.url, NODE_EXTRA_CA_CERTS: secured.caFile ?? '' };
   const relay = await startRelay(env);
   await start(relay);
-  expect(await secured.cli('ZCARD', 'sign-in-relay:live')).toBe('1');
+  expect(await secured.cli('ZCARD', 'sign-in-relay:live-sign-ins')).toBe('1');
   await relay.stop();
 });
 
@@ -94,16 +94,6 @@ test('Redis itself removes turns and results of refreshes when their time is ove
   close();
 });
 
-test('registrations remove more expired sessions than they add', async () => {
-  const { store, time, close } = await openTestRedis(redis.url, { prefix: 'trimmed:' });
-  for (let count = 0; count < 1_000; count += 1) await register(store, { lifetimeMs: 1 });
-  // Until then a sweep removes them, which tells the operator of each.
-  time.advance(60_002);
-  for (let count = 0; count < 500; count += 1) await register(store);
-  expect(Number(await redis.cli('ZCARD', 'trimmed:live'))).toBeLessThan(1_000);
-  close();
-});
-
 describe('REDIS_PREFIX', async () => {
   // One starts with the other: a prefix is not a pattern.
   const [one, other] = await Promise.all([
@@ -116,17 +106,17 @@ describe('REDIS_PREFIX', async () => {
   });
 
   test('keeps capabilities, live sessions and results apart', async () => {
-    const session = await register(one.store);
+    const session = await create(one.store);
     const { pollSecret } = session;
-    expect(await other.store.authorize(session)).toBeUndefined();
-    expect(await other.store.claim(pollSecret)).toEqual(GONE);
-    expect(await other.store.register(session)).toBe('registered');
-    expect(await one.store.register(newSession())).toBe('busy');
+    expect(await other.store.open(session)).toBeUndefined();
+    expect(await other.store.poll(pollSecret)).toEqual(GONE);
+    expect(await other.store.create(session)).toBe('created');
+    expect(await one.store.create(newSession())).toBe('full');
     await other.store.lease(session);
     await other.store.complete(session);
-    expect(await one.store.claim(pollSecret)).toEqual(PENDING);
-    expect(await other.store.claim(pollSecret)).toEqual(CLAIMED);
-    expect(await one.store.authorize(session)).toBeDefined();
+    expect(await one.store.poll(pollSecret)).toEqual(PENDING);
+    expect(await other.store.poll(pollSecret)).toEqual(DELIVERED);
+    expect(await one.store.open(session)).toBeDefined();
   });
 
   test('keeps codes, refreshes and limits apart, and limits of different names too', async () => {
@@ -135,10 +125,10 @@ describe('REDIS_PREFIX', async () => {
       await store.sweep();
     }
     const userCode = createCode();
-    const { browserState } = await register(one.store, { userCode });
-    expect(await other.store.getSession({ userCode })).toBeUndefined();
-    await register(other.store, { userCode });
-    expect(await one.store.getSession({ userCode })).toMatchObject({ browserState });
+    const { browserState } = await create(one.store, { userCode });
+    expect(await other.store.find({ userCode })).toBeUndefined();
+    await create(other.store, { userCode });
+    expect(await one.store.find({ userCode })).toMatchObject({ browserState });
     for (const { refreshes } of [one, other]) {
       expect(await refreshes.begin('mal token')).toEqual({ state: 'yours' });
     }
@@ -154,12 +144,12 @@ describe('REDIS_PREFIX', async () => {
 
   test('is the start of every key', async () => {
     await redis.cli('FLUSHALL');
-    await registerCompleted(other.store, { userCode: createCode() });
+    await createCompleted(other.store, { userCode: createCode() });
     await other.createRateLimiter({ burst: 1, ratePerSecond: 1 }).take('192.0.2.1');
     await other.refreshes.begin('mal token');
     const keys = await redis.keys('*');
-    // Live sessions, the session, its outcome, its pointer and its code, a bucket, a refresh.
-    expect(keys).toHaveLength(7);
+    // Live sessions, the session, what leads to it by its poll secret and its code, a bucket, a refresh.
+    expect(keys).toHaveLength(6);
     expect(keys.filter((key) => !key.startsWith('relay:2:'))).toEqual([]);
   });
 });
@@ -194,7 +184,7 @@ describe('in a Cluster', () => {
   test('all keys are in one slot', async () => {
     const { store, createRateLimiter, refreshes, close } = await open('one-slot:');
     for (let count = 0; count < 20; count += 1) {
-      await register(store, { userCode: createCode() });
+      await create(store, { userCode: createCode() });
     }
     await createRateLimiter({ burst: 1, ratePerSecond: 1 }).take('192.0.2.1');
     await refreshes.begin('mal token');
@@ -204,42 +194,23 @@ describe('in a Cluster', () => {
     expect(places.size).toBe(20 * 3 + 3);
     close();
   });
-
-  test('only the code and the outcome are left of a sign-in by code that was acknowledged', async () => {
-    const { store, close, prefix } = await open('acknowledged:');
-    const session = await register(store, { userCode: createCode(), repeatMs: ACK_MS });
-    await store.lease(session);
-    await store.complete(session);
-    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
-    expect(await store.acknowledge(session.pollSecret)).toBe('acknowledged');
-    const left = [...(await locate(prefix)).keys()];
-    expect(left.map((key) => key.split(':')[2]).toSorted()).toEqual(['code', 'outcome']);
-    close();
-  });
 });
 
-test('Redis itself removes a session and its poll secret soon after the delivery', async () => {
-  const prefix = 'delivered:';
+test('Redis itself removes a session, and what leads to it, soon after nobody needs it', async () => {
+  const prefix = 'removed:';
   const { store, close } = await openTestRedis(redis.url, { prefix, usesOwnTime: true });
-  const { pollSecret } = await registerCompleted(store);
-  expect((await store.claim(pollSecret)).state).toBe('claimed');
-  for (const kind of ['session', 'poll']) {
-    const [key = ''] = await redis.keys(`${prefix}${kind}:*`);
-    expect(Number(await redis.cli('PTTL', key))).toBeWithin(1, CLAIM_REPEAT_MS + 1);
-  }
-  close();
-});
-
-test('a cancelled session holds nothing sealed but where its link leads', async () => {
-  const { store, close } = await openTestRedis(redis.url, { prefix: 'cancelled:' });
-  const session = await register(store, { userCode: createCode(), deviceName: 'TV' });
-  await store.lease(session);
-  await store.complete(session);
-  await store.cancel(session.pollSecret);
-  const [key = ''] = await redis.keys('cancelled:session:*');
-  const fields = (await redis.cli('HKEYS', key)).split('\n');
-  // A field for each instance that waits has nothing but its name.
-  const own = fields.filter((field) => !field.startsWith('w:'));
-  expect(own.toSorted()).toEqual(['d', 'e', 'n', 's', 't', 'y']);
+  const lives = async () => {
+    const keys = (await redis.keys(`${prefix}sign-in*`)).toSorted();
+    const lifeMs = await Promise.all(keys.map((key) => redis.cli('PTTL', key)));
+    return lifeMs.map((ms) => Math.ceil(Number(ms) / 60_000));
+  };
+  const session = await createCompleted(store, { withUserCode: true, redeliveryMs: 1_200_000 });
+  expect(await lives()).toEqual([11, 11, 11]);
+  await store.poll(session.pollSecret);
+  // The code leads nowhere any more when the link has expired.
+  expect((await lives()).toSorted()).toEqual([11, 21, 21]);
+  await store.acknowledge(session.pollSecret);
+  expect(await lives()).toEqual([11, 11, 11]);
+  expect(Number(await redis.cli('PTTL', `${prefix}live-sign-ins`))).toBeLessThan(0);
   close();
 });

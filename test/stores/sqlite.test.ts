@@ -14,20 +14,19 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deriveFromBrowserState } from '../../src/stores/sealing.ts';
 import { OBJECT_IDLE_MS } from '../../src/stores/sqlite/rate-limits.ts';
 import type { Sql } from '../../src/stores/sqlite/rows.ts';
 import { ACK_MS, CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
 import {
-  CLAIMED,
+  create,
+  createCompleted,
+  DELIVERED,
   GONE,
   LIFETIME_MS,
   NOW,
   newSession,
   openDurable,
   openFile,
-  register,
-  registerCompleted,
   StoreUnavailable,
   TOKENS,
 } from '../kit/stores.ts';
@@ -48,12 +47,13 @@ test('only its owner can read a sessions file, whatever its mode was, and it hol
   const path = newPath();
   writeFileSync(path, '', { mode: 0o644 });
   const { store, close } = await openFile(path);
-  const session = await registerCompleted(store, { withUserCode: true, deviceName: 'Fernseher' });
+  const session = await createCompleted(store, { withUserCode: true, deviceName: 'Fernseher' });
   for (const each of [path, `${path}-wal`]) expect(statSync(each).mode & 0o777).toBe(0o600);
   close();
   const text = readFileSync(path, 'latin1');
   expect(text.length).toBeGreaterThan(4_096);
-  const { pollSecret, browserState, verifier, userCode, deviceName } = session;
+  const { pollSecret, browserState, delivery, userCode, deviceName } = session;
+  const { verifier } = delivery as { verifier?: string };
   for (const secret of [pollSecret, browserState, verifier, userCode, deviceName]) {
     expect(text.includes(String(secret))).toBe(false);
   }
@@ -65,7 +65,7 @@ test('what has expired leaves a sessions file, which does not grow', async () =>
   const { time, store, close } = await openFile(path);
   const sizes = [];
   for (let round = 0; round < 4; round += 1) {
-    for (let count = 0; count < 500; count += 1) await register(store);
+    for (let count = 0; count < 500; count += 1) await create(store);
     time.advance(LIFETIME_MS + 1);
     await store.sweep();
     sizes.push(statSync(path).size);
@@ -194,78 +194,63 @@ test('after an eviction a sign-in continues at each step', async () => {
   const sql = createSql();
   const { time, store } = openDurable(sql);
   const reopen = () => openDurable(sql, { time }).store;
-  const session = newSession({ withUserCode: true, deviceName: 'TV', repeatMs: ACK_MS });
-  await store.register(session);
+  const session = newSession({ withUserCode: true, deviceName: 'TV', redeliveryMs: ACK_MS });
+  await store.create(session);
   const { browserState, pollSecret, userCode = '' } = session;
-  expect(await reopen().getSession({ userCode })).toMatchObject({
+  expect(await reopen().find({ userCode })).toMatchObject({
     service: 'mal',
     browserState,
     deviceName: 'TV',
   });
-  await reopen().authorize(session);
-  expect(await reopen().takeOpenedNotice(pollSecret)).toBe(true);
-  expect(await reopen().takeOpenedNotice(pollSecret)).toBe(false);
+  await reopen().open(session);
+  expect(await reopen().learnsOpening(pollSecret)).toBe(true);
+  expect(await reopen().learnsOpening(pollSecret)).toBe(false);
   expect(await reopen().lease(session)).toMatchObject({ deviceName: 'TV' });
   expect(await reopen().lease(session)).toBeUndefined();
   expect(await reopen().complete(session)).toBe(true);
-  expect(await reopen().claim(pollSecret)).toEqual(CLAIMED);
-  expect(await reopen().claim(pollSecret)).toEqual(CLAIMED);
+  expect(await reopen().poll(pollSecret)).toEqual(DELIVERED);
+  expect(await reopen().poll(pollSecret)).toEqual(DELIVERED);
   expect(await reopen().acknowledge(pollSecret)).toBe('acknowledged');
-  expect(await reopen().claim(pollSecret)).toEqual(GONE);
+  expect(await reopen().poll(pollSecret)).toEqual(GONE);
   expect(sql.dump()).toBe('[]');
-});
-
-test('after a rollback a session of a newer version is unknown, and the others go on', async () => {
-  const sql = createSql();
-  const { time, store } = openDurable(sql);
-  const [newer, other] = [await register(store), await register(store)];
-  const own = `id = '${deriveFromBrowserState(newer.browserState).id}'`;
-  sql.exec(`UPDATE kept SET value = json_set(value, '$.version', 2) WHERE ${own}`);
-  const after = openDurable(sql, { time }).store;
-  expect(await after.claim(newer.pollSecret)).toEqual(GONE);
-  expect(await after.claim(other.pollSecret)).toMatchObject({ state: 'pending' });
 });
 
 test('sessions of an earlier instance count against the limit, expire, and are reported', async () => {
   const sql = createSql();
   const first = openDurable(sql);
-  await register(first.store);
-  await register(first.store);
+  await create(first.store);
+  await create(first.store);
   const { store, time } = openDurable(sql, { time: first.time, maxSessions: 2 });
   expect(await store.countLive()).toBe(2);
-  expect(await store.register(newSession())).toBe('busy');
-  const stages: string[] = [];
-  const ignore = () => {};
-  store.observe({
-    opened: ignore,
-    delivered: ignore,
-    cancelled: ignore,
-    expired: ({ stage, signIn = '' }) => stages.push(`${stage} ${signIn.length}`),
-  });
+  expect(await store.create(newSession())).toBe('full');
   time.advance(LIFETIME_MS + 1);
-  await store.sweep();
-  expect(stages).toEqual(['started 9', 'started 9']);
+  expect((await store.sweep()).map(([, stage]) => stage)).toEqual(['started', 'started']);
   expect(sql.dump()).toBe('[]');
 });
 
 test('nothing secret is in the SQLite of an object, at any step', async () => {
   const sql = createSql();
   const { store, refreshes } = openDurable(sql);
-  const session = newSession({ withUserCode: true, deviceName: 'Living room', repeatMs: ACK_MS });
-  const { browserState, pollSecret, userCode = '', verifier = '' } = session;
+  const session = newSession({
+    withUserCode: true,
+    deviceName: 'Living room',
+    redeliveryMs: ACK_MS,
+  });
+  const { browserState, pollSecret, userCode = '', delivery } = session;
+  const { verifier = '' } = delivery as { verifier?: string };
   const secrets = [browserState, pollSecret, userCode, verifier, 'Living room'];
   const seen: string[] = [];
   const look = () => seen.push(sql.dump());
-  await store.register(session);
+  await store.create(session);
   look();
-  await store.authorize(session);
+  await store.open(session);
   look();
   await store.lease(session);
   look();
   const tokens = { accessToken: 'new-access-token', refreshToken: 'new-refresh-token' };
   await store.complete(session, tokens);
   look();
-  expect(await store.claim(pollSecret)).toEqual({ state: 'claimed', result: tokens });
+  expect(await store.poll(pollSecret)).toEqual({ state: 'delivered', result: tokens });
   look();
   await refreshes.begin('old-refresh-token');
   await refreshes.finish('old-refresh-token', JSON.stringify(tokens));
@@ -279,12 +264,12 @@ test('nothing secret is in the SQLite of an object, at any step', async () => {
 test('a sign-in changes five rows: start, link, lease, result, delivery', async () => {
   const sql = createSql();
   const { store } = openDurable(sql);
-  const session = await register(store);
-  await store.authorize(session);
-  await store.authorize(session);
+  const session = await create(store);
+  await store.open(session);
+  await store.open(session);
   await store.lease(session);
   await store.complete(session);
-  await store.claim(session.pollSecret);
+  await store.poll(session.pollSecret);
   expect(sql.changes()).toBe(5);
 });
 
@@ -292,15 +277,15 @@ test('while SQLite refuses, no verb has an effect, and all work afterwards', asy
   const sql = createSql();
   const problems: unknown[] = [];
   const { store, stores } = openDurable(sql, { onProblem: (problem) => problems.push(problem) });
-  const session = await register(store);
-  const completed = await registerCompleted(store);
+  const session = await create(store);
+  const completed = await createCompleted(store);
   sql.failWith(new Error('database or disk is full: SQLITE_FULL'));
   const attempts = [
-    () => store.register(newSession()),
-    () => store.authorize(session),
+    () => store.create(newSession()),
+    () => store.open(session),
     () => store.fail(session),
     () => store.lease(session),
-    () => store.claim(completed.pollSecret),
+    () => store.poll(completed.pollSecret),
     () => store.cancel(session.pollSecret),
   ];
   for (const attempt of attempts) {
@@ -310,7 +295,7 @@ test('while SQLite refuses, no verb has an effect, and all work afterwards', asy
   sql.failWith(undefined);
   expect(await store.countLive()).toBe(2);
   expect(await store.lease(session)).toBeDefined();
-  expect(await store.claim(completed.pollSecret)).toEqual(CLAIMED);
+  expect(await store.poll(completed.pollSecret)).toEqual(DELIVERED);
   expect(problems).toEqual(['SQLITE_FULL', undefined]);
   expect(stores.findProblem()).toBeUndefined();
 });
@@ -318,8 +303,8 @@ test('while SQLite refuses, no verb has an effect, and all work afterwards', asy
 test('a delivered result that SQLite refuses to remove is removed by the next sweep', async () => {
   const sql = createSql();
   const { store, time } = openDurable(sql);
-  const session = await registerCompleted(store, { repeatMs: ACK_MS });
-  await store.claim(session.pollSecret);
+  const session = await createCompleted(store, { redeliveryMs: ACK_MS });
+  await store.poll(session.pollSecret);
   time.advance(ACK_MS + 1);
   sql.failWith(new Error('database or disk is full: SQLITE_FULL'));
   await expect(store.sweep()).rejects.toBeInstanceOf(StoreUnavailable);
@@ -347,7 +332,7 @@ test('wrong user codes are still counted after an eviction; a right one writes n
 test('the next sweep is due when the first row is not needed any more', async () => {
   const { store, stores, refreshes, time } = openDurable(createSql());
   expect(stores.findNextSweep()).toBeUndefined();
-  await register(store);
+  await create(store);
   expect(stores.findNextSweep()).toBe(NOW + LIFETIME_MS);
   await refreshes.begin('token');
   await refreshes.finish('token', '{}');

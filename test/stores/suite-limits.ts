@@ -1,6 +1,6 @@
 /** The store suite: buckets of the rate limits, and single-flight refreshes (RFC 6749 §6). */
 import { expect, test } from 'bun:test';
-import type { RateLimiter } from '../../src/relay/rate-limit.ts';
+import type { RateLimiter } from '../../src/sign-ins/rate-limits.ts';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
 import type { OpenStores } from './suite.ts';
 

@@ -1,21 +1,30 @@
 /**
- * The contract of a store (src/relay/store.ts), for every store: a new store's test
- * is a factory and a call of `runStoreSuite`, and a world of test/model, which has every order
- * of events.
+ * The contract of a store (src/sign-ins/store.ts), for every store: a new store's test is a
+ * factory and a call of `runStoreSuite`, and a world of test/model, which has every order of
+ * events. What events do is tested once, in test/sign-ins.
  */
-import { afterEach, describe } from 'bun:test';
-import type { RateLimitPolicy, TestStores } from '../kit/stores.ts';
-import { testRateLimiter, testRefreshes } from './suite-limits.ts';
-import { testObserver } from './suite-observer.ts';
-import { testCancellations, testProgress } from './suite-progress.ts';
+import { afterEach, describe, expect, test } from 'bun:test';
+import { signInIdOf } from '../../src/sign-ins/secrets.ts';
+import type { Delivery, SessionResult } from '../../src/sign-ins/session.ts';
+import { ACK_MS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import {
-  testAcknowledgements,
-  testChallenges,
-  testOutcomes,
-  testRepeats,
-  testUserCodes,
-} from './suite-results.ts';
-import { testContract, testExpiry, testRaces } from './suite-sessions.ts';
+  create,
+  createCode,
+  createCompleted,
+  DELIVERED,
+  DENIED,
+  GONE,
+  LIFETIME_MS,
+  newSession,
+  PENDING,
+  type RateLimitPolicy,
+  type TestSession,
+  type TestStore,
+  type TestStores,
+  TOKENS,
+  tryCreate,
+} from '../kit/stores.ts';
+import { testRateLimiter, testRefreshes } from './suite-limits.ts';
 
 /** Opens empty stores for one test. */
 export type OpenStores = (options?: {
@@ -34,18 +43,301 @@ export function runStoreSuite(name: string, openStores: OpenStores): void {
     afterEach(() => {
       for (const stores of opened.splice(0)) stores.close();
     });
-    describe('contract:', () => testContract(open));
-    describe('expiry:', () => testExpiry(open));
+    describe('sessions:', () => testSessions(open));
+    describe('time:', () => testTime(open));
     describe('races:', () => testRaces(open));
-    describe('challenges:', () => testChallenges(open));
-    describe('user codes:', () => testUserCodes(open));
-    describe('outcomes:', () => testOutcomes(open));
-    describe('acknowledgements:', () => testAcknowledgements(open));
-    describe('repeated results:', () => testRepeats(open));
-    describe('progress:', () => testProgress(open));
-    describe('cancellations:', () => testCancellations(open));
-    describe('observer:', () => testObserver(open));
+    describe('notices:', () => testNotices(open));
     describe('rate limiter:', () => testRateLimiter(open));
     describe('refreshes:', () => testRefreshes(open));
+  });
+}
+
+const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+const AUTHORIZATION_URL = `https://provider.test/authorize?state=${'a'.repeat(1_900)}`;
+const REDIRECT_URI = 'https://relay.test/auth/mal/callback';
+
+/** What each kind of sign-in needs, and what it delivers. */
+const KINDS: [Delivery, SessionResult][] = [
+  [{ kind: 'tokens' }, { ...TOKENS, idToken: '📺', scope: 'a b', tokenType: 'x', details: true }],
+  [{ kind: 'tokens', verifier: 'v'.repeat(64), details: true }, TOKENS],
+  [
+    { kind: 'code', challenge: CHALLENGE },
+    { code: 'c', tokenUrl: 'https://mal.test', clientId: 'id', redirectUri: REDIRECT_URI },
+  ],
+  [
+    { kind: 'callback', authorizationUrl: AUTHORIZATION_URL },
+    { callback: { code: 'c', state: 's', __proto__: 'x' }, redirectUri: REDIRECT_URI },
+  ],
+];
+
+function testSessions(open: OpenStores): void {
+  test('every member of a session survives each step, with a user code and without', async () => {
+    const { store } = await open();
+    for (const [delivery, result] of KINDS) {
+      for (const userCode of [undefined, createCode()]) {
+        const asked = { delivery, userCode, deviceName: 'Fernseher 📺', service: 'any' };
+        const session = await create(store, asked);
+        const { browserState, pollSecret, deviceName, service } = session;
+        const shown = { service, browserState, deviceName, delivery };
+        expect(await store.find({ browserState })).toEqual(shown);
+        if (userCode) expect(await store.find({ userCode })).toEqual(shown);
+        expect(await store.open(session)).toEqual(delivery);
+        expect(await store.learnsOpening(pollSecret)).toBe(true);
+        expect(await store.lease(session)).toEqual({ delivery, deviceName });
+        expect(await store.poll(pollSecret)).toEqual(PENDING);
+        expect(await store.complete(session, result)).toBe(true);
+        expect(await store.poll(pollSecret)).toEqual({ state: 'delivered', result });
+        expect(await store.poll(pollSecret)).toEqual(GONE);
+        expect(await store.find({ browserState })).toBe('signed_in');
+        if (userCode) expect(await store.find({ userCode })).toBe('signed_in');
+      }
+    }
+  });
+
+  test('nothing is found by an id that no session has, and no secret works instead of another', async () => {
+    const { store } = await open();
+    const { browserState, pollSecret } = await createCompleted(store, { userCode: createCode() });
+    const unknown = newSession({ withUserCode: true });
+    expect(await store.open(unknown)).toBeUndefined();
+    expect(await store.find({ userCode: unknown.userCode ?? '' })).toBeUndefined();
+    for (const secret of [unknown.pollSecret, browserState, '']) {
+      expect(await store.poll(secret)).toEqual(GONE);
+      expect(await store.cancel(secret)).toBe('gone');
+    }
+    expect(await store.open({ browserState: pollSecret })).toBeUndefined();
+  });
+
+  test.each(['browserState', 'pollSecret', 'userCode'] as const)(
+    'a %s of a live session is refused, and nothing is left of the other',
+    async (taken) => {
+      const { store } = await open();
+      const session = await create(store, { withUserCode: true });
+      const refused = newSession({ withUserCode: true, [taken]: session[taken] });
+      expect(await store.create(refused)).toBe('collision');
+      expect(await store.countLive()).toBe(1);
+      if (taken !== 'browserState') expect(await store.open(refused)).toBeUndefined();
+      if (taken !== 'pollSecret') expect(await store.poll(refused.pollSecret)).toEqual(GONE);
+      expect(await store.open(session)).toEqual(session.delivery);
+    },
+  );
+
+  test('the limit counts live sessions; a delivery makes room, and one that may be repeated later', async () => {
+    const { store, time } = await open({ maxSessions: 2 });
+    const once = await createCompleted(store);
+    const again = await createCompleted(store, { redeliveryMs: ACK_MS });
+    expect([await tryCreate(store), await store.countLive()]).toEqual(['full', 2]);
+    expect(await store.poll(once.pollSecret)).toEqual(DELIVERED);
+    expect(await store.poll(again.pollSecret)).toEqual(DELIVERED);
+    expect([await store.countLive(), await tryCreate(store)]).toEqual([1, 'created']);
+    expect(await tryCreate(store)).toBe('full');
+    time.advance(ACK_MS + 1);
+    expect([await store.countLive(), await tryCreate(store)]).toEqual([1, 'created']);
+  });
+
+  test('an acknowledged and a cancelled session keep how they ended', async () => {
+    const { store } = await open();
+    const session = await createCompleted(store, { redeliveryMs: ACK_MS, withUserCode: true });
+    await store.poll(session.pollSecret);
+    expect(await store.acknowledge(session.pollSecret)).toBe('acknowledged');
+    expect(await store.acknowledge(session.pollSecret)).toBe('gone');
+    const cancelled = await create(store, { withUserCode: true });
+    expect(await store.cancel(cancelled.pollSecret)).toBe('cancelled');
+    for (const [{ browserState, userCode = '' }, outcome] of [
+      [session, 'signed_in'],
+      [cancelled, 'cancelled'],
+    ] as const) {
+      expect(await store.find({ browserState })).toBe(outcome);
+      expect(await store.find({ userCode })).toBe(outcome);
+    }
+  });
+}
+
+function testTime(open: OpenStores): void {
+  test('a session lives to its last millisecond, and does not count after it, swept or not', async () => {
+    const { store, time } = await open({ maxSessions: 1 });
+    const session = await create(store, { withUserCode: true });
+    const { browserState, pollSecret, userCode = '' } = session;
+    time.advance(LIFETIME_MS);
+    expect(await store.find({ userCode })).toMatchObject({ browserState });
+    expect(await tryCreate(store)).toBe('full');
+    time.advance(1);
+    expect(await store.find({ userCode })).toBeUndefined();
+    expect(await store.open(session)).toBeUndefined();
+    expect(await store.fail(session)).toBe(false);
+    expect(await store.poll(pollSecret)).toEqual(GONE);
+    expect(await store.countLive()).toBe(0);
+    // Its code may be drawn again, though nothing was swept.
+    const next = await create(store, { userCode });
+    expect(await store.find({ userCode })).toMatchObject({ browserState: next.browserState });
+  });
+
+  test('a lease that ran out ends with exchange_failed, and its holder is too late', async () => {
+    const { store, time } = await open();
+    const [lapsed, cancelled] = [await create(store), await create(store)];
+    for (const session of [lapsed, cancelled]) await store.lease(session);
+    time.advance(EXCHANGE_LEASE_MS);
+    expect(await store.poll(lapsed.pollSecret)).toEqual({ ...PENDING, steadyForMs: 1 });
+    time.advance(1);
+    expect(await store.complete(lapsed)).toBe(false);
+    expect(await store.find(lapsed)).toBe('failed');
+    const result = { error: 'exchange_failed' } as const;
+    expect(await store.poll(lapsed.pollSecret)).toEqual({ state: 'delivered', result });
+    expect(await store.cancel(cancelled.pollSecret)).toBe('cancelled');
+  });
+
+  test('a result that is delivered again beyond the expiry is known to its device alone', async () => {
+    const { store, time } = await open();
+    const session = await createCompleted(store, { redeliveryMs: ACK_MS, withUserCode: true });
+    const { pollSecret, userCode = '' } = session;
+    time.advance(LIFETIME_MS);
+    expect(await store.poll(pollSecret)).toEqual(DELIVERED);
+    time.advance(1);
+    expect(await store.find(session)).toBeUndefined();
+    expect(await store.find({ userCode })).toBeUndefined();
+    await store.sweep();
+    time.advance(ACK_MS - 1);
+    expect(await store.poll(pollSecret)).toEqual(DELIVERED);
+    time.advance(1);
+    expect(await store.poll(pollSecret)).toEqual(GONE);
+  });
+
+  test('a sweep returns each session once whose time has ended, as it was, and frees nothing that is needed', async () => {
+    const { store, time } = await open();
+    const started = await create(store);
+    const opened = await create(store);
+    await store.open(opened);
+    const leased = await create(store);
+    await store.lease(leased);
+    const completed = await createCompleted(store);
+    await store.poll((await createCompleted(store)).pollSecret);
+    const again = await createCompleted(store, { redeliveryMs: ACK_MS });
+    await store.poll(again.pollSecret);
+    time.advance(ACK_MS + 1);
+    expect((await store.sweep()).map(([, stage]) => stage)).toEqual([undefined]);
+    expect(await store.find(again)).toBe('signed_in');
+    time.advance(LIFETIME_MS - ACK_MS);
+    // One more start may need the room.
+    await create(store);
+    const expected = [
+      [started, 'started'],
+      [opened, 'opened'],
+      [leased, 'called_back'],
+      [completed, 'called_back'],
+    ] as const;
+    expect((await store.sweep()).toSorted()).toEqual(
+      expected.map(([each, stage]) => [signInIdOf(each.browserState), stage] as const).toSorted(),
+    );
+    expect(await store.sweep()).toEqual([]);
+  });
+}
+
+const RACERS = 25;
+const ROUNDS = 40;
+
+const race = <T>(run: (racer: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: RACERS }, (_, racer) => run(racer)));
+
+function testRaces(open: OpenStores): void {
+  type Event = (store: TestStore, session: TestSession, racer: number) => Promise<unknown>;
+
+  test.each<[string, (store: TestStore) => Promise<TestSession>, Event]>([
+    ['leases', (store) => create(store), (store, session) => store.lease(session)],
+    [
+      'denials and codes',
+      (store) => create(store),
+      (store, session, racer) => (racer % 2 ? store.lease(session) : store.fail(session)),
+    ],
+    [
+      'polls',
+      (store) => createCompleted(store),
+      async (store, { pollSecret }) => (await store.poll(pollSecret)).state === 'delivered',
+    ],
+    [
+      'polls that want progress',
+      async (store) => {
+        const session = await create(store);
+        await store.open(session);
+        return session;
+      },
+      (store, { pollSecret }) => store.learnsOpening(pollSecret),
+    ],
+  ])(`of ${RACERS} %s at once one wins, ${ROUNDS} times`, async (_, prepare, event) => {
+    const { store } = await open();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const session = await prepare(store);
+      const won = await race((racer) => event(store, session, racer));
+      expect(won.filter(Boolean)).toHaveLength(1);
+    }
+  });
+
+  test('starts at once never exceed the limit, and of one state one succeeds', async () => {
+    const { store } = await open({ maxSessions: 10 });
+    const { browserState } = newSession();
+    const same = await race(() => store.create(newSession({ browserState })));
+    expect(same.filter((outcome) => outcome === 'created')).toHaveLength(1);
+    const outcomes = await race(() => tryCreate(store));
+    expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(9);
+    expect(outcomes.filter((outcome) => outcome === 'full')).toHaveLength(RACERS - 9);
+  });
+
+  test('of a cancellation and a completion at once nothing is delivered', async () => {
+    const { store } = await open();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const session = await create(store);
+      await store.lease(session);
+      await Promise.all([store.complete(session), store.cancel(session.pollSecret)]);
+      expect(await store.poll(session.pollSecret)).toEqual(GONE);
+      expect(await store.find(session)).toBe('cancelled');
+    }
+  });
+}
+
+function testNotices(open: OpenStores): void {
+  test('every poll of a session is notified when it completes, those that want it when it opens, and no other', async () => {
+    const { store } = await open();
+    const [session, other] = [await create(store), await create(store)];
+    const seen: string[] = [];
+    const note = (who: string) => (notice: string) => void seen.push(`${who} ${notice}`);
+    store.watch(session.pollSecret, note('plain'));
+    store.watch(session.pollSecret, note('progress'), true);
+    store.watch(session.pollSecret, note('left'), true).stop();
+    store.watch(other.pollSecret, note('other'), true);
+    const opened = store.untilNotified(session.pollSecret, true);
+    await store.open(session);
+    expect(await opened).toBe('opened');
+    await store.open(session);
+    const completed = store.untilNotified(session.pollSecret);
+    await store.fail(session);
+    expect(await completed).toBe('completed');
+    expect(seen.toSorted()).toEqual(['plain completed', 'progress completed', 'progress opened']);
+  });
+
+  test('a change between watching and looking is never missed', async () => {
+    const { store } = await open();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const session = await create(store);
+      const changing = round % 2 ? store.fail(session) : store.cancel(session.pollSecret);
+      const notified = store.untilNotified(session.pollSecret);
+      const first = await store.poll(session.pollSecret);
+      if (first.state === 'pending') await notified;
+      const result = round % 2 ? { state: 'delivered', result: DENIED } : GONE;
+      const last = first.state === 'pending' ? await store.poll(session.pollSecret) : first;
+      expect(last).toEqual(result as typeof last);
+      await changing;
+    }
+  });
+
+  test('a poll that has nothing to learn is told so only while that is true', async () => {
+    const { store } = await open();
+    const session = await create(store);
+    const isKnown = (wantsProgress: boolean) => {
+      const { knownForMs, stop } = store.watch(session.pollSecret, () => {}, wantsProgress);
+      stop();
+      return knownForMs !== undefined;
+    };
+    await store.open(session);
+    expect(isKnown(true)).toBe(false);
+    await store.fail(session);
+    expect(isKnown(false)).toBe(false);
   });
 }

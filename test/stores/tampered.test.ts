@@ -1,10 +1,13 @@
-/** A thief of the store: what someone gains who can read all of it and knows the user code, or can write to it (docs/sealing.md). */
+/**
+ * What someone gains who can read all of a store that others may read and knows the user code, or
+ * who can write to it (docs/sealing.md): the same for SQLite and for Redis.
+ */
+import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
-import type { Awaitable } from '../../src/relay/store.ts';
-import { FIELD } from '../../src/stores/redis/scripts.ts';
+import { randomBytes } from 'node:crypto';
+import { createSignIns } from '../../src/sign-ins/sign-ins.ts';
 import {
   deriveFromBrowserState,
-  deriveFromPollSecret,
   deriveFromRefresh,
   deriveFromUserCode,
   unseal,
@@ -12,208 +15,334 @@ import {
 } from '../../src/stores/sealing.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import {
-  CLAIMED,
+  create,
   createCode,
-  type NewSession,
+  createCompleted,
+  DELIVERED,
+  GONE,
+  LIFETIME_MS,
+  NOW,
   newSession,
+  openDurable,
   openTestRedis,
-  register,
-  registerCompleted,
+  PENDING,
+  systemClock,
+  type TestSession,
+  type TestStore,
 } from '../kit/stores.ts';
 import { failureOf } from '../kit/wait.ts';
 
 const redis = await startRedis();
-const PREFIX = 'stolen:';
-const { store, refreshes, close } = await openTestRedis(redis.url, { prefix: PREFIX });
-/** Another instance, which knows of a session only what is in the store. */
-const other = await openTestRedis(redis.url, { prefix: PREFIX });
-afterAll(async () => {
-  close();
-  other.close();
-  await redis.stop();
-});
+afterAll(() => redis.stop());
 
-/** A session, and the keys of its records. */
-const withKeys = (session: NewSession) => ({
-  ...session,
-  sessionKey: `${PREFIX}session:${deriveFromBrowserState(session.browserState).id}`,
-  pollKey: `${PREFIX}poll:${deriveFromPollSecret(session.pollSecret).id}`,
-  codeKey: `${PREFIX}code:${deriveFromUserCode(session.userCode ?? '').id}`,
-});
-
-const completed = async () => withKeys(await registerCompleted(store));
-const pending = async () => withKeys(await register(store));
-/** With everything that a session can have. */
-const pendingWithCode = async () =>
-  withKeys(await register(store, { userCode: createCode(), deviceName: 'Fernseher 📺' }));
-const withoutVerifier = async () => withKeys(await register(store, { verifier: undefined }));
-
-const read = (key: string, field: string) => redis.cli('HGET', key, field);
-const write = (key: string, ...fields: string[]) => redis.cli('HSET', key, ...fields);
-
-test.each<[string, (session: NewSession) => Promise<unknown>]>([
-  ['signed in', (session) => store.lease(session).then(() => store.complete(session))],
-  ['declined', (session) => store.fail(session)],
-  ['cancelled', ({ pollSecret }) => store.cancel(pollSecret)],
-])('of a session that has ended neither verifier nor device name is kept: %s', async (_, end) => {
-  const session = await pendingWithCode();
-  const fields = async () => (await redis.cli('HKEYS', session.sessionKey)).split('\n');
-  expect(await fields()).toEqual(expect.arrayContaining([FIELD.verifier, FIELD.device_name]));
-  await end(session);
-  const kept = await fields();
-  expect(kept).toContain(FIELD.state);
-  expect(kept.filter((each) => each === FIELD.verifier || each === FIELD.device_name)).toEqual([]);
-});
-
-async function expectError(promise: Awaitable<unknown>): Promise<void> {
-  expect(await failureOf(Promise.resolve(promise))).toBeInstanceOf(Error);
+/** A store whose texts the test can read and replace. */
+interface Opened {
+  readonly store: TestStore;
+  readonly refreshes: Awaited<ReturnType<typeof openTestRedis>>['refreshes'];
+  /** A store that knows only the texts. */
+  reopen(): Promise<TestStore>;
+  read(session: TestSession): Promise<string>;
+  write(session: TestSession, text: string): Promise<unknown>;
+  /** The result of the second refresh in the place of the first. */
+  copyRefresh(from: string, to: string): Promise<unknown>;
 }
 
-describe('who can write to the store and puts in its place', () => {
-  type Keys = ReturnType<typeof withKeys>;
+const linkOf = ({ browserState }: TestSession) => deriveFromBrowserState(browserState).id;
+const refreshOf = (key: string) => deriveFromRefresh(key).id;
 
-  test.each<[string, (victim: Keys, other: Keys) => Promise<unknown>]>([
-    [
-      "another session's result",
-      async (victim, foreign) => write(victim.sessionKey, 'r', await read(foreign.sessionKey, 'r')),
-    ],
-    [
-      "another session's pointer",
-      async ({ pollKey }, foreign) =>
-        redis.cli('SET', pollKey, await redis.cli('GET', foreign.pollKey)),
-    ],
-    [
-      "a pointer to another session, with the victim's key",
-      async ({ pollKey }, foreign) => {
-        const [expiry, , wrapped] = (await redis.cli('GET', pollKey)).split('.');
-        const id = foreign.sessionKey.replace(`${PREFIX}session:`, '');
-        return redis.cli('SET', pollKey, `${expiry}.${id}.${wrapped}`);
-      },
-    ],
-    [
-      'a whole session of their own',
-      (victim, own) => redis.cli('COPY', own.sessionKey, victim.sessionKey, 'REPLACE'),
-    ],
-  ])('%s: it does not open', async (_, tamper) => {
-    const [victim, foreign] = [await completed(), await completed()];
-    await tamper(victim, foreign);
-    await expectError(other.store.claim(victim.pollSecret));
+async function openRedisStore(): Promise<Opened> {
+  const prefix = `stolen-${crypto.randomUUID()}:`;
+  const open = async () => {
+    const stores = await openTestRedis(redis.url, { prefix });
+    afterAll(stores.close);
+    return stores;
+  };
+  const { store, refreshes } = await open();
+  const keyOf = (session: TestSession) => `${prefix}sign-in:${linkOf(session)}`;
+  return {
+    store,
+    refreshes,
+    reopen: async () => (await open()).store,
+    read: (session) => redis.cli('GET', keyOf(session)),
+    write: (session, text) => redis.cli('SET', keyOf(session), text),
+    copyRefresh: (from, to) =>
+      redis.cli(
+        ...['COPY', `${prefix}refresh:${refreshOf(from)}`, `${prefix}refresh:${refreshOf(to)}`],
+        'REPLACE',
+      ),
+  };
+}
+
+async function openSqliteStore(): Promise<Opened> {
+  const database = new Database(':memory:');
+  const sql = {
+    exec: (statement: string, ...values: (string | number)[]) =>
+      database.query(statement).all(...values) as Record<string, unknown>[],
+  };
+  const { store, refreshes } = openDurable(sql);
+  const write = (name: string, id: string, text: string) =>
+    sql.exec('UPDATE kept SET value = ? WHERE name = ? AND id = ?', text, name, id);
+  const read = (name: string, id: string) =>
+    String(sql.exec('SELECT value FROM kept WHERE name = ? AND id = ?', name, id)[0]?.value);
+  return {
+    store,
+    refreshes,
+    reopen: async () => openDurable(sql).store,
+    read: async (session) => read('session', linkOf(session)),
+    write: async (session, text) => write('session', linkOf(session), text),
+    copyRefresh: async (from, to) =>
+      write('refresh', refreshOf(to), read('refresh', refreshOf(from))),
+  };
+}
+
+type Json = Record<string, unknown> & { keyMaterial: Record<string, string>; ids: object };
+
+const bodyOf = (text: string) => JSON.parse(text.slice(text.indexOf('{'))) as Json;
+
+/** With everything that a session can have. */
+const asked = () => ({ userCode: createCode(), deviceName: 'Fernseher 📺' });
+
+const FAILED = { state: 'delivered', result: { error: 'exchange_failed' } } as const;
+
+describe.each([
+  ['SQLite', openSqliteStore],
+  ['Redis', openRedisStore],
+])('%s:', (_, open) => {
+  /** Edits a record, and opens the store again. */
+  async function edit(opened: Opened, session: TestSession, change: (json: Json) => void) {
+    const text = await opened.read(session);
+    const json = bodyOf(text);
+    change(json);
+    await opened.write(session, text.slice(0, text.indexOf('{')) + JSON.stringify(json));
+    return opened.reopen();
+  }
+
+  const signInsOf = ({ store, vault }: TestStore) =>
+    createSignIns({
+      store,
+      vault,
+      observer: { opened() {}, delivered() {}, cancelled() {}, expired() {} },
+      clock: systemClock,
+      randomBytes,
+      sessionSeconds: 600,
+    });
+
+  describe('who can write to it', () => {
+    test.each<[string, (json: Json, other: Json) => unknown]>([
+      ["another session's", (_, { result }) => result],
+      ['what another member has', (json) => json.keyMaterial.sessionKey],
+      ['tokens in the clear', () => ({ accessToken: 'of a stranger' })],
+      ['tokens in the clear, as text', () => '{"accessToken":"of a stranger"}'],
+      [
+        'a callback in the clear',
+        () => ({ callback: { code: 'of a stranger' }, redirectUri: 'https://evil.test' }),
+      ],
+      ['a code in the clear', () => ({ code: 'c', tokenUrl: 'https://evil.test' })],
+      ['an error in the clear', () => ({ error: 'access_denied' })],
+      ['another type', () => 7],
+      ['nothing', () => undefined],
+      ['an empty text', () => ''],
+    ])('cannot replace a result: %s', async (_, replace) => {
+      const opened = await open();
+      for (const options of [{}, asked()]) {
+        const [session, other] = [
+          await createCompleted(opened.store, options),
+          await createCompleted(opened.store),
+        ];
+        const foreign = bodyOf(await opened.read(other));
+        const store = await edit(opened, session, (json) => {
+          json.result = replace(json, foreign);
+        });
+        expect(await store.poll(session.pollSecret)).toEqual(FAILED);
+      }
+    });
+
+    test('cannot change one character of a result', async () => {
+      const opened = await open();
+      const session = await createCompleted(opened.store, { redeliveryMs: 1_000 });
+      const sealed = String(bodyOf(await opened.read(session)).result);
+      const store = async (text: string) =>
+        edit(opened, session, (json) => {
+          json.result = text;
+        });
+      for (const at of [0, 16, sealed.length >> 1, sealed.length - 2]) {
+        const changed = sealed[at] === 'A' ? 'B' : 'A';
+        const tampered = await store(sealed.slice(0, at) + changed + sealed.slice(at + 1));
+        expect(await openResult(tampered, session)).toEqual(FAILED.result);
+      }
+      expect(await (await store(sealed)).poll(session.pollSecret)).toEqual(DELIVERED);
+    });
+
+    /** Without delivering it. */
+    const openResult = async ({ store, vault }: TestStore, { pollSecret }: TestSession) => {
+      const key = vault.poll(pollSecret);
+      return store.update({ poll: key.id }, (session) => ({
+        reply: session.state === 'completed' ? key.resultOf(session) : undefined,
+      }));
+    };
+
+    test.each<[string, (json: Json, other: Json) => void]>([
+      ['with that of another session', (json, { delivery }) => Object.assign(json, { delivery })],
+      [
+        'with none, so that there is no PKCE',
+        (json) => Object.assign(json, { delivery: { kind: 'tokens' } }),
+      ],
+      ['by moving it to another service', (json) => Object.assign(json, { service: 'anilist' })],
+    ])('cannot replace what leads to the provider: %s', async (_, replace) => {
+      for (const step of ['open', 'finish'] as const) {
+        const opened = await open();
+        const [session, other] = [await create(opened.store), await create(opened.store)];
+        const foreign = bodyOf(await opened.read(other));
+        const store = await edit(opened, session, (json) => replace(json, foreign));
+        const signIns = signInsOf(store);
+        const { service } = bodyOf(await opened.read(session)) as unknown as TestSession;
+        if (step === 'open') {
+          expect(await signIns.open(service, session.browserState)).toBe('failed');
+        } else {
+          const redeem = () => expect.unreachable();
+          const ended = await signIns.finish(service, session.browserState, redeem);
+          expect(ended.outcome).toBe('exchange_failed');
+        }
+        expect(await store.poll(session.pollSecret)).toEqual(FAILED);
+      }
+    });
+
+    test("has nothing of another session's name or code shown", async () => {
+      const opened = await open();
+      const [session, other] = [
+        await create(opened.store, asked()),
+        await create(opened.store, asked()),
+      ];
+      const foreign = bodyOf(await opened.read(other));
+      const store = await edit(opened, session, (json) => {
+        json.deviceName = foreign.deviceName;
+        json.keyMaterial.browserState = foreign.keyMaterial.browserState ?? '';
+      });
+      expect(await store.find({ browserState: session.browserState })).toMatchObject({
+        deviceName: undefined,
+      });
+      expect(await store.find({ userCode: session.userCode ?? '' })).toBeUndefined();
+    });
+
+    test.each(["another device's key", 'no key'])('has no tokens sealed to %s', async (which) => {
+      const opened = await open();
+      const [session, other] = [
+        await create(opened.store, asked()),
+        await create(opened.store, asked()),
+      ];
+      const { deviceKey = '' } = bodyOf(await opened.read(other)).keyMaterial;
+      const store = await edit(opened, session, (json) => {
+        json.keyMaterial.deviceKey = which === 'no key' ? '' : deviceKey;
+      });
+      const ended = await signInsOf(store).finish('mal', session.browserState, () => ({
+        ok: true,
+        result: { accessToken: 'secret' },
+      }));
+      expect(ended.outcome).toBe('exchange_failed');
+      expect(bodyOf(await opened.read(session)).result).toBeUndefined();
+      expect(await store.poll(session.pollSecret)).toEqual(FAILED);
+    });
+
+    test('ends a session by a record that is none, and no other, nor the start of a relay', async () => {
+      const opened = await open();
+      const [session, other] = [await create(opened.store), await create(opened.store)];
+      const whole = await opened.read(session);
+      const malformed = [
+        await opened.read(other),
+        '',
+        'x',
+        whole.slice(0, 100),
+        whole.replace('"pending"', '"completed"'),
+        whole.replace('"pending"', '"constructor"'),
+        whole.replace('"pending"', '7'),
+        whole.replace('"none"', '"x"'),
+        whole.replace('"redeliverErrors":false', '"redeliverErrors":1'),
+        whole.replace('"service":"mal"', '"service":{}'),
+        whole.replace('"ids":{', '"ids":7,"x":{'),
+      ];
+      for (const text of malformed) {
+        await opened.write(session, text);
+        const store = await opened.reopen();
+        expect([text, await store.poll(session.pollSecret)]).toEqual([text, GONE]);
+        expect(await store.open(session)).toBeUndefined();
+        expect(await store.poll(other.pollSecret)).toEqual(PENDING);
+      }
+    });
+
+    test('has no refresh answered with the result of another', async () => {
+      const { refreshes, copyRefresh } = await open();
+      for (const key of ['mal victim', 'mal other']) {
+        await refreshes.begin(key);
+        await refreshes.finish(key, `{"for":"${key}"}`);
+      }
+      await copyRefresh('mal other', 'mal victim');
+      const refused = await failureOf((async () => refreshes.begin('mal victim'))());
+      expect(refused).toBeInstanceOf(Error);
+    });
   });
 
-  test("a verifier for a result, or another session's verifier: neither opens", async () => {
-    const [victim, other] = [await pending(), await pending()];
-    const [verifier, others] = [
-      await read(victim.sessionKey, 'v'),
-      await read(other.sessionKey, 'v'),
-    ];
-    await write(victim.sessionKey, 's', 'c', 'r', verifier, 'v', others);
-    await expectError(store.claim(victim.pollSecret));
-    await write(victim.sessionKey, 's', 'p');
-    await expectError(store.authorize(victim));
-    await expectError(store.lease(victim));
+  describe('who can read it and knows the user code', () => {
+    test('has the link, but not the tokens, whichever instance received them', async () => {
+      const opened = await open();
+      const session = await create(opened.store, asked());
+      const { userCode = '', browserState, pollSecret } = session;
+      const code = deriveFromUserCode(userCode);
+      const { keyMaterial } = bodyOf(await opened.read(session));
+      const state = unseal(code.key, `code ${code.id}`, keyMaterial.browserState ?? '');
+      expect(state.toString()).toBe(browserState);
+      await opened.store.lease(session);
+      expect(await (await opened.reopen()).complete(session)).toBe(true);
+
+      const { id, key } = deriveFromBrowserState(browserState);
+      const sealed = String(bodyOf(await opened.read(session)).result);
+      const context = `result ${id}`;
+      for (const part of [sealed, ...sealed.split('.')]) {
+        expect(() => unseal(key, context, part)).toThrow();
+      }
+      for (const guess of [browserState, userCode, newSession().pollSecret]) {
+        const by = { sessionKey: key, pollSecret: guess };
+        expect(() => unsealAsDevice(by, context, sealed)).toThrow();
+      }
+      expect(await (await opened.reopen()).poll(pollSecret)).toEqual(DELIVERED);
+    });
+
+    test('a session without a code is sealed with its own key alone', async () => {
+      const opened = await open();
+      const { keyMaterial, result } = bodyOf(
+        await opened.read(await createCompleted(opened.store)),
+      );
+      expect(Object.keys(keyMaterial)).toEqual(['sessionKey']);
+      expect(String(result)).not.toContain('.');
+    });
+
+    test.each<[string, (store: TestStore, session: TestSession) => Promise<unknown>, string[]]>([
+      [
+        'signed in',
+        (store, session) => store.lease(session).then(() => store.complete(session)),
+        ['completedAtMs', 'keyMaterial', 'outcome', 'result'],
+      ],
+      ['cancelled', (store, { pollSecret }) => store.cancel(pollSecret), []],
+    ])('%s: nothing is kept that is not needed', async (_, end, kept) => {
+      const opened = await open();
+      const session = await create(opened.store, asked());
+      await end(opened.store, session);
+      const members = Object.keys(bodyOf(await opened.read(session)));
+      expect(members.toSorted()).toEqual(
+        ['ids', 'opening', 'redeliverErrors', 'service', 'signIn', 'state', ...kept].toSorted(),
+      );
+    });
   });
 
-  test('one changed character anywhere in a result: it does not open', async () => {
-    const { sessionKey, pollSecret } = await completed();
-    const sealed = await read(sessionKey, 'r');
-    for (const at of [0, 16, sealed.length >> 1, sealed.length - 2]) {
-      const changed = sealed[at] === 'A' ? 'B' : 'A';
-      await write(sessionKey, 's', 'c', 'r', sealed.slice(0, at) + changed + sealed.slice(at + 1));
-      await expectError(store.claim(pollSecret));
-    }
-    await write(sessionKey, 's', 'c', 'r', sealed);
-    expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-  });
-
-  test.each([
-    ['with a verifier', pending],
-    ['without one', withoutVerifier],
-  ])('another service, or no verifier, for a session %s: it does not open', async (_, make) => {
-    const session = await make();
-    const { sessionKey, browserState, service } = session;
-    await write(sessionKey, 'n', 'anilist');
-    await expectError(store.authorize({ service: 'anilist', browserState }));
-    await write(sessionKey, 'n', service);
-    expect(await store.authorize(session)).toBeDefined();
-    await redis.cli('HDEL', sessionKey, 'v');
-    await expectError(store.authorize(session));
-    await expectError(store.lease(session));
-  });
-
-  test("another session's device name, service or code: nothing of it is shown", async () => {
-    const [victim, other] = [await pendingWithCode(), await pendingWithCode()];
-    const { sessionKey, codeKey, userCode = '', browserState } = victim;
-    const name = await read(sessionKey, 'm');
-    await write(sessionKey, 'm', await read(other.sessionKey, 'm'));
-    await expectError(store.getSession({ browserState }));
-    await write(sessionKey, 'm', name, 'n', 'anilist');
-    await expectError(store.getSession({ browserState }));
-    await write(sessionKey, 'n', 'mal');
-    expect(await store.getSession({ userCode })).toMatchObject({ browserState });
-    await redis.cli('COPY', other.codeKey, codeKey, 'REPLACE');
-    await expectError(store.getSession({ userCode }));
-  });
-
-  test("another device's key: no tokens are sealed to it", async () => {
-    const [victim, other] = [await pendingWithCode(), await pendingWithCode()];
-    await write(victim.sessionKey, 'k', await read(other.sessionKey, 'k'));
-    await store.lease(victim);
-    await expectError(store.complete(victim));
-    expect(await read(victim.sessionKey, 'r')).toBe('');
-  });
-
-  test('the result of another refresh: it does not open', async () => {
-    for (const key of ['mal victim', 'mal other']) {
-      await refreshes.begin(key);
-      await refreshes.finish(key, `{"for":"${key}"}`);
-    }
-    const keyOf = (key: string) => `${PREFIX}refresh:${deriveFromRefresh(key).id}`;
-    await redis.cli('COPY', keyOf('mal other'), keyOf('mal victim'), 'REPLACE');
-    await expectError(refreshes.begin('mal victim'));
-  });
-
-  test('an empty result ends the sign-in, and the device gets exchange_failed', async () => {
-    const { sessionKey, pollSecret } = await completed();
-    await write(sessionKey, 'r', '');
-    const result = { error: 'exchange_failed' } as const;
-    expect(await store.claim(pollSecret)).toEqual({ state: 'claimed', result });
-  });
-});
-
-describe('who can read the store and knows the user code', () => {
-  test('has the link, but not the tokens', async () => {
-    const session = await pendingWithCode();
-    const { userCode = '', browserState, pollSecret, sessionKey } = session;
-    const code = deriveFromUserCode(userCode);
-    const [, sealedState = ''] = (await redis.cli('GET', session.codeKey)).split('.');
-    expect(unseal(code.key, `code ${code.id}`, sealedState).toString()).toBe(browserState);
-    await store.lease(session);
-    expect(await store.complete(session)).toBe(true);
-
-    const { id, key } = deriveFromBrowserState(browserState);
-    const [context, sealed] = [`result ${id}`, await read(sessionKey, 'r')];
-    for (const part of [sealed, ...sealed.split('.')]) {
-      expect(() => unseal(key, context, part)).toThrow();
-    }
-    for (const guess of [browserState, userCode, newSession().pollSecret]) {
-      const by = { sessionKey: key, pollSecret: guess };
-      expect(() => unsealAsDevice(by, context, sealed)).toThrow();
-    }
-    expect(await store.claim(pollSecret)).toEqual(CLAIMED);
-  });
-
-  test('has no more where one instance took the lease and another received the tokens', async () => {
-    const session = await pendingWithCode();
-    await store.lease(session);
-    await other.store.complete(session);
-    // Sealed with an ephemeral key, for the device alone.
-    expect(await read(session.sessionKey, 'r')).toContain('.');
-    expect(await store.claim(session.pollSecret)).toEqual(CLAIMED);
-  });
-
-  test('a session without a code is sealed with its own key alone', async () => {
-    const { sessionKey } = await completed();
-    expect(await read(sessionKey, 'k')).toBe('');
-    expect(await read(sessionKey, 'r')).not.toContain('.');
+  test('a record of a newer version is unknown, and the others go on', async () => {
+    const opened = await open();
+    const [newer, other] = [await create(opened.store), await create(opened.store)];
+    const text = await opened.read(newer);
+    const version = ` 1 ${NOW} ${NOW + LIFETIME_MS} `;
+    await opened.write(newer, ` ${text}`.replace(version, version.replace('1', '2')).slice(1));
+    expect(await opened.read(newer)).not.toBe(text);
+    const store = await opened.reopen();
+    const polled = await store.poll(newer.pollSecret).catch((error: Error) => error.name);
+    expect<unknown[]>(['StoreUnavailable', GONE]).toContainEqual(polled);
+    expect(await store.poll(other.pollSecret)).toEqual(PENDING);
   });
 });

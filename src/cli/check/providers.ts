@@ -7,9 +7,9 @@ import { discoverProvider, type ProviderToDiscover } from '../../providers/disco
 import { hintForTokenFailure } from '../../providers/hints.ts';
 import { createProvider, redirectUriOf } from '../../providers/provider.ts';
 import { TokenEndpoint, type TokenFailure } from '../../providers/token-endpoint.ts';
-import { createVerifier } from '../../relay/secrets.ts';
-import { systemClock } from '../../relay/time.ts';
 import type { EnabledSettings } from '../../settings/index.ts';
+import { createVerifier } from '../../sign-ins/secrets.ts';
+import { systemClock } from '../../sign-ins/time.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { isTimeout, REQUEST_TIMEOUT_MS, request } from './public-address.ts';
 
@@ -85,7 +85,7 @@ async function checkClient(
   const provider = createProvider(config, baseUrl, tokenEndpoint);
   const code = `sign-in-relay-check-${randomBytes(9).toString('hex')}`;
   const verifier = provider.usesPkce ? createVerifier(randomBytes) : undefined;
-  const outcome = await provider.exchange(code, verifier);
+  const outcome = await provider.redeem(code, { kind: 'tokens', verifier });
   const what = `client of ${config.name}`;
   if (outcome.ok) {
     const text = `${config.displayName} gives tokens for a made-up code`;

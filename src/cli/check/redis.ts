@@ -1,9 +1,9 @@
 /** Redis: reachable, its version, whether it evicts keys or writes to disk, and whether the ACL allows every command. */
 import { randomBytes } from 'node:crypto';
-import { createDrawSecrets } from '../../relay/secrets.ts';
-import { StoreUnavailable } from '../../relay/store.ts';
-import { systemClock } from '../../relay/time.ts';
 import type { Settings } from '../../settings/index.ts';
+import { createSignIns } from '../../sign-ins/sign-ins.ts';
+import { StoreUnavailable } from '../../sign-ins/store.ts';
+import { systemClock } from '../../sign-ins/time.ts';
 import { connectRedis } from '../../stores/redis/connect.ts';
 import { infoField, replyIn } from '../../stores/redis/failures.ts';
 import { openRedis, type RedisEvent } from '../../stores/redis/open.ts';
@@ -18,7 +18,7 @@ const OLDEST = '6.2';
 const WAIT_MS = 5_000;
 
 /** The check's own session lives so long, if nothing removes it. */
-const LIFETIME_MS = 5_000;
+const LIFETIME_SECONDS = 5;
 
 const ONE_A_SECOND = { burst: 1, ratePerSecond: 1 };
 
@@ -68,36 +68,34 @@ function remedyFor(error: StoreUnavailable): string | undefined {
 const STOPPED = fault(WHAT, 'it stopped answering during the check', 'check again');
 
 /**
- * Runs each verb once, to find rights that are missing. Not `sweep`: the relays would not log
- * what it removes. The acknowledgement removes the session.
+ * Runs each script once, to find rights that are missing. Not `sweep`: the relays would not log
+ * what it removes.
  */
 async function signIn({
-  sessions,
+  sessions: store,
+  vault,
   refreshes,
   createRateLimiter,
 }: Awaited<ReturnType<typeof openRedis>>) {
-  const { browserState, pollSecret, userCode = '' } = createDrawSecrets(randomBytes)(true);
-  const service = 'check';
-  await sessions.register({
-    browserState,
-    pollSecret,
-    userCode,
-    service,
-    lifetimeMs: LIFETIME_MS,
-    verifier: undefined,
+  const ignore = () => {};
+  const observer = { opened: ignore, delivered: ignore, cancelled: ignore, expired: ignore };
+  const sessionSeconds = LIFETIME_SECONDS;
+  const clock = systemClock;
+  const signIns = createSignIns({ store, vault, observer, clock, randomBytes, sessionSeconds });
+  const started = await signIns.start(WHAT, {
+    delivery: { kind: 'tokens' },
+    withUserCode: true,
     deviceName: undefined,
-    repeatMs: 1_000,
-    keepsErrors: false,
+    redeliveryMs: undefined,
+    redeliverErrors: false,
   });
-  await sessions.getSession({ userCode });
-  await sessions.authorize(service, browserState);
-  await sessions.takeOpenedNotice(pollSecret);
-  await sessions.lease(service, browserState);
-  await sessions.complete(service, browserState, { error: 'exchange_failed' });
-  await sessions.claim(pollSecret);
-  await sessions.acknowledge(pollSecret);
-  await sessions.cancel(pollSecret);
-  await sessions.countLive();
+  if (!started.ok) return;
+  const { browserState, pollSecret, userCode = '' } = started.secrets;
+  await signIns.find({ userCode });
+  await signIns.open(WHAT, browserState);
+  await signIns.fail(WHAT, browserState, { error: 'exchange_failed' });
+  await signIns.poll(pollSecret, new AbortController().signal, 0);
+  await signIns.countLive();
   await createRateLimiter('check', ONE_A_SECOND).take('check');
   await refreshes.begin(browserState);
   await refreshes.finish(browserState, undefined);

@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { refuse } from '../../http/responses.ts';
-import { systemClock } from '../../relay/time.ts';
+import { systemClock } from '../../sign-ins/time.ts';
 import {
   hasOwnHost,
   isCrossOrigin,

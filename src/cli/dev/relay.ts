@@ -7,8 +7,6 @@ import { randomBytes } from 'node:crypto';
 import type { Peers } from '../../http/request.ts';
 import { refuse } from '../../http/responses.ts';
 import type { Fetch } from '../../providers/config.ts';
-import { createMemoryRateLimiter } from '../../relay/rate-limit.ts';
-import { systemClock } from '../../relay/time.ts';
 import { createService, type Service, type Stores } from '../../service.ts';
 import {
   describeFaults,
@@ -16,9 +14,11 @@ import {
   readSettings,
   type Settings,
 } from '../../settings/index.ts';
+import { createMemoryRateLimiter } from '../../sign-ins/rate-limits.ts';
+import { systemClock } from '../../sign-ins/time.ts';
+import { plainVault } from '../../sign-ins/vault.ts';
 import { maintain } from '../../start-service.ts';
-import { createMemoryRefreshStore } from '../../stores/memory/refreshes.ts';
-import { createMemoryStore } from '../../stores/memory/sessions.ts';
+import { createMemoryRefreshStore, createMemoryStore } from '../../stores/memory.ts';
 import { readTextFile } from '../../text-file.ts';
 import { urlOf } from './http.ts';
 import type { DevListener } from './listen.ts';
@@ -204,6 +204,7 @@ const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 function createStores(signIns: SignIns, maxSessions: number): Stores {
   return {
     sessions: watchStore(createMemoryStore(systemClock, maxSessions), signIns),
+    vault: plainVault,
     refreshes: createMemoryRefreshStore(systemClock),
     createRateLimiter(name, policy) {
       if (name === 'start') return createStartLimiter(signIns);

@@ -3,10 +3,12 @@
  * observed in the session store, which both the relay's own protocol and the device grant use.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { RateLimiter } from '../../relay/rate-limit.ts';
-import type { SessionResult } from '../../relay/session.ts';
-import type { NewSession, SessionKey, SessionStore } from '../../relay/store.ts';
-import { systemClock } from '../../relay/time.ts';
+import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
+import { digestOf } from '../../sign-ins/secrets.ts';
+import type { Change, NewSession, Polled, Session, SessionResult } from '../../sign-ins/session.ts';
+import type { Store } from '../../sign-ins/store.ts';
+import { systemClock } from '../../sign-ins/time.ts';
+import { openPlain, resultOf } from '../../sign-ins/vault.ts';
 import type { Plan } from './scenarios.ts';
 
 export interface DevSignIn {
@@ -48,8 +50,7 @@ export type SignIns = ReturnType<typeof createSignIns>;
 
 export function createSignIns(tell: Tell) {
   const byBrowserState = new Map<string, DevSignIn>();
-  const byPollSecret = new Map<string, DevSignIn>();
-  const byUserCode = new Map<string, DevSignIn>();
+  const byPollId = new Map<string, DevSignIn>();
   const all = () => [...byBrowserState.values()];
   let count = 0;
 
@@ -71,19 +72,16 @@ export function createSignIns(tell: Tell) {
       count += 1;
       return count;
     },
-    add(signIn: DevSignIn, pollSecret: string): void {
+    add(signIn: DevSignIn, pollId: string): void {
       byBrowserState.set(signIn.browserState, signIn);
-      byPollSecret.set(pollSecret, signIn);
-      if (signIn.userCode !== undefined) byUserCode.set(signIn.userCode, signIn);
-      for (const map of [byBrowserState, byPollSecret, byUserCode]) {
+      byPollId.set(pollId, signIn);
+      for (const map of [byBrowserState, byPollId]) {
         const [oldest] = map.keys();
         if (map.size > MAX_SIGN_INS && oldest !== undefined) map.delete(oldest);
       }
     },
     find: (browserState: string) => byBrowserState.get(browserState),
-    findByPollSecret: (pollSecret: string) => byPollSecret.get(pollSecret),
-    findByKey: (key: SessionKey) =>
-      'userCode' in key ? byUserCode.get(key.userCode) : byBrowserState.get(key.browserState),
+    findByPollSecret: (pollSecret: string) => byPollId.get(digestOf(pollSecret)),
     /** The latest that waits for its user. */
     findWaiting: () => all().findLast(({ wasOpened, ended }) => !wasOpened && !ended),
     /** The latest first. */
@@ -112,83 +110,56 @@ export const createStartLimiter = ({ context }: SignIns): RateLimiter => ({
   sweep() {},
 });
 
-/** The same store, which reports its events to `signIns`. */
-export function watchStore(store: SessionStore, signIns: SignIns): SessionStore {
-  const { find, findByKey, findByPollSecret, note } = signIns;
-  const noteEnd = (browserState: string, result: SessionResult) => {
-    const name = nameOf(result);
-    note(find(browserState), name, ENDINGS[name] ?? `the sign-in ended with ${name}`);
-  };
+/** The same store, in memory, which reports what happens to its sessions to `signIns`. */
+export function watchStore(store: Store, signIns: SignIns): Store {
   return {
     ...store,
-    register: (session) => register(store, signIns, session),
-    authorize(service, browserState) {
-      const found = store.authorize(service, browserState);
-      const signIn = find(browserState);
-      if (found !== undefined && signIn?.wasOpened === false) {
-        signIn.wasOpened = true;
-        note(signIn, 'at the provider', 'the user is redirected to the provider');
-      }
-      return found;
-    },
-    async getSession(key) {
-      const found = await store.getSession(key);
-      return found === 'cancelled' && findByKey(key)?.hasExpired ? undefined : found;
-    },
-    async fail(service, browserState, error) {
-      const isFailed = await store.fail(service, browserState, error);
-      if (isFailed) noteEnd(browserState, error);
-      return isFailed;
-    },
-    async complete(service, browserState, result) {
-      const isStored = await store.complete(service, browserState, result);
-      if (isStored) noteEnd(browserState, result);
-      return isStored;
-    },
-    async claim(pollSecret) {
-      const claim = await store.claim(pollSecret);
-      const signIn = findByPollSecret(pollSecret);
-      if (claim.state === 'claimed' && signIn) noteClaim(signIns, signIn, claim.result);
-      return claim;
-    },
-    async acknowledge(pollSecret) {
-      const outcome = await store.acknowledge(pollSecret);
-      const text = 'the device acknowledged what it received';
-      if (outcome === 'acknowledged') note(findByPollSecret(pollSecret), outcome, text);
+    async create(session, lifetimeMs) {
+      const current = signIns.context.getStore();
+      if (current?.plan?.scenario === 'full') return 'full';
+      const outcome = await store.create(session, lifetimeMs);
+      if (outcome !== 'created') return outcome;
+      const signIn = createSignIn(store, signIns, session, current?.plan);
+      systemClock.setTimer(lifetimeMs, () => signIns.tellExpired(signIn));
+      if (current !== undefined) current.started = signIn;
+      signIns.note(signIn, 'waiting for the user', describeStart(signIn, session));
       return outcome;
     },
-    async cancel(pollSecret) {
-      const outcome = await store.cancel(pollSecret);
-      const signIn = findByPollSecret(pollSecret);
-      if (outcome === 'cancelled' && signIn !== undefined) {
-        signIn.ended ??= 'its device cancelled it';
-        note(signIn, outcome, 'the device cancelled its sign-in');
-      }
-      return outcome;
+    async update(key, change) {
+      let happened: Happened | undefined;
+      const reply = await store.update(key, (session, nowMs) => {
+        const signIn = signIns.find(session.ids.link);
+        // Expired early, on plan.
+        const atMs = signIn?.hasExpired ? Number.MAX_SAFE_INTEGER : nowMs;
+        const changed = change(session, atMs);
+        if (signIn !== undefined) happened = { signIn, before: session, ...changed };
+        return changed;
+      });
+      if (happened !== undefined) noteChange(signIns, happened);
+      return reply;
     },
     // So that a restart does not wait.
     hasUndelivered: () => false,
   };
 }
 
-async function register(store: SessionStore, signIns: SignIns, session: NewSession) {
-  const current = signIns.context.getStore();
-  const plan = current?.plan;
-  if (plan?.scenario === 'full') return 'busy';
-  const outcome = await store.register(session);
-  if (outcome !== 'registered') return outcome;
+function createSignIn(
+  store: Store,
+  signIns: SignIns,
+  { service, ids, deviceName }: NewSession,
+  plan: Plan | undefined,
+): DevSignIn {
   const signIn: DevSignIn = {
     number: signIns.nextNumber(),
-    service: session.service,
-    browserState: session.browserState,
-    userCode: session.userCode,
-    deviceName: session.deviceName,
+    service,
+    browserState: ids.link,
+    userCode: ids.code,
+    deviceName: deviceName && openPlain(deviceName),
     plan,
     expire() {
-      // To polls and links it then looks expired: see getSession.
       signIn.hasExpired = true;
       signIns.tellExpired(signIn);
-      void store.cancel(session.pollSecret);
+      void store.update({ link: ids.link }, () => ({ reply: undefined, notice: 'completed' }));
     },
     hasExpired: false,
     ended: undefined,
@@ -197,14 +168,37 @@ async function register(store: SessionStore, signIns: SignIns, session: NewSessi
     deliveries: 0,
     state: '',
   };
-  signIns.add(signIn, session.pollSecret);
-  systemClock.setTimer(session.lifetimeMs, () => signIns.tellExpired(signIn));
-  if (current !== undefined) current.started = signIn;
-  signIns.note(signIn, 'waiting for the user', describeStart(signIn, session));
-  return outcome;
+  signIns.add(signIn, ids.poll);
+  return signIn;
 }
 
-function noteClaim({ context, note }: SignIns, signIn: DevSignIn, result: SessionResult): void {
+interface Happened extends Change<unknown> {
+  readonly signIn: DevSignIn;
+  readonly before: Session;
+}
+
+function noteChange(signIns: SignIns, { signIn, before, next, reply }: Happened): void {
+  const { note } = signIns;
+  if (isDelivery(reply)) {
+    noteDelivery(signIns, signIn, resultOf(reply.session));
+  } else if (next?.state === 'pending' && before.opening === 'none') {
+    signIn.wasOpened = true;
+    note(signIn, 'at the provider', 'the user is redirected to the provider');
+  } else if (next?.state === 'completed') {
+    const name = nameOf(resultOf(next));
+    note(signIn, name, ENDINGS[name] ?? `the sign-in ended with ${name}`);
+  } else if (next?.state === 'ended') {
+    note(signIn, 'acknowledged', 'the device acknowledged what it received');
+  } else if (next?.state === 'cancelled') {
+    signIn.ended ??= 'its device cancelled it';
+    note(signIn, 'cancelled', 'the device cancelled its sign-in');
+  }
+}
+
+const isDelivery = (reply: unknown): reply is Extract<Polled, { readonly state: 'delivered' }> =>
+  Object(reply).state === 'delivered';
+
+function noteDelivery({ context, note }: SignIns, signIn: DevSignIn, result: SessionResult): void {
   const current = context.getStore();
   const isToCut = signIn.plan?.scenario === 'cut-off' && !signIn.wasCut;
   if (isToCut && !('error' in result) && current !== undefined) {
@@ -231,11 +225,13 @@ function nameOf(result: SessionResult): string {
   return 'code' in result ? 'a code' : 'tokens';
 }
 
-function describeStart({ service, plan }: DevSignIn, session: NewSession): string {
-  const { deviceName, userCode, repeatMs } = session;
+function describeStart(
+  { service, plan, deviceName, userCode }: DevSignIn,
+  { redeliveryMs }: NewSession,
+): string {
   const asked = [
     ...(userCode === undefined ? [] : ['code']),
-    ...(repeatMs === undefined ? [] : ['ack']),
+    ...(redeliveryMs === undefined ? [] : ['ack']),
   ];
   const who = deviceName === undefined ? 'a device' : `"${deviceName}"`;
   const how = asked.length > 0 ? `, with ${asked.join(' and ')}` : '';

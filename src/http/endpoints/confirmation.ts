@@ -4,20 +4,33 @@
  * nothing, so link previews do no harm. docs/person.md.
  */
 import { OPEN_SERVICE, type OpenDestination, openDestinationOf } from '../../providers/open.ts';
-import type { Provider } from '../../providers/provider.ts';
-import { formatUserCode, isCapability } from '../../relay/secrets.ts';
-import type { SessionOutcome } from '../../relay/session.ts';
-import type { SessionInfo } from '../../relay/store.ts';
-import type { Parts } from '../parts.ts';
-import { MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
-import { redirectResponse } from '../responses.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
+import { formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
+import type { SessionOutcome } from '../../sign-ins/session.ts';
+import type { SessionInfo, SignIns } from '../../sign-ins/sign-ins.ts';
+import type { ContinueCookies } from '../continue-cookies.ts';
+import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
+import { type PageResponses, redirectResponse } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
 
 /** Where Continue leads: a provider of the relay, or the endpoint that the client of an open sign-in names. */
 type Destination = Provider | OpenDestination;
 
+export interface ConfirmationDependencies {
+  readonly signIns: SignIns;
+  readonly providers: Providers;
+  readonly pages: PageResponses;
+  readonly bodies: BodyReader;
+  readonly signInLog: SignInLog;
+  readonly cookies: ContinueCookies;
+  /** Of open sign-ins. Undefined: there are none. */
+  readonly openCookies: ContinueCookies | undefined;
+  readonly baseUrl: string;
+}
+
 /** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
 export async function readChoice(
-  { bodies, baseUrl }: Parts,
+  { bodies, baseUrl }: ConfirmationDependencies,
   request: RelayRequest,
 ): Promise<'continue' | 'decline' | undefined> {
   if (request.method !== 'POST' || !isSameOrigin(request, new URL(baseUrl).origin)) return;
@@ -27,19 +40,19 @@ export async function readChoice(
 
 /** A link with a state, by GET and POST. `isOwn`: whether it may lead to sessions of this service. */
 export async function confirmLink(
-  parts: Parts,
+  dependencies: ConfirmationDependencies,
   request: RelayRequest,
   isOwn: (service: string) => boolean,
 ): Promise<Response> {
-  const { store, pages } = parts;
-  const choice = await readChoice(parts, request);
+  const { signIns, pages } = dependencies;
+  const choice = await readChoice(dependencies, request);
   const browserState = request.query('state') ?? '';
   if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
-  const found = await store.getSession({ browserState });
+  const found = await signIns.find({ browserState });
   if (found === undefined || (typeof found === 'object' && !isOwn(found.service))) {
     return pages.respondWithPage('link_invalid', request);
   }
-  return carryOut(parts, request, choice, found);
+  return carryOut(dependencies, request, choice, found);
 }
 
 /**
@@ -48,40 +61,41 @@ export async function confirmLink(
  * with the same result.
  */
 export async function carryOut(
-  parts: Parts,
+  dependencies: ConfirmationDependencies,
   request: RelayRequest,
   choice: 'continue' | 'decline' | undefined,
   found: SessionInfo | SessionOutcome,
   userCode?: string,
 ): Promise<Response> {
-  const { pages } = parts;
+  const { pages } = dependencies;
   if (typeof found === 'string') return pages.respondWithPage(pageOf(found), request);
   const { browserState } = found;
-  const lookup = findDestination(parts, found);
+  const lookup = findDestination(dependencies, found);
   if (lookup === undefined) return pages.respondWithPage('link_invalid', request);
   if (choice === 'decline') {
-    return decline(parts, request, found, lookup.ok ? lookup.provider.displayName : undefined);
+    const name = lookup.ok ? lookup.provider.displayName : undefined;
+    return decline(dependencies, request, found, name);
   }
   if (!lookup.ok) return pages.refuse(lookup, request, browserState);
   return choice === undefined
-    ? ask(parts, request, found, lookup.provider, userCode)
-    : redirectToProvider(parts, request, lookup.provider, browserState);
+    ? ask(dependencies, request, found, lookup.provider, userCode)
+    : redirectToProvider(dependencies, request, lookup.provider, browserState);
 }
 
 /** Undefined: the operator has removed the service, or disabled open sign-ins, since it started. */
 function findDestination(
-  { providers, openEndpoints, baseUrl }: Parts,
-  { service, authorizationUrl }: SessionInfo,
+  { providers, openCookies, baseUrl }: ConfirmationDependencies,
+  { service, delivery }: SessionInfo,
 ) {
-  if (authorizationUrl !== undefined) {
-    if (openEndpoints === undefined) return undefined;
-    return { ok: true, provider: openDestinationOf(authorizationUrl, baseUrl) } as const;
+  if (delivery.kind === 'callback') {
+    if (openCookies === undefined) return undefined;
+    return { ok: true, provider: openDestinationOf(delivery.authorizationUrl, baseUrl) } as const;
   }
   return providers.has(service) ? providers.find(service) : undefined;
 }
 
 function ask(
-  { pages, baseUrl }: Parts,
+  { pages, baseUrl }: ConfirmationDependencies,
   request: RelayRequest,
   { ageMs, deviceName }: SessionInfo,
   { name, displayName, host }: Destination,
@@ -102,42 +116,44 @@ function ask(
 
 /** `provider` is the name that users see. */
 async function decline(
-  parts: Parts,
+  { signIns, signInLog, pages }: ConfirmationDependencies,
   request: RelayRequest,
   { service, browserState, deviceName }: SessionInfo,
   provider: string | undefined,
 ): Promise<Response> {
-  const { store, signInLog, pages } = parts;
-  const isDeclined = await store.fail(service, browserState, { error: 'access_denied' });
-  if (!isDeclined) return respondWithOutcome(parts, request, browserState);
+  const { outcome } = await signIns.fail(service, browserState, { error: 'access_denied' });
+  if (outcome !== 'access_denied') {
+    const found = await signIns.find({ browserState });
+    return respondWithOutcome(pages, request, browserState, found);
+  }
   signInLog.finished(request, service, browserState, 'declined');
   return pages.respondWithPage('declined', request, { names: { deviceName, provider } });
 }
 
 async function redirectToProvider(
-  parts: Parts,
+  { signIns, signInLog, pages, cookies, openCookies }: ConfirmationDependencies,
   request: RelayRequest,
   provider: Destination,
   browserState: string,
 ): Promise<Response> {
   const { name } = provider;
-  const exchange = await parts.store.authorize(name, browserState);
-  if (exchange === undefined) return respondWithOutcome(parts, request, browserState);
-  parts.signInLog.opened(request, name, browserState);
-  const response = redirectResponse(provider.authorizeUrl(browserState, exchange), 303);
-  const cookies = name === OPEN_SERVICE ? parts.openCookies : parts.cookies;
-  cookies.set(request, response, browserState);
+  const opened = await signIns.open(name, browserState);
+  if (typeof opened !== 'object') return respondWithOutcome(pages, request, browserState, opened);
+  signInLog.opened(request, name, browserState);
+  const response = redirectResponse(provider.authorizeUrl(browserState, opened), 303);
+  const ofKind = name === OPEN_SERVICE ? openCookies : cookies;
+  ofKind?.set(request, response, browserState);
   return response;
 }
 
-/** Another request has ended the session, or begun an exchange and undone it. */
-async function respondWithOutcome(
-  { store, pages }: Parts,
+/** Another request has ended the session. */
+function respondWithOutcome(
+  pages: PageResponses,
   request: RelayRequest,
   browserState: string,
-): Promise<Response> {
-  const found = (await store.getSession({ browserState })) ?? 'link_invalid';
-  const page = typeof found === 'string' ? pageOf(found) : 'busy';
+  outcome: SessionInfo | SessionOutcome | undefined,
+): Response {
+  const page = typeof outcome === 'object' ? 'busy' : pageOf(outcome ?? 'link_invalid');
   return pages.respondWithPage(page, request, { browserState });
 }
 

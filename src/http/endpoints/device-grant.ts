@@ -4,9 +4,13 @@
  * and metadata (RFC 8414). Revocation is in revoke.ts. docs/device-grant.md.
  */
 import { DEVICE_GRANT_REPEAT_MS } from '../../limits.ts';
+import type { Monitor } from '../../monitor.ts';
 import { cleanName } from '../../pages/shown-name.ts';
-import type { Provider } from '../../providers/provider.ts';
-import { digestOf, formatUserCode, isCapability } from '../../relay/secrets.ts';
+import type { BlindPolicy } from '../../providers/config.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
+import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
+import { digestOf, formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
+import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import { type Handler, logFault } from '../app.ts';
 import {
   describeOAuthTokens,
@@ -14,11 +18,17 @@ import {
   refuseInOAuth,
   refuseOAuth,
 } from '../oauth-responses.ts';
-import type { Parts } from '../parts.ts';
-import { parseMembers, parseParameters, type RelayRequest, shortLinkOf } from '../request.ts';
+import {
+  type BodyReader,
+  parseMembers,
+  parseParameters,
+  type RelayRequest,
+  shortLinkOf,
+} from '../request.ts';
 import { type Refused, refused } from '../responses.ts';
-import { MAX_REFRESH_BODY_BYTES, refreshTokens } from './refresh.ts';
+import { MAX_REFRESH_BODY_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
 import { canRevoke } from './services.ts';
+import { type StartDependencies, tokensOf } from './sign-in.ts';
 
 /** RFC 8628 §3.2, and its default. */
 const POLL_INTERVAL_SECONDS = 5;
@@ -33,8 +43,9 @@ type TokenParameters = ReadonlyMap<string, string>;
  * Anyone may start a sign-in, as at `/auth/start`. The client id is ignored, because a
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
-export function createDeviceAuthorization(parts: Parts): Handler {
-  const { admission, bodies, providers, relay, signInLog, baseUrl, sessionSeconds } = parts;
+export function createDeviceAuthorization(dependencies: StartDependencies): Handler {
+  const { signIns, providers, admission, bodies, signInLog, randomBytes } = dependencies;
+  const { baseUrl, sessionSeconds } = dependencies;
   return async (request) => {
     const service = request.parameter;
     const found = providers.find(service);
@@ -43,15 +54,13 @@ export function createDeviceAuthorization(parts: Parts): Handler {
     if (!admitted.ok) return admitted;
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
     if (parameters === undefined) return refused('invalid_request');
-    const started = await relay.start(service, {
-      withVerifier: found.provider.usesPkce,
-      challenge: undefined,
-      details: true,
+    const started = await signIns.start(service, {
+      delivery: tokensOf(found.provider, true, randomBytes),
       withUserCode: true,
       deviceName: cleanName(parameters.get('device')),
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".
-      repeatMs: DEVICE_GRANT_REPEAT_MS,
-      keepsErrors: true,
+      redeliveryMs: DEVICE_GRANT_REPEAT_MS,
+      redeliverErrors: true,
     });
     signInLog.started(request, service, started);
     if (!started.ok) return started;
@@ -67,17 +76,24 @@ export function createDeviceAuthorization(parts: Parts): Handler {
   };
 }
 
-export function createToken(parts: Parts): Handler {
-  const { bodies, providers } = parts;
+export interface TokenDependencies extends RefreshDependencies {
+  readonly signIns: SignIns;
+  readonly pollLimiter: RateLimiter;
+  readonly monitor: Monitor;
+  readonly pollSeconds: number;
+}
+
+export function createToken(dependencies: TokenDependencies): Handler {
+  const { bodies, providers } = dependencies;
   return async (request) => {
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
     if (parameters === undefined) return refused('invalid_request');
     switch (parameters.get('grant_type')) {
       case DEVICE_CODE_GRANT:
-        return poll(request, parameters.get('device_code'), parts);
+        return poll(request, parameters.get('device_code'), dependencies);
       case REFRESH_GRANT: {
         const found = providers.find(request.parameter);
-        return found.ok ? refresh(parts, request, found.provider, parameters) : found;
+        return found.ok ? refresh(dependencies, request, found.provider, parameters) : found;
       }
       case undefined:
         return refuseOAuth('invalid_request', { description: 'grant_type is missing' });
@@ -96,7 +112,7 @@ export function refuseBlind(): Response {
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,
-  { relay, pollLimiter, pollSeconds, monitor }: Parts,
+  { signIns, pollLimiter, pollSeconds, monitor }: TokenDependencies,
 ): Promise<Response> {
   if (deviceCode === undefined) {
     return refuseOAuth('invalid_request', { description: 'device_code is missing' });
@@ -105,8 +121,8 @@ async function poll(
   const holdSeconds = Math.min(parsePreferredWait(request.header('prefer')), pollSeconds);
   // RFC 7240 §3.
   const headers = holdSeconds > 0 ? { 'Preference-Applied': `wait=${holdSeconds}` } : {};
-  const claim = await relay.polls.wait(deviceCode, request.raw.signal, holdSeconds);
-  switch (claim.state) {
+  const polled = await signIns.poll(deviceCode, request.raw.signal, holdSeconds);
+  switch (polled.state) {
     case 'gone':
       return refuseOAuth('expired_token');
     case 'pending': {
@@ -114,8 +130,8 @@ async function poll(
       if (isEarly) monitor.rateLimited('poll');
       return refuseOAuth(isEarly ? 'slow_down' : 'authorization_pending', { headers });
     }
-    case 'claimed': {
-      const { result } = claim;
+    case 'delivered': {
+      const { result } = polled;
       if ('error' in result) return refuseOAuth(result.error, { headers });
       // A sign-in with a challenge of `/auth/start`, which this grant has no response for.
       if (!('accessToken' in result)) return refuseOAuth('invalid_grant', { headers });
@@ -130,7 +146,7 @@ async function poll(
  * as `invalid_grant`.
  */
 async function refresh(
-  parts: Parts,
+  dependencies: RefreshDependencies,
   request: RelayRequest,
   provider: Provider,
   parameters: TokenParameters,
@@ -141,7 +157,7 @@ async function refresh(
   }
   try {
     const asked = { refreshToken, scope: parameters.get('scope') };
-    const outcome = await refreshTokens(parts, request, provider, asked);
+    const outcome = await refreshTokens(dependencies, request, provider, asked);
     // Many clients discard their token after any 400.
     return outcome.ok
       ? oauthResponse(describeOAuthTokens(outcome.tokens))
@@ -154,9 +170,9 @@ async function refresh(
 }
 
 /** Lists only the relay's own endpoints, so an undiscovered provider has metadata too. RFC 8414 §2, RFC 8628 §4. */
-export function createMetadata(parts: Parts): Handler {
+export function createMetadata(baseUrl: string, providers: Providers, blind: BlindPolicy): Handler {
   return (request) => {
-    const issuer = `${parts.baseUrl}/oauth2/${request.parameter}`;
+    const issuer = `${baseUrl}/oauth2/${request.parameter}`;
     return oauthResponse({
       issuer,
       device_authorization_endpoint: `${issuer}/device_authorization`,
@@ -165,7 +181,7 @@ export function createMetadata(parts: Parts): Handler {
       // RFC 8414 §2 requires the member; §3.2 says to omit empty arrays. Clients need it, and accept it empty.
       response_types_supported: [],
       token_endpoint_auth_methods_supported: ['none'],
-      ...(canRevoke(parts, request.parameter) && {
+      ...(canRevoke(providers, blind, request.parameter) && {
         revocation_endpoint: `${issuer}/revoke`,
         revocation_endpoint_auth_methods_supported: ['none'],
       }),
@@ -176,7 +192,7 @@ export function createMetadata(parts: Parts): Handler {
 /** Undefined if they cannot be read, or are too long. */
 export async function readParameters(
   raw: Request,
-  bodies: Parts['bodies'],
+  bodies: BodyReader,
   names: readonly string[],
 ): Promise<TokenParameters | undefined> {
   try {

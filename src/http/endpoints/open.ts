@@ -13,45 +13,57 @@ import {
   openRedirectUri,
   readAuthorizationUrl,
 } from '../../providers/open.ts';
-import { isCapability } from '../../relay/secrets.ts';
+import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
+import { isCapability } from '../../sign-ins/secrets.ts';
+import type { Delivery } from '../../sign-ins/session.ts';
+import type { SignIns } from '../../sign-ins/sign-ins.ts';
+import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { Parts } from '../parts.ts';
-import type { RelayRequest } from '../request.ts';
-import { jsonResponse, refused, textResponse } from '../responses.ts';
-import { endsSignIn } from '../sign-in-log.ts';
-import { confirmLink } from './confirmation.ts';
+import type { ContinueCookies } from '../continue-cookies.ts';
+import type { BodyReader, RelayRequest } from '../request.ts';
+import { jsonResponse, type PageResponses, refused, textResponse } from '../responses.ts';
+import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
+import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
 import { ACK_MS, describeStarted, errorOf, readMembers } from './sign-in.ts';
 
 /** An authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
 
+export interface OpenStartDependencies {
+  readonly signIns: SignIns;
+  readonly admission: Admission;
+  readonly openLimiter: RateLimiter;
+  readonly bodies: BodyReader;
+  readonly signInLog: SignInLog;
+  readonly openEndpoints: OpenEndpoints;
+  readonly maxSessions: number;
+  readonly baseUrl: string;
+  readonly sessionSeconds: number;
+}
+
 /** `POST /open` without a state. Refuses as a start does; the rest of MAX_SESSIONS is for the relay's own services. */
-export function createOpenStart(parts: Parts, endpoints: OpenEndpoints): Handler {
-  const { admission, bodies, relay, signInLog, openLimiter, store, maxSessions } = parts;
+export function createOpenStart(dependencies: OpenStartDependencies): Handler {
+  const { signIns, admission, openLimiter, bodies, signInLog } = dependencies;
+  const { openEndpoints, maxSessions, baseUrl } = dependencies;
   return async (request) => {
     const admitted = await admission.admitStart(request, openLimiter, 'open');
     if (!admitted.ok) return admitted;
     const asked = await readMembers(request, bodies, MAX_BODY_BYTES);
     if (asked === undefined) return refused('invalid_json');
-    const read = readAuthorizationUrl(asked.authorizationUrl, endpoints);
+    const read = readAuthorizationUrl(asked.authorizationUrl, openEndpoints);
     if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);
-    if ((await store.countLive()) >= maxSessions / 2) return refused('busy');
-    const { challenge, authorizationUrl } = read;
-    const started = await relay.start(OPEN_SERVICE, {
-      withVerifier: false,
-      challenge,
-      authorizationUrl,
-      details: false,
+    if ((await signIns.countLive()) >= maxSessions / 2) return refused('busy');
+    const started = await signIns.start(OPEN_SERVICE, {
+      delivery: { kind: 'callback', authorizationUrl: read.authorizationUrl },
       withUserCode: asked.code === true,
       deviceName: cleanName(asked.device),
-      repeatMs: asked.ack === true ? ACK_MS : undefined,
-      keepsErrors: false,
+      redeliveryMs: asked.ack === true ? ACK_MS : undefined,
+      redeliverErrors: false,
     });
     signInLog.started(request, OPEN_SERVICE, started);
     if (!started.ok) return started;
-    const { baseUrl } = parts;
     const url = `${baseUrl}/open?state=${started.secrets.browserState}`;
-    const described = describeStarted(started.secrets, url, parts);
+    const described = describeStarted(started.secrets, url, dependencies);
     return jsonResponse({ ...described, redirectUri: openRedirectUri(baseUrl) });
   };
 }
@@ -60,48 +72,53 @@ export function createOpenStart(parts: Parts, endpoints: OpenEndpoints): Handler
 export const isOpenLink = (request: RelayRequest) => request.query('state') !== undefined;
 
 /** `/open?state=`, by GET and POST: always the confirmation page first. */
-export function createOpenLink(parts: Parts): Handler {
-  return (request) => confirmLink(parts, request, (service) => service === OPEN_SERVICE);
+export function createOpenLink(dependencies: ConfirmationDependencies): Handler {
+  return (request) => confirmLink(dependencies, request, (service) => service === OPEN_SERVICE);
+}
+
+export interface OpenCallbackDependencies {
+  readonly signIns: SignIns;
+  readonly openCookies: ContinueCookies;
+  readonly signInLog: SignInLog;
+  readonly pages: PageResponses;
+  readonly baseUrl: string;
 }
 
 /** `GET /open/callback`, only for the browser in which the user pressed Continue. */
-export function createOpenCallback(parts: Parts): Handler {
-  const { store, relay, signInLog, openCookies, pages, baseUrl } = parts;
+export function createOpenCallback(dependencies: OpenCallbackDependencies): Handler {
+  const { signIns, openCookies, signInLog, pages, baseUrl } = dependencies;
+
+  function end(browserState: string, query: URLSearchParams | undefined, asked: Delivery) {
+    const error = query === undefined ? 'too long' : query.get('error');
+    if (query === undefined || error || !query.get('code') || asked.kind !== 'callback') {
+      return signIns.fail(OPEN_SERVICE, browserState, { error: errorOf(error ?? '') });
+    }
+    const result = callbackForClient(query, asked.authorizationUrl, baseUrl);
+    return signIns.finish(OPEN_SERVICE, browserState, () => ({ ok: true, result }));
+  }
+
   return async (request) => {
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
-    const found = await store.getSession({ browserState });
-    if (typeof found !== 'object' || found.service !== OPEN_SERVICE) {
+    const found = await signIns.find({ browserState });
+    if (typeof found !== 'object' || found.delivery.kind !== 'callback') {
       return pages.respondWithPage('link_invalid', request);
     }
-    const { service, deviceName, authorizationUrl = '' } = found;
     if (!openCookies.allowsCallback(request, browserState)) {
       return pages.respondWithPage('other_browser', request);
     }
     const query = request.parameters(MAX_CALLBACK_CHARACTERS);
-    const error = query === undefined ? 'too long' : query.get('error');
-    const code = query?.get('code') ?? '';
-    const client = {
-      name: service,
-      reserve: () => true,
-      release: () => {},
-      codeForDevice: (_code: string, leased: Parameters<typeof callbackForClient>[1]) =>
-        callbackForClient(query ?? new URLSearchParams(), leased, baseUrl),
-      exchange: () => Promise.reject(new Error('an open sign-in is exchanged by its client')),
-    };
-    const { outcome } =
-      error || !code
-        ? await relay.endWithError(service, browserState, errorOf(error ?? ''))
-        : await relay.endWithCode(client, browserState, code);
-    signInLog.finished(request, service, browserState, outcome);
+    const { outcome } = await end(browserState, query, found.delivery);
+    signInLog.finished(request, OPEN_SERVICE, browserState, outcome);
     if (!endsSignIn(outcome)) return pages.respondWithPage(outcome, request);
-    const names = { deviceName, provider: openDestinationOf(authorizationUrl, baseUrl).host };
+    const { host } = openDestinationOf(found.delivery.authorizationUrl, baseUrl);
+    const names = { deviceName: found.deviceName, provider: host };
     return pages.respondWithPage(outcome, request, { names });
   };
 }
 
 /** `GET /open/client.json`: a client id that nobody has to register (draft-ietf-oauth-client-id-metadata-document). */
-export function createClientDocument({ baseUrl }: Parts): Handler {
+export function createClientDocument(baseUrl: string): Handler {
   const document = {
     client_id: `${baseUrl}/open/client.json`,
     // Not the operator's name: anybody may use this client id.

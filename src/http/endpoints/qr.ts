@@ -1,7 +1,10 @@
 /** `GET /qr/<name>.svg|png`: the QR code of a link, for devices that cannot draw one. docs/qr.md. */
-import { isCapability, parseUserCode } from '../../relay/secrets.ts';
+
+import type { RateLimitPair } from '../../sign-ins/rate-limits.ts';
+import { isCapability, parseUserCode } from '../../sign-ins/secrets.ts';
+import type { SignIns } from '../../sign-ins/sign-ins.ts';
+import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { Parts } from '../parts.ts';
 import type { QrFormat } from '../qr-image.ts';
 import { linkOf, shortLinkOf } from '../request.ts';
 import { DATA_HEADERS, refused } from '../responses.ts';
@@ -19,11 +22,16 @@ const MEDIA_TYPES: Readonly<Record<QrFormat, string>> = {
   png: 'image/png',
 };
 
-export function createQr({ store, admission, qrLimits, baseUrl }: Parts): Handler {
+export function createQr(
+  signIns: SignIns,
+  admission: Admission,
+  qrLimits: RateLimitPair,
+  baseUrl: string,
+): Handler {
   /** The link of a pending sign-in. */
   async function findLink(browserState: string): Promise<string | undefined> {
     if (!isCapability(browserState)) return undefined;
-    const found = await store.getSession({ browserState });
+    const found = await signIns.find({ browserState });
     return typeof found === 'object' ? linkOf(baseUrl, found.service, browserState) : undefined;
   }
 

@@ -3,19 +3,33 @@
  * The device grant (device-grant.ts) refreshes with the same function, so that both
  * share one limit and one request to the provider.
  */
-import type { Provider } from '../../providers/provider.ts';
-import type { TokenResult } from '../../relay/session.ts';
+import type { BlindPolicy } from '../../providers/config.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
+import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
+import type { Refreshes } from '../../sign-ins/refreshes.ts';
+import type { TokenResult } from '../../sign-ins/session.ts';
+import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { Parts } from '../parts.ts';
-import type { RelayRequest } from '../request.ts';
+import type { BodyReader, RelayRequest } from '../request.ts';
 import { describeTokens, jsonResponse, type Refused, refused } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
 
 /** Refresh tokens of 4 KB have been seen. */
 export const MAX_REFRESH_BODY_BYTES = 16_384;
 
+export interface RefreshDependencies {
+  readonly refreshes: Refreshes;
+  readonly providers: Providers;
+  readonly admission: Admission;
+  readonly refreshLimiter: RateLimiter;
+  readonly bodies: BodyReader;
+  readonly signInLog: SignInLog;
+  readonly blind: BlindPolicy;
+}
+
 /** Refreshes for both protocols, with the client's authentication. Rejects when the store is unavailable. */
 export async function refreshTokens(
-  { admission, refreshLimiter, refreshes, signInLog }: Parts,
+  { admission, refreshLimiter, refreshes, signInLog }: RefreshDependencies,
   request: RelayRequest,
   provider: Provider,
   { refreshToken, scope }: { refreshToken: string; scope: string | undefined },
@@ -31,22 +45,25 @@ export async function refreshTokens(
   return refused(failure.refusal ?? 'refresh_unavailable');
 }
 
-export function createRefresh(parts: Parts): Handler {
+export function createRefresh(dependencies: RefreshDependencies): Handler {
   return async (request) => {
-    const read = await readTokenRequest(request, parts);
+    const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
     const { asked, provider } = read;
     const refreshToken = textOf(asked.refreshToken);
     if (refreshToken === undefined) return refused('invalid_request');
     const scope = textOf(asked.scope);
-    const outcome = await refreshTokens(parts, request, provider, { refreshToken, scope });
+    const outcome = await refreshTokens(dependencies, request, provider, { refreshToken, scope });
     if (!outcome.ok) return outcome;
     return jsonResponse(describeTokens(outcome.tokens, asked.details === true));
   };
 }
 
 /** What a device asks of the relay with its tokens, and the provider that it names. */
-export async function readTokenRequest(request: RelayRequest, { bodies, providers, blind }: Parts) {
+export async function readTokenRequest(
+  request: RelayRequest,
+  { bodies, providers, blind }: Pick<RefreshDependencies, 'bodies' | 'providers' | 'blind'>,
+) {
   const { members: asked, isCut } = await bodies.readMembers(request.raw, MAX_REFRESH_BODY_BYTES);
   if (asked === undefined || isCut) return refused('invalid_json');
   const service = textOf(asked.service) ?? '';

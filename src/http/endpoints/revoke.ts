@@ -2,14 +2,17 @@
  * Signing out: `POST /revoke` (docs/extensions.md) and `/oauth2/<service>/revoke` (RFC 7009,
  * docs/device-grant.md). The relay adds the client's authentication.
  */
-import type { Provider } from '../../providers/provider.ts';
+import type { BlindPolicy } from '../../providers/config.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
-import type { RevocationOutcome, TokenKind } from '../../relay/revoke.ts';
+import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
+import type { RevocationOutcome, Revocations, TokenKind } from '../../sign-ins/revocations.ts';
+import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import { refuseInOAuth, refuseOAuth, revokedResponse } from '../oauth-responses.ts';
-import type { Parts } from '../parts.ts';
-import type { RelayRequest } from '../request.ts';
+import type { BodyReader, RelayRequest } from '../request.ts';
 import { errorResponse, jsonResponse, type Refused, refused } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
 import { readParameters } from './device-grant.ts';
 import { isToken, readTokenRequest, textOf } from './refresh.ts';
 
@@ -22,9 +25,19 @@ export const REVOCATION_UNAVAILABLE = refused('revocation_unavailable', RETRY_MS
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
 
+export interface RevokeDependencies {
+  readonly revocations: Revocations;
+  readonly providers: Providers;
+  readonly admission: Admission;
+  readonly revokeLimiter: RateLimiter;
+  readonly bodies: BodyReader;
+  readonly signInLog: SignInLog;
+  readonly blind: BlindPolicy;
+}
+
 /** Admits a revocation of either protocol, and logs its failure. Rejects when the store is unavailable. */
 async function revokeAtProvider(
-  { admission, revokeLimiter, signInLog }: Parts,
+  { admission, revokeLimiter, signInLog }: RevokeDependencies,
   request: RelayRequest,
   provider: Provider,
   revoke: () => Promise<RevocationOutcome<TokenFailure> | undefined>,
@@ -39,9 +52,9 @@ async function revokeAtProvider(
   return failure.refusal === undefined ? REVOCATION_UNAVAILABLE : refused(failure.refusal);
 }
 
-export function createRevoke(parts: Parts): Handler {
+export function createRevoke(dependencies: RevokeDependencies): Handler {
   return async (request) => {
-    const read = await readTokenRequest(request, parts);
+    const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
     const { asked, provider } = read;
     const tokens = {
@@ -54,16 +67,16 @@ export function createRevoke(parts: Parts): Handler {
       const { removeAt } = provider;
       return errorResponse({ error: 'unsupported', ...(removeAt !== undefined && { removeAt }) });
     }
-    const outcome = await revokeAtProvider(parts, request, provider, () =>
-      parts.revocations.revoke(provider, tokens),
+    const outcome = await revokeAtProvider(dependencies, request, provider, () =>
+      dependencies.revocations.revoke(provider, tokens),
     );
     return outcome.ok ? jsonResponse({}) : outcome;
   };
 }
 
 /** RFC 7009 §2.1. The client id is ignored, as at the token endpoint. */
-export function createRevocation(parts: Parts): Handler {
-  const { bodies, providers, revocations } = parts;
+export function createRevocation(dependencies: RevokeDependencies): Handler {
+  const { bodies, providers, revocations } = dependencies;
   return async (request) => {
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
     if (parameters === undefined) return refused('invalid_request');
@@ -78,7 +91,7 @@ export function createRevocation(parts: Parts): Handler {
     if (provider.revokes === undefined) return refuseOAuth('unsupported_token_type');
     // RFC 7009 §2.2.1: an unknown hint is ignored.
     const hint = KINDS.find((kind) => kind === parameters.get('token_type_hint'));
-    const outcome = await revokeAtProvider(parts, request, provider, () =>
+    const outcome = await revokeAtProvider(dependencies, request, provider, () =>
       revocations.revokeOne(provider, token, hint),
     );
     return outcome.ok ? revokedResponse() : refuseInOAuth(outcome, 429);

@@ -2,7 +2,6 @@
 import type { BlindPolicy } from '../../providers/config.ts';
 import type { Providers } from '../../providers/provider.ts';
 import type { Handler } from '../app.ts';
-import type { Parts } from '../parts.ts';
 import { jsonResponse } from '../responses.ts';
 
 const EXTENSIONS = [
@@ -19,13 +18,20 @@ const EXTENSIONS = [
 ];
 
 /** Lists the services in the order of `PROVIDERS`. */
-export function createServices(parts: Parts): Handler {
-  const { providers, openEndpoints } = parts;
-  const extensions = openEndpoints === undefined ? EXTENSIONS : [...EXTENSIONS, 'open'];
+export function createServices(
+  providers: Providers,
+  blind: BlindPolicy,
+  hasOpenSignIns: boolean,
+): Handler {
+  const extensions = hasOpenSignIns ? [...EXTENSIONS, 'open'] : EXTENSIONS;
   return () => {
     const services = providers.offered.map(({ name, displayName }) => {
-      const blind = describeBlind(providers.find(name), parts.blind);
-      return { service: name, name: displayName, blind, revoke: canRevoke(parts, name) };
+      return {
+        service: name,
+        name: displayName,
+        blind: describeBlind(providers.find(name), blind),
+        revoke: canRevoke(providers, blind, name),
+      };
     });
     return jsonResponse({ services, extensions });
   };
@@ -42,7 +48,7 @@ function describeBlind(
 }
 
 /** Whether the relay revokes tokens of a service. False before discovery, which tells. */
-export function canRevoke({ providers, blind }: Parts, service: string): boolean {
+export function canRevoke(providers: Providers, blind: BlindPolicy, service: string): boolean {
   const found = providers.find(service);
   return blind !== 'always' && found.ok && found.provider.revokes !== undefined;
 }

@@ -5,32 +5,35 @@
 import { log } from '../../log.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
-import type { Provider } from '../../providers/provider.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-endpoint.ts';
-import type { PollOutcome } from '../../relay/polls.ts';
-import { type EndedCallback, findLinkRefusal } from '../../relay/relay.ts';
+import type { PollOutcome } from '../../sign-ins/polls.ts';
 import {
+  createVerifier,
   formatUserCode,
   isCapability,
   isChallenge,
+  type RandomBytes,
   type SessionSecrets,
   signInIdOf,
-} from '../../relay/secrets.ts';
-import type { ErrorResult, SessionResult } from '../../relay/session.ts';
-import type { SessionStore } from '../../relay/store.ts';
+} from '../../sign-ins/secrets.ts';
+import type { Delivery, ErrorResult, SessionResult } from '../../sign-ins/session.ts';
+import type { EndedCallback, SignIns } from '../../sign-ins/sign-ins.ts';
+import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { Parts } from '../parts.ts';
+import type { ContinueCookies } from '../continue-cookies.ts';
 import { type BodyReader, linkOf, type RelayRequest, shortLinkOf } from '../request.ts';
 import {
   describeTokens,
   emptyResponse,
   jsonResponse,
+  type PageResponses,
   type Refused,
   redirectResponse,
   refuse,
   refused,
 } from '../responses.ts';
-import { endsSignIn } from '../sign-in-log.ts';
+import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
 
 /** How much of the body of a start is read. A longer body is cut there. */
 const MAX_START_BYTES = 512;
@@ -50,9 +53,21 @@ const MEMBERS = {
 
 type StartMembers = Readonly<Record<string, unknown>>;
 
+export interface StartDependencies {
+  readonly signIns: SignIns;
+  readonly providers: Providers;
+  readonly admission: Admission;
+  readonly bodies: BodyReader;
+  readonly signInLog: SignInLog;
+  readonly randomBytes: RandomBytes;
+  readonly blind: BlindPolicy;
+  readonly baseUrl: string;
+  readonly sessionSeconds: number;
+}
+
 /** `POST /auth/start`. Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
-export function createStart(parts: Parts): Handler {
-  const { admission, bodies, providers, relay, signInLog, blind } = parts;
+export function createStart(dependencies: StartDependencies): Handler {
+  const { signIns, providers, admission, bodies, signInLog, randomBytes, blind } = dependencies;
   return async (request) => {
     const admitted = await admission.admitStart(request);
     if (!admitted.ok) return admitted;
@@ -67,20 +82,28 @@ export function createStart(parts: Parts): Handler {
     const { provider } = found;
     const challenge = readChallenge(asked.challenge, provider, blind);
     if (!challenge.ok) return challenge;
-    const started = await relay.start(service, {
-      withVerifier: provider.usesPkce && challenge.value === undefined,
-      challenge: challenge.value,
-      details: asked.details === true,
+    const delivery: Delivery =
+      challenge.value === undefined
+        ? tokensOf(provider, asked.details === true, randomBytes)
+        : { kind: 'code', challenge: challenge.value };
+    const started = await signIns.start(service, {
+      delivery,
       withUserCode: asked.code === true,
       deviceName: cleanName(asked.device),
-      repeatMs: asked.ack === true ? ACK_MS : undefined,
-      keepsErrors: false,
+      redeliveryMs: asked.ack === true ? ACK_MS : undefined,
+      redeliverErrors: false,
     });
     signInLog.started(request, service, started);
     if (!started.ok) return started;
-    const url = linkOf(parts.baseUrl, service, started.secrets.browserState);
-    return jsonResponse(describeStarted(started.secrets, url, parts));
+    const url = linkOf(dependencies.baseUrl, service, started.secrets.browserState);
+    return jsonResponse(describeStarted(started.secrets, url, dependencies));
   };
+}
+
+/** The relay exchanges the code, with a new verifier if the provider has PKCE. */
+export function tokensOf(provider: Provider, details: boolean, randomBytes: RandomBytes): Delivery {
+  const verifier = provider.usesPkce ? createVerifier(randomBytes) : undefined;
+  return { kind: 'tokens', verifier, ...(details && { details }) };
 }
 
 /** Undefined if it is not JSON, or the device disconnects. */
@@ -133,7 +156,7 @@ function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
 export function describeStarted(
   { pollSecret, userCode }: SessionSecrets,
   url: string,
-  { baseUrl, sessionSeconds }: Parts,
+  { baseUrl, sessionSeconds }: Pick<StartDependencies, 'baseUrl' | 'sessionSeconds'>,
 ): object {
   if (userCode === undefined) return { session: pollSecret, url, expiresIn: sessionSeconds };
   return {
@@ -146,8 +169,16 @@ export function describeStarted(
   };
 }
 
+export interface BrowserDependencies {
+  readonly signIns: SignIns;
+  readonly providers: Providers;
+  readonly cookies: ContinueCookies;
+  readonly signInLog: SignInLog;
+  readonly pages: PageResponses;
+}
+
 /** `GET /auth/<service>`: the link. Ends nothing, so link previews do no harm. docs/protocol.md §5. */
-export function createLink({ providers, store, signInLog, pages }: Parts): Handler {
+export function createLink({ signIns, providers, signInLog, pages }: BrowserDependencies): Handler {
   const { respondWithPage } = pages;
   return async (request) => {
     const service = request.parameter;
@@ -155,12 +186,12 @@ export function createLink({ providers, store, signInLog, pages }: Parts): Handl
     if (!lookup.ok) return lookup;
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
-    const exchange = await store.authorize(service, browserState);
-    if (exchange === undefined) {
-      return respondWithPage(await findLinkRefusal(store, browserState), request);
+    const opened = await signIns.open(service, browserState);
+    if (typeof opened !== 'object') {
+      return respondWithPage(opened === 'cancelled' ? opened : 'link_invalid', request);
     }
     signInLog.opened(request, service, browserState);
-    return redirectResponse(lookup.provider.authorizeUrl(browserState, exchange));
+    return redirectResponse(lookup.provider.authorizeUrl(browserState, opened));
   };
 }
 
@@ -172,8 +203,8 @@ const OTHER_BROWSER_HINT =
  * disconnects, the exchange continues, because the code is spent and the device waits for the
  * tokens. docs/protocol.md §5.
  */
-export function createCallback(parts: Parts): Handler {
-  const { providers, cookies, signInLog, pages } = parts;
+export function createCallback(dependencies: BrowserDependencies): Handler {
+  const { providers, cookies, signInLog, pages } = dependencies;
   const { respondWithPage } = pages;
   return async (request) => {
     const service = request.parameter;
@@ -183,9 +214,9 @@ export function createCallback(parts: Parts): Handler {
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     if (!cookies.allowsCallback(request, browserState)) {
-      return refuseOtherBrowser(request, service, browserState, parts);
+      return refuseOtherBrowser(request, service, browserState, dependencies);
     }
-    const ended = await endSignIn(request, provider, browserState, parts);
+    const ended = await endSignIn(request, provider, browserState, dependencies);
     const { outcome, deviceName } = ended;
     signInLog.finished(request, service, browserState, outcome);
     if (!endsSignIn(outcome)) return respondWithPage(outcome, request);
@@ -202,9 +233,9 @@ async function refuseOtherBrowser(
   request: RelayRequest,
   service: string,
   browserState: string,
-  { store, pages }: Parts,
+  { signIns, pages }: BrowserDependencies,
 ): Promise<Response> {
-  const found = await store.getSession({ browserState });
+  const found = await signIns.find({ browserState });
   // Stale links are routine.
   if (typeof found !== 'object' || found.service !== service) {
     return pages.respondWithPage('link_invalid', request);
@@ -220,23 +251,39 @@ async function endSignIn(
   request: RelayRequest,
   provider: Provider,
   browserState: string,
-  { relay, signInLog }: Parts,
+  { signIns, signInLog }: BrowserDependencies,
 ): Promise<EndedCallback<TokenFailure>> {
   const error = request.query('error');
   const code = request.query('code');
   if (error || !code) {
-    const ended = await relay.endWithError(provider.name, browserState, errorOf(error));
+    const ended = await signIns.fail(provider.name, browserState, { error: errorOf(error) });
     if (ended.outcome === 'authorization_failed' || ended.outcome === 'missing_code') {
       const shown = error && (STANDARD_ERRORS.has(error) ? error : 'other');
       signInLog.authorizationFailed(request, provider, browserState, shown || 'none');
     }
     return ended;
   }
-  const ended = await relay.endWithCode(provider, browserState, code);
+  const ended = await redeem(signIns, provider, browserState, code);
   if (ended.failure !== undefined) {
     signInLog.fail('exchange_failed', request, provider, ended.failure, browserState);
   }
   return ended;
+}
+
+async function redeem(
+  signIns: SignIns,
+  provider: Provider,
+  browserState: string,
+  code: string,
+): Promise<EndedCallback<TokenFailure>> {
+  if (!provider.reserve()) return { outcome: 'busy' };
+  try {
+    return await signIns.finish(provider.name, browserState, (delivery) =>
+      provider.redeem(code, delivery),
+    );
+  } finally {
+    provider.release();
+  }
 }
 
 /** The page distinguishes a provider that refuses, for a reason, from one that fails. */
@@ -288,11 +335,11 @@ const STANDARD_ERRORS: ReadonlySet<string> = new Set([
 export const MAX_WAIT_SECONDS = 50;
 
 /** `GET /auth/result`: the device waits for its tokens, acknowledges them, or cancels. docs/protocol.md §3, §4. */
-export function createResult({ store, relay, pollSeconds }: Parts): Handler {
+export function createResult(signIns: SignIns, pollSeconds: number): Handler {
   return (request) => {
     const pollSecret = request.query('session') ?? '';
-    if (isAcknowledgement(request)) return acknowledge(store, pollSecret);
-    if (isCancellation(request)) return cancel(store, pollSecret, request);
+    if (isAcknowledgement(request)) return acknowledge(signIns, pollSecret);
+    if (isCancellation(request)) return cancel(signIns, pollSecret, request);
     const waitSeconds = parseWait(request.query('wait'));
     if (Number.isNaN(waitSeconds)) return refused('invalid_wait');
     if (!isCapability(pollSecret)) return refused('session_not_found');
@@ -301,7 +348,7 @@ export function createResult({ store, relay, pollSeconds }: Parts): Handler {
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
     const wantsProgress = request.query('progress') === '1';
     const { signal } = request.raw;
-    const outcome = relay.polls.wait(pollSecret, signal, holdSeconds, wantsProgress);
+    const outcome = signIns.poll(pollSecret, signal, holdSeconds, wantsProgress);
     return outcome instanceof Promise ? outcome.then(respond) : respond(outcome);
   };
 }
@@ -326,10 +373,10 @@ function isCancellation(request: RelayRequest): boolean {
 
 function respond(outcome: PollOutcome): Response | Refused {
   switch (outcome.state) {
-    case 'claimed':
+    case 'delivered':
       return jsonResponse(describeResult(outcome.result));
     case 'pending':
-      return 'isOpened' in outcome ? jsonResponse({ progress: 'opened' }) : emptyResponse();
+      return outcome.isOpened ? jsonResponse({ progress: 'opened' }) : emptyResponse();
     case 'gone':
       return refused('session_not_found');
   }
@@ -343,18 +390,18 @@ function parseWait(wait: string | undefined): number {
 }
 
 /** 204 also before delivery. */
-async function acknowledge(store: SessionStore, pollSecret: string): Promise<Response | Refused> {
-  const outcome = isCapability(pollSecret) ? await store.acknowledge(pollSecret) : 'gone';
+async function acknowledge(signIns: SignIns, pollSecret: string): Promise<Response | Refused> {
+  const outcome = isCapability(pollSecret) ? await signIns.acknowledge(pollSecret) : 'gone';
   return outcome === 'gone' ? refused('session_not_found') : emptyResponse();
 }
 
 /** 204 also when repeated. 410 if there is nothing to cancel. */
 async function cancel(
-  store: SessionStore,
+  signIns: SignIns,
   pollSecret: string,
   request: RelayRequest,
 ): Promise<Response | Refused> {
-  const outcome = isCapability(pollSecret) ? await store.cancel(pollSecret) : 'gone';
+  const outcome = isCapability(pollSecret) ? await signIns.cancel(pollSecret) : 'gone';
   log.debug('sign_in_cancelled', { requestId: request.id, outcome });
   return outcome === 'gone' ? refused('session_not_found') : emptyResponse();
 }

@@ -2,38 +2,49 @@
  * The verification pages (RFC 8628 §3.3): the home page, the code form, the short link, and
  * with CONFIRM=always the link. confirmation.ts handles a code that was found. docs/person.md.
  */
-import { formatUserCode, parseUserCode } from '../../relay/secrets.ts';
+import type { RateLimitPair } from '../../sign-ins/rate-limits.ts';
+import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
+import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { Parts } from '../parts.ts';
-import { MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
-import { redirectResponse, refused } from '../responses.ts';
-import { carryOut, confirmLink, readChoice } from './confirmation.ts';
+import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
+import { type PageResponses, redirectResponse, refused } from '../responses.ts';
+import {
+  type ConfirmationDependencies,
+  carryOut,
+  confirmLink,
+  readChoice,
+} from './confirmation.ts';
 
-export function createHome({ pages: { respond, pagesFor } }: Parts): Handler {
+export function createHome({ respond, pagesFor }: PageResponses): Handler {
   return (request) => respond(200, pagesFor(request).home, 'code');
 }
 
 /** `GET /link`. A code in the query counts as typed. */
-export function createCodeForm(parts: Parts): Handler {
-  const { respond, pagesFor } = parts.pages;
+export function createCodeForm(pages: PageResponses, basePath: string): Handler {
+  const { respond, pagesFor } = pages;
   return (request) => {
     const typed = request.query('code') ?? request.query('user_code');
     return typed
-      ? takeTyped(parts, request, typed, 302)
+      ? takeTyped(pages, basePath, request, typed, 302)
       : respond(200, pagesFor(request).codeForm, 'code');
   };
 }
 
 /** `POST /link`. Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
-export function createTakeCode(parts: Parts): Handler {
+export function createTakeCode(
+  pages: PageResponses,
+  basePath: string,
+  bodies: BodyReader,
+): Handler {
   return async (request) => {
-    const typed = (await parts.bodies.readForm(request.raw, MAX_FORM_BYTES)).get('code') ?? '';
-    return takeTyped(parts, request, typed, 303);
+    const typed = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('code') ?? '';
+    return takeTyped(pages, basePath, request, typed, 303);
   };
 }
 
 function takeTyped(
-  { pages: { respond, pagesFor }, basePath }: Parts,
+  { respond, pagesFor }: PageResponses,
+  basePath: string,
   request: RelayRequest,
   typed: string,
   status: 302 | 303,
@@ -46,36 +57,42 @@ function takeTyped(
   return redirectResponse(shortLinkOf(basePath, userCode), status);
 }
 
+export interface ShortLinkDependencies extends ConfirmationDependencies {
+  readonly admission: Admission;
+  readonly codeLimits: RateLimitPair;
+  readonly basePath: string;
+}
+
 /** `/L/XXXX-XXXX`, by GET and POST. */
-export function createShortLink(parts: Parts): Handler {
-  const { basePath, admission, codeLimits, store } = parts;
+export function createShortLink(dependencies: ShortLinkDependencies): Handler {
+  const { basePath, admission, codeLimits, signIns, pages } = dependencies;
   return async (request) => {
     const userCode = parseUserCode(request.parameter);
     if (userCode === undefined) {
-      return respondWithUnknownCode(parts, request, decode(request.parameter));
+      return respondWithUnknownCode(pages, request, decode(request.parameter));
     }
     // Each code has one address, however the user typed it.
     if (request.path !== shortLinkOf('', userCode)) {
       const location = shortLinkOf(basePath, userCode);
       return redirectResponse(location, request.method === 'GET' ? 302 : 303);
     }
-    const choice = await readChoice(parts, request);
+    const choice = await readChoice(dependencies, request);
     // Before anything is looked up, so that a refusal does not reveal whether the code exists.
     const admitted = await admission.admitToPair(request, codeLimits, 'code');
     if (!admitted.ok) return admitted;
-    const found = await store.getSession({ userCode });
+    const found = await signIns.find({ userCode });
     if (found === undefined) {
-      return respondWithUnknownCode(parts, request, formatUserCode(userCode));
+      return respondWithUnknownCode(pages, request, formatUserCode(userCode));
     }
     // Only wrong codes count.
     await admitted.refund();
-    return carryOut(parts, request, choice, found, userCode);
+    return carryOut(dependencies, request, choice, found, userCode);
   };
 }
 
 /** Does not say whether the code is unknown or expired. */
 function respondWithUnknownCode(
-  { pages: { respond, pagesFor } }: Parts,
+  { respond, pagesFor }: PageResponses,
   request: RelayRequest,
   typed: string,
 ): Response {
@@ -83,16 +100,16 @@ function respondWithUnknownCode(
 }
 
 /** `/auth/<service>?state=` with CONFIRM=always, by GET and POST. */
-export function createConfirmLink(parts: Parts): Handler {
+export function createConfirmLink(dependencies: ConfirmationDependencies): Handler {
   return (request) => {
     const service = request.parameter;
-    if (!parts.providers.has(service)) return refused('unknown_service');
-    return confirmLink(parts, request, (own) => own === service);
+    if (!dependencies.providers.has(service)) return refused('unknown_service');
+    return confirmLink(dependencies, request, (own) => own === service);
   };
 }
 
 /** Any unknown path. A mistyped code or a mistyped `/link` is redirected. */
-export function createNotFound({ pages: { respond, pagesFor }, basePath }: Parts) {
+export function createNotFound({ respond, pagesFor }: PageResponses, basePath: string) {
   return (request: RelayRequest): Response => {
     const { path } = request;
     const local = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;

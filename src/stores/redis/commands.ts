@@ -10,9 +10,9 @@ import {
   STORE_RETRY_MS,
 } from '../../limits.ts';
 import type { Monitor } from '../../monitor.ts';
-import type { RandomBytes } from '../../relay/secrets.ts';
-import { StoreUnavailable } from '../../relay/store.ts';
-import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../relay/time.ts';
+import type { RandomBytes } from '../../sign-ins/secrets.ts';
+import { StoreUnavailable } from '../../sign-ins/store.ts';
+import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../sign-ins/time.ts';
 import type { RedisClient } from './connect.ts';
 import { isAnswer, isRefusal, reasonOf } from './failures.ts';
 import type { StoreHealth } from './health.ts';
@@ -23,9 +23,8 @@ export const STORE_PATIENCE_MS = 4_000;
 
 export type RedisCommands = ReturnType<typeof createRedisCommands>;
 
-interface RepeatOptions {
-  readonly insist: boolean;
-}
+/** How long a command without a reply is repeated: while somebody waits, or as long as an exchange may hold its session. */
+export type Patience = 'briefly' | 'until lease ends';
 
 export interface RedisCommandsOptions {
   readonly client: RedisClient;
@@ -122,8 +121,10 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     run,
     get: (key: string): Promise<string | null> => within(client.get(key)),
     within,
-    repeat: <T>(how: RepeatOptions, attempt: () => Promise<T>): Promise<T> =>
-      track(repeat(clock, how, attempt)),
+    repeat: <T>(howLong: Patience, attempt: () => Promise<T>): Promise<T> =>
+      track(repeat(clock, howLong, attempt)),
+    /** The time of the store, as far as it is known. */
+    storeNow: testClock?.now ?? storeClock.now,
     probeClock: storeClock.probe,
     /** Resolves once no script is in progress or repeated. */
     async settled(): Promise<void> {
@@ -137,16 +138,12 @@ export const createCallId = (randomBytes: RandomBytes) =>
   Buffer.from(randomBytes(12)).toString('base64url');
 
 /**
- * Repeats an attempt for STORE_PATIENCE_MS if it is unknown whether it was executed, or if it
- * reached the store too late; with `insist` after any failure, until the lease ends. Takes
- * effect once, with the same reply each time. Time in which the process was paused does not
- * count.
+ * Repeats an attempt briefly if it is unknown whether it was executed, or if it reached the store
+ * too late; until the lease ends after any failure. Takes effect once, with the same reply each
+ * time. Time in which the process was paused does not count.
  */
-async function repeat<T>(
-  clock: Clock,
-  { insist }: RepeatOptions,
-  attempt: () => Promise<T>,
-): Promise<T> {
+async function repeat<T>(clock: Clock, howLong: Patience, attempt: () => Promise<T>): Promise<T> {
+  const insist = howLong === 'until lease ends';
   let leftMs = insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
   let isUnknown = false;
   for (;;) {
@@ -200,6 +197,9 @@ export function createStoreClock(askTime: () => Promise<number>, clock: Clock) {
       if (aheadMs !== undefined && answeredAtMs - askedAtMs > MAX_ROUND_TRIP_MS) return;
       aheadMs = storeMs - (askedAtMs + answeredAtMs) / 2;
     },
+    /** Undefined before the first probe. */
+    now: (): number | undefined =>
+      aheadMs === undefined ? undefined : Math.floor(clock.now() + aheadMs),
     /** `until` and the last time, by the store's clock, at which it may execute a command. Empty before the first probe. */
     deadline: (): string =>
       aheadMs === undefined ? '' : `until ${Math.round(clock.now() + aheadMs + STORE_LATEST_MS)}`,

@@ -9,7 +9,7 @@ import {
   ErrorReply,
   SocketClosedUnexpectedlyError,
 } from '@redis/client';
-import { StoreUnavailable } from '../../relay/store.ts';
+import { StoreUnavailable } from '../../sign-ins/store.ts';
 import type { Script } from './scripts.ts';
 import type { RedisTarget } from './url.ts';
 

@@ -5,8 +5,8 @@
  * is run at intervals (scripts/probe.lua). docs/scaling.md "When Redis refuses commands".
  */
 import type { ErrorReply } from '@redis/client';
-import type { StoreProblem } from '../../relay/store.ts';
-import { type Clock, pause } from '../../relay/time.ts';
+import type { StoreProblem } from '../../sign-ins/store.ts';
+import { type Clock, pause } from '../../sign-ins/time.ts';
 import {
   type ConnectFailure,
   describeConnectFailure,

@@ -3,19 +3,13 @@ import { Buffer } from 'node:buffer';
 import { setTimeout } from 'node:timers/promises';
 import { STORE_RETRY_MS } from '../../limits.ts';
 import { type Monitor, NO_MONITOR } from '../../monitor.ts';
-import type { RateLimitPolicy } from '../../relay/rate-limit.ts';
-import type { RandomBytes } from '../../relay/secrets.ts';
-import {
-  NO_OBSERVER,
-  type ObserverSlot,
-  type SessionStore,
-  StoreUnavailable,
-} from '../../relay/store.ts';
-import type { Clock } from '../../relay/time.ts';
-import { createBrowserVerbs } from './browser.ts';
+import type { RateLimitPolicy } from '../../sign-ins/rate-limits.ts';
+import type { RandomBytes } from '../../sign-ins/secrets.ts';
+import { StoreUnavailable } from '../../sign-ins/store.ts';
+import type { Clock } from '../../sign-ins/time.ts';
+import { createSealedVault } from '../sealed-vault.ts';
 import { createRedisCommands } from './commands.ts';
 import { connectRedis } from './connect.ts';
-import { createDeviceVerbs } from './device.ts';
 import {
   type ConnectFailure,
   describeConnectFailure,
@@ -23,14 +17,13 @@ import {
   noAnswer,
 } from './failures.ts';
 import { createStoreHealth, type HealthEvent } from './health.ts';
-import { createLiveSessions } from './live-sessions.ts';
-import { createLocalPolls } from './local-polls.ts';
-import { createOwnLeases } from './own-leases.ts';
-import { listen } from './pub-sub.ts';
+import { createRedisKeys } from './keys.ts';
+import { createKnownSessions } from './known-sessions.ts';
+import { createNotices, type Notices } from './notices.ts';
 import { createRedisRateLimiter } from './rate-limits.ts';
-import { createRedisKeys, type VerbParts } from './records.ts';
 import { createRedisRefreshStore } from './refreshes.ts';
 import { SCRIPTS } from './scripts.ts';
+import { createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
 
 /** After this long without a connection at startup the log says what the relay waits for. */
@@ -149,12 +142,12 @@ async function startStores(
   note: (error: unknown) => void,
   signal: AbortSignal,
 ) {
-  const { target, prefix, clock, randomBytes, onEvent } = options;
+  const { target, prefix, clock, randomBytes, onEvent, testClock } = options;
   const instance = Buffer.from(randomBytes(9)).toString('base64url');
-  const messages = { mayBeMissing: false };
   const health = createStoreHealth({ target, clock, onEvent });
+  let notices: Notices | undefined;
   const onCut = (error?: unknown) => {
-    messages.mayBeMissing = true;
+    notices?.connectionFailed();
     note(error);
     health.failed(error);
   };
@@ -166,64 +159,31 @@ async function startStores(
     onCut,
     health,
     monitor: options.monitor ?? NO_MONITOR,
-    testClock: options.testClock,
+    testClock,
   });
   const problems = describeUnfit(await commands.within(client.describe()));
-  const localPolls = createLocalPolls(options.testClock ?? clock);
-  const channel = keys.channelPrefix + instance;
-  const stopListening = await listen({
-    client,
-    commands,
-    clock,
-    localPolls,
-    messages,
-    channel,
-    health,
-  });
+  const known = createKnownSessions(testClock ?? clock);
+  const { channel } = keys;
+  notices = createNotices({ client, commands, clock, known, channel, instance, health });
+  await notices.start();
   await health.start({
-    probe: () => commands.run(SCRIPTS.probe, [keys.probe], [`${keys.channelPrefix}probe`]),
+    probe: () => commands.run(SCRIPTS.probe, [keys.probe], [`${channel} probe`]),
     reconnect: client.suspect,
   });
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
+  const { maxSessions } = options;
+  const store = { commands, keys, known, notices, health, randomBytes, maxSessions };
   return {
-    sessions: createSessionStore(options, { commands, keys, instance, localPolls }),
+    sessions: createRedisStore(store),
+    vault: createSealedVault(randomBytes),
     refreshes: createRedisRefreshStore(commands, keys, randomBytes),
     createRateLimiter: (name: string, policy: RateLimitPolicy) =>
-      createRedisRateLimiter(commands, keys, options.testClock ?? clock, name, policy),
+      createRedisRateLimiter(commands, keys, testClock ?? clock, name, policy),
     findProblem: health.findProblem,
     close() {
       health.close();
-      stopListening();
+      notices.stop();
       client.close();
-    },
-  };
-}
-
-/** Every verb is one script (scripts.ts), and what it stores is sealed (records.ts). */
-function createSessionStore(
-  { clock, randomBytes, maxSessions }: RedisOptions,
-  shared: Omit<VerbParts, 'randomBytes' | 'observer'>,
-): SessionStore {
-  const observer: ObserverSlot = { current: NO_OBSERVER };
-  const ownLeases = createOwnLeases(clock);
-  const parts = { ...shared, randomBytes, observer };
-  const live = createLiveSessions(parts, maxSessions);
-  const browser = createBrowserVerbs(parts, ownLeases);
-  const device = createDeviceVerbs(parts);
-  return {
-    ...browser,
-    ...device,
-    register: live.register,
-    countLive: live.countLive,
-    async sweep() {
-      ownLeases.sweep();
-      await live.sweep();
-    },
-    // Any other instance can deliver what is in Redis.
-    hasUndelivered: () => false,
-    settled: shared.commands.settled,
-    observe(next) {
-      observer.current = next;
     },
   };
 }

@@ -1,8 +1,12 @@
 /** Token buckets of all instances, one for each address. */
-import { intervalMsOf, type RateLimiter, type RateLimitPolicy } from '../../relay/rate-limit.ts';
-import type { Clock } from '../../relay/time.ts';
+import {
+  intervalMsOf,
+  type RateLimiter,
+  type RateLimitPolicy,
+} from '../../sign-ins/rate-limits.ts';
+import type { Clock } from '../../sign-ins/time.ts';
 import type { RedisCommands } from './commands.ts';
-import type { RedisKeys } from './records.ts';
+import type { RedisKeys } from './keys.ts';
 import { SCRIPTS } from './scripts.ts';
 
 /** More are removed at once: the store then refuses them again. */

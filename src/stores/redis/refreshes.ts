@@ -3,12 +3,12 @@
  * the token that was sent.
  */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../../limits.ts';
-import type { RefreshStore, RefreshTurn } from '../../relay/refresh.ts';
-import type { RandomBytes } from '../../relay/secrets.ts';
-import { StoreUnavailable } from '../../relay/store.ts';
+import type { RefreshStore, RefreshTurn } from '../../sign-ins/refreshes.ts';
+import type { RandomBytes } from '../../sign-ins/secrets.ts';
+import { StoreUnavailable } from '../../sign-ins/store.ts';
 import { deriveFromRefresh, openRefresh, sealRefresh } from '../sealing.ts';
 import { createCallId, type RedisCommands } from './commands.ts';
-import type { RedisKeys } from './records.ts';
+import type { RedisKeys } from './keys.ts';
 import { SCRIPTS } from './scripts.ts';
 
 export function createRedisRefreshStore(
@@ -21,7 +21,7 @@ export function createRedisRefreshStore(
     async begin(key): Promise<RefreshTurn> {
       const refresh = deriveFromRefresh(key);
       const args = [EXCHANGE_LEASE_MS, createCallId(randomBytes)];
-      const reply = await commands.repeat({ insist: false }, () =>
+      const reply = await commands.repeat('briefly', () =>
         commands.run(SCRIPTS.beginRefresh, [keys.refresh(refresh)], args),
       );
       const [state, sealed = ''] = reply as [RefreshTurn['state'], string?];
@@ -35,7 +35,7 @@ export function createRedisRefreshStore(
       const sealed = result === undefined ? '' : sealRefresh(refresh, result, randomBytes);
       const args = [REFRESH_RESULT_MS, sealed];
       try {
-        await commands.repeat({ insist: false }, () =>
+        await commands.repeat('briefly', () =>
           commands.run(SCRIPTS.finishRefresh, [keys.refresh(refresh)], args),
         );
       } catch (error) {

@@ -5,8 +5,8 @@
  */
 import { chmodSync, closeSync, constants, lstatSync, openSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type StoreProblem, StoreUnavailable } from '../../relay/store.ts';
-import { pause } from '../../relay/time.ts';
+import { type StoreProblem, StoreUnavailable } from '../../sign-ins/store.ts';
+import { pause } from '../../sign-ins/time.ts';
 import { openSqliteStores, type SqliteStoresOptions } from './open.ts';
 import type { Sql } from './rows.ts';
 
@@ -57,7 +57,9 @@ export async function openSessionsFile({ path, onProblem, ...options }: Sessions
     },
   });
   return {
-    ...stores,
+    vault: stores.vault,
+    refreshes: stores.refreshes,
+    createRateLimiter: stores.createRateLimiter,
     // The next relay delivers what is in the file.
     sessions: { ...stores.sessions, hasUndelivered: () => false },
     findProblem(): StoreProblem | undefined {

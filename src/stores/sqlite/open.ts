@@ -1,17 +1,17 @@
 /** The stores on one SQLite: that of a Durable Object, or the sessions file of one relay. */
-import type { RateLimitPolicy } from '../../relay/rate-limit.ts';
-import type { RandomBytes } from '../../relay/secrets.ts';
-import type { Clock } from '../../relay/time.ts';
-import { createMemoryStore } from '../memory/sessions.ts';
+import type { RateLimitPolicy } from '../../sign-ins/rate-limits.ts';
+import type { RandomBytes } from '../../sign-ins/secrets.ts';
+import type { Clock } from '../../sign-ins/time.ts';
+import { createMemoryStore } from '../memory.ts';
+import { createSealedVault } from '../sealed-vault.ts';
+import { createJournal } from './journal.ts';
 import { createSqliteRateLimiter } from './rate-limits.ts';
 import { createSqliteRefreshStore } from './refreshes.ts';
 import { createRows, type RowsOptions } from './rows.ts';
-import { createSealedPersistence, readSessions } from './sealed.ts';
 
 export interface SqliteStoresOptions extends RowsOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** The share of one Durable Object, if there are several. */
   readonly maxSessions: number;
 }
 
@@ -20,21 +20,18 @@ export type SqliteStores = ReturnType<typeof openSqliteStores>;
 export function openSqliteStores(options: SqliteStoresOptions) {
   const { clock, randomBytes, maxSessions } = options;
   const rows = createRows(options);
-  const sessions = createMemoryStore(
-    clock,
-    maxSessions,
-    createSealedPersistence(rows, randomBytes),
-    readSessions(rows),
-  );
+  const sessions = createMemoryStore(clock, maxSessions, createJournal(rows));
   return {
     sessions: {
       ...sessions,
-      async sweep() {
-        // Removes the rows of expired sessions, which it reports.
-        await sessions.sweep();
+      sweep() {
+        // Removes the rows of expired sessions, which it returns.
+        const swept = sessions.sweep();
         rows.removeOld(clock.now());
+        return swept;
       },
     },
+    vault: createSealedVault(randomBytes),
     refreshes: createSqliteRefreshStore(rows, clock, randomBytes),
     createRateLimiter: (name: string, policy: RateLimitPolicy) =>
       createSqliteRateLimiter(rows, clock, name, policy),

@@ -4,8 +4,8 @@ import {
   intervalMsOf,
   type MemoryRateLimiter,
   type RateLimitPolicy,
-} from '../../relay/rate-limit.ts';
-import type { Clock } from '../../relay/time.ts';
+} from '../../sign-ins/rate-limits.ts';
+import type { Clock } from '../../sign-ins/time.ts';
 import type { Rows } from './rows.ts';
 
 /**
@@ -40,7 +40,7 @@ export function createSqliteRateLimiter(
       const fullAtMs = limiter.fullAtMs(key);
       if (fullAtMs <= Math.max(clock.now(), written.get(key) ?? 0)) continue;
       try {
-        rows.write(rowName, key, fullAtMs, fullAtMs);
+        rows.write(rowName, key, String(fullAtMs), fullAtMs);
       } catch {
         // The bucket is forgotten with the object. Requests have their own errors.
         continue;

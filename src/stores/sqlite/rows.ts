@@ -1,5 +1,5 @@
 /** The one table: what a relay must still have after a restart, or a Durable Object after an eviction. */
-import { StoreUnavailable } from '../../relay/store.ts';
+import { StoreUnavailable } from '../../sign-ins/store.ts';
 
 /** `ctx.storage.sql` of a Durable Object is one. A statement has run when it returns. */
 export interface Sql {
@@ -51,9 +51,8 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions) {
   );
 
   /** One row, new or changed: each costs the same. `untilMs`: when `removeOld` may remove it. */
-  function write(name: string, id: string, value: unknown, untilMs: number): void {
-    const text = JSON.stringify(value);
-    run('INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)', name, id, untilMs, text);
+  function write(name: string, id: string, value: string, untilMs: number): void {
+    run('INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)', name, id, untilMs, value);
     onWrite(untilMs);
   }
 
@@ -66,11 +65,11 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions) {
     readAll: (name: string) =>
       run('SELECT id, value FROM kept WHERE name = ?', name).map(({ id, value }) => ({
         id: String(id),
-        value: JSON.parse(String(value)) as unknown,
+        value: String(value),
       })),
-    read(name: string, id: string): unknown {
+    read(name: string, id: string): string | undefined {
       const [row] = run('SELECT value FROM kept WHERE name = ? AND id = ?', name, id);
-      return row && (JSON.parse(String(row.value)) as unknown);
+      return row && String(row.value);
     },
     write,
     remove,

@@ -1,0 +1,154 @@
+/**
+ * Single-flight refresh over all instances: a refresh token may be valid for one use (RFC 6749
+ * §6), and a device whose response was lost repeats its request. A refresh is identified by
+ * the token that was sent; a store keeps at most a digest of it.
+ */
+import { Buffer } from 'node:buffer';
+import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
+import type { TokenResult } from './session.ts';
+import type { Awaitable } from './store.ts';
+import { type Clock, pause } from './time.ts';
+
+/**
+ * Results that one relay keeps at a time, by number and by size: 330 refreshes a
+ * second with tokens of 3 KB. Further results are not kept, so a repeated refresh is sent to
+ * the provider again.
+ */
+export const MAX_REFRESH_RESULTS = 10_000;
+export const MAX_REFRESH_RESULT_BYTES = 32 * 1_048_576;
+
+/** How often an instance checks whether another one has finished the refresh. */
+export const REFRESH_CHECK_MS = 100;
+
+export type RefreshTurn =
+  /** Only the caller sends this token to the provider now. */
+  | { readonly state: 'yours' }
+  | { readonly state: 'in_progress' }
+  | { readonly state: 'finished'; readonly result: string };
+
+export interface RefreshStore {
+  /** Atomic: of any number of callers with one key, one gets 'yours', for EXCHANGE_LEASE_MS. */
+  begin(key: string): Awaitable<RefreshTurn>;
+  /** Keeps the result for REFRESH_RESULT_MS. Without one the turn is given up. */
+  finish(key: string, result: string | undefined): Awaitable<void>;
+}
+
+/** What a token endpoint answers. */
+export type TokenOutcome<Failure> =
+  | { readonly ok: true; readonly tokens: TokenResult }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** A failed refresh. With a `refusal` it is final: a repeat could get another response. */
+export interface RefreshFailure {
+  readonly refusal?: string;
+}
+
+/** Sends refreshes to the provider. Never rejects. */
+export interface TokenRefresher<Failure extends RefreshFailure> {
+  readonly name: string;
+  /** Reserves one request. Returns false at the limit. */
+  reserve(): boolean;
+  release(): void;
+  refresh(refreshToken: string, scope: string | undefined): Promise<TokenOutcome<Failure>>;
+}
+
+export type Refreshes = ReturnType<typeof createRefreshes>;
+
+export function createRefreshes(store: RefreshStore, clock: Clock) {
+  const inProgress = new Map<string, Promise<unknown>>();
+  const budget = createBudget(clock);
+  let draining = false;
+
+  /** Undefined: another instance has the turn and has not finished. */
+  async function takeTurn(
+    key: string,
+  ): Promise<(RefreshTurn & { readonly leaseEndsAtMs: number }) | undefined> {
+    // Until the lease of any other instance has run out, which frees its turn.
+    const untilMs = clock.now() + EXCHANGE_LEASE_MS + REFRESH_CHECK_MS;
+    for (;;) {
+      const leaseEndsAtMs = clock.now() + EXCHANGE_LEASE_MS;
+      const turn = await store.begin(key);
+      if (turn.state !== 'in_progress') return { ...turn, leaseEndsAtMs };
+      await pause(clock, REFRESH_CHECK_MS);
+      // Never send without a turn: a provider may treat a token that is used twice as stolen. RFC 9700 §4.14.2.
+      if (draining || clock.now() > untilMs) return undefined;
+    }
+  }
+
+  async function refreshOnce<Failure extends RefreshFailure>(
+    key: string,
+    refresher: TokenRefresher<Failure>,
+    refreshToken: string,
+    scope: string | undefined,
+  ): Promise<TokenOutcome<Failure> | undefined> {
+    const turn = await takeTurn(key);
+    if (turn === undefined) return undefined;
+    if (turn.state === 'finished') return JSON.parse(turn.result) as TokenOutcome<Failure>;
+    let kept: string | undefined;
+    try {
+      if (!refresher.reserve()) return undefined;
+      const outcome = await refresher.refresh(refreshToken, scope).finally(refresher.release);
+      const isFinal = outcome.ok || outcome.failure.refusal !== undefined;
+      if (isFinal) kept = budget(JSON.stringify(outcome));
+      return outcome;
+    } finally {
+      // After a suspension the turn may be another instance's, which must not lose it.
+      const mayGiveUp = clock.now() <= turn.leaseEndsAtMs;
+      // The caller gets the provider's tokens even if the store cannot keep them.
+      if (kept !== undefined || mayGiveUp) {
+        await Promise.resolve(store.finish(key, kept)).catch(() => {});
+      }
+    }
+  }
+
+  return {
+    /**
+     * Sends one request to the provider for all callers with the same token, and returns the
+     * result to each of them, and to later ones for REFRESH_RESULT_MS. Undefined if nothing was
+     * sent: the token is not spent.
+     */
+    async refresh<Failure extends RefreshFailure>(
+      refresher: TokenRefresher<Failure>,
+      refreshToken: string,
+      scope: string | undefined,
+    ) {
+      const key = JSON.stringify([refresher.name, scope ?? '', refreshToken]);
+      const shared = inProgress.get(key);
+      if (shared !== undefined) return shared as ReturnType<typeof refreshOnce<Failure>>;
+      if (draining) return undefined;
+      const own = refreshOnce(key, refresher, refreshToken, scope).finally(() => {
+        inProgress.delete(key);
+      });
+      inProgress.set(key, own);
+      return own;
+    },
+    /** From now on no refresh starts or waits for another instance. */
+    drain(): void {
+      draining = true;
+    },
+    /** Resolves when those in progress have their result. */
+    async settled(): Promise<void> {
+      await Promise.allSettled(inProgress.values());
+    },
+  };
+}
+
+/** Returns the result, or undefined when keeping it would exceed the limits. */
+function createBudget(clock: Clock): (result: string) => string | undefined {
+  /** Results in the order of expiry. Expired ones are removed when the next result comes, so that no timer is pending. */
+  const kept: { readonly untilMs: number; readonly sizeBytes: number }[] = [];
+  let totalBytes = 0;
+  return (result) => {
+    const nowMs = clock.now();
+    const expired = kept.findIndex(({ untilMs }) => untilMs > nowMs);
+    for (const { sizeBytes } of kept.splice(0, expired === -1 ? kept.length : expired)) {
+      totalBytes -= sizeBytes;
+    }
+    const sizeBytes = Buffer.byteLength(result);
+    const isFull = kept.length >= MAX_REFRESH_RESULTS;
+    if (isFull || totalBytes + sizeBytes > MAX_REFRESH_RESULT_BYTES) return undefined;
+    kept.push({ untilMs: nowMs + REFRESH_RESULT_MS, sizeBytes });
+    totalBytes += sizeBytes;
+    return result;
+  };
+}

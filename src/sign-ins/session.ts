@@ -1,0 +1,433 @@
+/**
+ * The life of one sign-in: its states, and one function for each event. Pure: no I/O, no clock,
+ * no HTTP. It is the only place that changes a session; a store keeps what an event returns. An
+ * event may be tried several times before its change is stored, so it does nothing else.
+ *
+ *              pending      exchanging     completed    delivered    ended     cancelled
+ * find         pending      in_progress    outcome      outcome      outcome   cancelled
+ * open         pending      in_progress    outcome      outcome      outcome   cancelled
+ * fail         completed    in_progress    outcome      outcome      outcome   cancelled
+ * lease        exchanging   in_progress    outcome      outcome      outcome   cancelled
+ * complete     completed    completed      outcome      outcome      outcome   cancelled
+ * poll         pending      pending        delivered    delivered    gone      gone
+ * acknowledge  early        early          early        ended        gone      gone
+ * cancel       cancelled    cancelled      cancelled    gone         gone      cancelled
+ *
+ * `outcome`: how the sign-in ended, for pages. 'exchanging' is a lease, so that a code is spent
+ * once: only its holder calls `complete`, and may do so for a pending session too, since a
+ * failover may lose the lease. A lease that ran out means that its holder failed: the session is
+ * then completed with `exchange_failed`. 'delivered': the result may be asked for again.
+ * 'ended' is a tombstone without secrets, so that pages can say how the sign-in ended. An expired
+ * session refuses every event.
+ */
+import { EXCHANGE_LEASE_MS } from '../limits.ts';
+
+/** What a device receives after a sign-in. */
+export interface TokenResult {
+  readonly accessToken: string;
+  readonly refreshToken?: string;
+  readonly expiresIn?: number;
+  /* As the provider gave them. Passed on by the device grant (RFC 6749 §5.1), and with `details`. */
+  readonly tokenType?: string;
+  readonly scope?: string;
+  readonly idToken?: string;
+  /** The device asked for these three too. */
+  readonly details?: true;
+}
+
+/** What a device with its own challenge receives: it exchanges the code itself. */
+export interface CodeResult {
+  readonly code: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly redirectUri: string;
+  /** Absent: the provider has none that a device can use. */
+  readonly revocationUrl?: string;
+}
+
+/** What the client of an open sign-in receives: the query of the callback, and where that was. docs/open.md. */
+export interface CallbackResult {
+  readonly callback: Readonly<Record<string, string>>;
+  readonly redirectUri: string;
+}
+
+/** What a device receives instead of tokens. */
+export interface ErrorResult {
+  readonly error: 'access_denied' | 'authorization_failed' | 'missing_code' | 'exchange_failed';
+}
+
+export type SessionResult = TokenResult | CodeResult | CallbackResult | ErrorResult;
+
+/** What a sign-in delivers, and what the relay needs for that. */
+export type Delivery =
+  | {
+      readonly kind: 'tokens';
+      /** Of the relay. Absent: the provider has no PKCE. RFC 7636 §4.1. */
+      readonly verifier?: string | undefined;
+      /** The device asked for every field that the provider returns. */
+      readonly details?: boolean | undefined;
+    }
+  /** Only the device has the verifier of this challenge. RFC 7636 §4.2. */
+  | { readonly kind: 'code'; readonly challenge: string }
+  /** An open sign-in: the client's own authorization URL, which may have a state. */
+  | { readonly kind: 'callback'; readonly authorizationUrl: string };
+
+declare const KEPT: unique symbol;
+
+/** A secret inside a session. A vault makes and opens it (vault.ts); here it is moved, or dropped. */
+export interface Kept<Value> {
+  readonly [KEPT]: Value;
+}
+
+/** What a vault needs to open the rest of its session. */
+export interface KeyMaterial {
+  readonly [KEPT]: 'key material';
+}
+
+/** How a sign-in ended. */
+export type EndOutcome = 'signed_in' | 'access_denied' | 'failed';
+
+/** What a page says about a sign-in that cannot be continued. 'in_progress': the provider's code is being exchanged. */
+export type SessionOutcome = EndOutcome | 'in_progress' | 'cancelled';
+
+/** How far an expired session came: its link was not opened, its user did not come back from the provider, or its result was not fetched. */
+export type ExpiredStage = 'started' | 'opened' | 'called_back';
+
+/** By which a store finds a session. None of them reveals a poll secret. */
+export interface SessionIds {
+  readonly link: string;
+  readonly poll: string;
+  /** Undefined: it has no user code. */
+  readonly code: string | undefined;
+}
+
+interface Common {
+  readonly ids: SessionIds;
+  /** The id of the sign-in in the log. */
+  readonly signIn: string;
+  readonly service: string;
+  readonly startedAtMs: number;
+  /** The last millisecond at which the link works. */
+  readonly expiresAtMs: number;
+  /** How long after its first delivery the result is delivered again, unless it is acknowledged. Undefined: it is delivered once. */
+  readonly redeliveryMs: number | undefined;
+  /** An error is delivered until the session expires, because it is not secret. */
+  readonly redeliverErrors: boolean;
+  /** The user was redirected to the provider, and whether the device was notified. */
+  readonly opening: 'none' | 'unreported' | 'reported';
+  readonly keyMaterial: KeyMaterial | undefined;
+}
+
+export interface Pending extends Common {
+  readonly state: 'pending';
+  readonly delivery: Kept<Delivery>;
+  readonly deviceName: Kept<string> | undefined;
+}
+
+export interface Exchanging extends Common {
+  readonly state: 'exchanging';
+  readonly leaseEndsAtMs: number;
+}
+
+export interface Completed extends Common {
+  readonly state: 'completed';
+  readonly outcome: EndOutcome;
+  /** Undefined: nobody was there to keep one, so it is `exchange_failed`. */
+  readonly result: Kept<SessionResult> | undefined;
+  readonly completedAtMs: number;
+}
+
+export interface Delivered extends Common {
+  readonly state: 'delivered';
+  readonly outcome: EndOutcome;
+  readonly result: Kept<SessionResult> | undefined;
+  /** The last millisecond at which the result is delivered again. May be after `expiresAtMs`. */
+  readonly redeliveredUntilMs: number;
+}
+
+export interface Ended extends Common {
+  readonly state: 'ended';
+  readonly outcome: EndOutcome;
+}
+
+/** Ended by the device. */
+export interface Cancelled extends Common {
+  readonly state: 'cancelled';
+}
+
+export type Session = Pending | Exchanging | Completed | Delivered | Ended | Cancelled;
+
+/** What a start makes. The store adds the times, by its own clock. */
+export type NewSession = Omit<Pending, 'state' | 'startedAtMs' | 'expiresAtMs' | 'opening'>;
+
+/** Why waiting polls are notified: the session has a result or was cancelled, or its link was opened. */
+export type Notice = 'completed' | 'opened';
+
+/** What an event does. Without `next` the session stays as it is. */
+export interface Change<Reply> {
+  readonly reply: Reply;
+  readonly next?: Session;
+  readonly notice?: Notice;
+}
+
+export type Event<Reply> = (session: Session, nowMs: number) => Change<Reply>;
+
+export function pendingSince(session: NewSession, nowMs: number, lifetimeMs: number): Pending {
+  const expiresAtMs = nowMs + lifetimeMs;
+  return { ...session, state: 'pending', startedAtMs: nowMs, expiresAtMs, opening: 'none' };
+}
+
+/** The session as of now. Undefined: it has expired. */
+export function stateAt(session: Session, nowMs: number): Session | undefined {
+  if (session.state === 'delivered') {
+    if (nowMs <= session.redeliveredUntilMs) return session;
+    return nowMs <= session.expiresAtMs ? ended(session, session.outcome) : undefined;
+  }
+  if (nowMs > session.expiresAtMs) return undefined;
+  if (session.state !== 'exchanging' || nowMs <= session.leaseEndsAtMs) return session;
+  return completed(session, 'failed', undefined, session.leaseEndsAtMs);
+}
+
+/* What a store knows of a session. */
+
+/** The last millisecond at which it counts against the limit. Undefined: it does not. */
+export function liveUntilMs(session: Session): number | undefined {
+  if (session.state === 'ended') return undefined;
+  return session.state === 'delivered' ? session.redeliveredUntilMs : session.expiresAtMs;
+}
+
+/** The last millisecond at which anything is known of it. */
+export function neededUntilMs(session: Session): number {
+  return session.state === 'delivered'
+    ? Math.max(session.redeliveredUntilMs, session.expiresAtMs)
+    : session.expiresAtMs;
+}
+
+/** The last millisecond before it changes by itself. */
+export function steadyUntilMs(session: Session): number {
+  if (session.state === 'delivered') return session.redeliveredUntilMs;
+  return session.state === 'exchanging'
+    ? Math.min(session.leaseEndsAtMs, session.expiresAtMs)
+    : session.expiresAtMs;
+}
+
+/**
+ * How far a session came whose time has ended. Undefined if it was cancelled or delivered, or may
+ * have been delivered: an error that stays until the session expires.
+ */
+export function stageOf(session: Session): ExpiredStage | undefined {
+  switch (session.state) {
+    case 'pending':
+      return session.opening === 'none' ? 'started' : 'opened';
+    case 'exchanging':
+      return 'called_back';
+    case 'completed':
+      return session.redeliverErrors && session.outcome !== 'signed_in' ? undefined : 'called_back';
+    default:
+      return undefined;
+  }
+}
+
+/* Events of the user's browser. Undefined: the session has expired. */
+
+/** Changes nothing: a link preview may call it. */
+export function find(
+  session: Session,
+  nowMs: number,
+): Change<Pending | SessionOutcome | undefined> {
+  return { reply: pendingOrOutcome(session, nowMs) };
+}
+
+export interface Opened {
+  readonly pending: Pending;
+  /** Whether it is the first time. */
+  readonly isFirst: boolean;
+}
+
+/** The user is redirected to the provider. */
+export function open(session: Session, nowMs: number): Change<Opened | SessionOutcome | undefined> {
+  const pending = pendingOrOutcome(session, nowMs);
+  if (typeof pending !== 'object') return { reply: pending };
+  if (pending.opening !== 'none') return { reply: { pending, isFirst: false } };
+  const next: Pending = { ...pending, opening: 'unreported' };
+  return { reply: { pending, isFirst: true }, next, notice: 'opened' };
+}
+
+/** The sign-in ends without an authorization code. `error`: the result. */
+export const fail =
+  (
+    outcome: EndOutcome,
+    error: Kept<SessionResult> | undefined,
+  ): Event<Pending | SessionOutcome | undefined> =>
+  (session, nowMs) => {
+    const pending = pendingOrOutcome(session, nowMs);
+    if (typeof pending !== 'object') return { reply: pending };
+    const next = completed(pending, outcome, error, nowMs);
+    return { reply: pending, next, notice: 'completed' };
+  };
+
+/** There is an authorization code, which only the caller may exchange. What the exchange needs is not kept. */
+export function lease(
+  session: Session,
+  nowMs: number,
+): Change<Pending | SessionOutcome | undefined> {
+  const pending = pendingOrOutcome(session, nowMs);
+  if (typeof pending !== 'object') return { reply: pending };
+  const leaseEndsAtMs = nowMs + EXCHANGE_LEASE_MS;
+  return { reply: pending, next: { ...commonOf(pending), state: 'exchanging', leaseEndsAtMs } };
+}
+
+/** The holder of the lease has a result. The reply: whether it was stored, or how the sign-in has ended. */
+export const complete =
+  (
+    outcome: EndOutcome,
+    result: Kept<SessionResult> | undefined,
+  ): Event<true | SessionOutcome | undefined> =>
+  (session, nowMs) => {
+    const current = stateAt(session, nowMs);
+    const isOpen = current?.state === 'exchanging' || current?.state === 'pending';
+    if (!isOpen) return { reply: current && outcomeOf(current, nowMs) };
+    const next = completed(current, outcome, result, nowMs);
+    return { reply: true, next, notice: 'completed' };
+  };
+
+/* Events of the device. */
+
+export type Polled =
+  | {
+      readonly state: 'pending';
+      /** The device asked for progress, and this is the one time at which it learns that the link was opened. */
+      readonly isOpened: boolean;
+      /** How long until the session changes by itself. */
+      readonly steadyForMs: number;
+    }
+  | {
+      readonly state: 'delivered';
+      readonly session: Completed | Delivered;
+      /** How long the result has waited. Undefined: it was delivered before, or is an error that stays. */
+      readonly waitedMs: number | undefined;
+    }
+  | { readonly state: 'gone' };
+
+const GONE: Change<{ readonly state: 'gone' }> = { reply: { state: 'gone' } };
+
+/** The device asks for the result. */
+export const poll =
+  (wantsProgress: boolean): Event<Polled> =>
+  (session, nowMs) => {
+    const current = stateAt(session, nowMs);
+    switch (current?.state) {
+      case 'pending':
+      case 'exchanging': {
+        const isOpened = wantsProgress && current.opening === 'unreported';
+        const steadyForMs = steadyUntilMs(current) + 1 - nowMs;
+        const reply = { state: 'pending', isOpened, steadyForMs } as const;
+        return isOpened ? { reply, next: { ...current, opening: 'reported' } } : { reply };
+      }
+      case 'completed':
+        return deliver(current, nowMs);
+      case 'delivered':
+        return { reply: { state: 'delivered', session: current, waitedMs: undefined } };
+      default:
+        return GONE;
+    }
+  };
+
+function deliver(session: Completed, nowMs: number): Change<Polled> {
+  const { outcome, result, completedAtMs, redeliveryMs, redeliverErrors } = session;
+  if (redeliverErrors && outcome !== 'signed_in') {
+    return { reply: { state: 'delivered', session, waitedMs: undefined } };
+  }
+  const reply = { state: 'delivered', session, waitedMs: nowMs - completedAtMs } as const;
+  if (redeliveryMs === undefined) return { reply, next: ended(session, outcome) };
+  const redeliveredUntilMs = nowMs + redeliveryMs;
+  const common = commonOf(session);
+  return { reply, next: { ...common, state: 'delivered', outcome, result, redeliveredUntilMs } };
+}
+
+/** 'early': nothing was delivered yet, so there is nothing to acknowledge. */
+export type Acknowledgement = 'acknowledged' | 'early' | 'gone';
+
+/** The device confirms what it received. */
+export function acknowledge(session: Session, nowMs: number): Change<Acknowledgement> {
+  const current = stateAt(session, nowMs);
+  switch (current?.state) {
+    case 'pending':
+    case 'exchanging':
+    case 'completed':
+      return { reply: 'early' };
+    case 'delivered':
+      return { reply: 'acknowledged', next: ended(current, current.outcome) };
+    default:
+      return { reply: 'gone' };
+  }
+}
+
+/** 'again': it was cancelled before. 'gone': there is nothing to cancel, or the result was delivered. */
+export type Cancellation = 'cancelled' | 'again' | 'gone';
+
+/** The device ends the sign-in, which drops every secret. What was delivered stays as it is. */
+export function cancel(session: Session, nowMs: number): Change<Cancellation> {
+  const current = stateAt(session, nowMs);
+  switch (current?.state) {
+    case 'pending':
+    case 'exchanging':
+    case 'completed':
+      return {
+        reply: 'cancelled',
+        next: { ...withoutKeys(current), state: 'cancelled' },
+        notice: 'completed',
+      };
+    case 'cancelled':
+      return { reply: 'again' };
+    default:
+      return { reply: 'gone' };
+  }
+}
+
+/** Undefined: the session has expired. */
+function pendingOrOutcome(session: Session, nowMs: number): Pending | SessionOutcome | undefined {
+  const current = stateAt(session, nowMs);
+  return current?.state === 'pending' ? current : current && outcomeOf(current, nowMs);
+}
+
+/** Undefined: it is known only until the link expires. */
+function outcomeOf(session: Exclude<Session, Pending>, nowMs: number): SessionOutcome | undefined {
+  if (nowMs > session.expiresAtMs) return undefined;
+  if (session.state === 'exchanging') return 'in_progress';
+  return session.state === 'cancelled' ? 'cancelled' : session.outcome;
+}
+
+function completed(
+  session: Pending | Exchanging,
+  outcome: EndOutcome,
+  result: Kept<SessionResult> | undefined,
+  completedAtMs: number,
+): Completed {
+  return { ...commonOf(session), state: 'completed', outcome, result, completedAtMs };
+}
+
+function ended(session: Common, outcome: EndOutcome): Ended {
+  return { ...withoutKeys(session), state: 'ended', outcome };
+}
+
+function withoutKeys(session: Common): Common {
+  return { ...commonOf(session), keyMaterial: undefined };
+}
+
+/** The fields that stay in every state, one by one, so that no secret is kept after its use. */
+function commonOf(session: Common): Common {
+  const { ids, signIn, service, startedAtMs, expiresAtMs } = session;
+  const { redeliveryMs, redeliverErrors, opening, keyMaterial } = session;
+  return {
+    ids,
+    signIn,
+    service,
+    startedAtMs,
+    expiresAtMs,
+    redeliveryMs,
+    redeliverErrors,
+    opening,
+    keyMaterial,
+  };
+}

@@ -1,0 +1,336 @@
+/**
+ * Sign-ins: everything that endpoints may do with them. Each function is one event of the machine
+ * (session.ts) at one store; here the vault is opened and the observer is told, once the change is
+ * stored. Depends on no HTTP and no provider. docs/protocol.md.
+ */
+import { createPolls, type Looked, type PollOutcome } from './polls.ts';
+import {
+  createCapability,
+  createUserCode,
+  type RandomBytes,
+  type SessionSecrets,
+  signInIdOf,
+} from './secrets.ts';
+import type {
+  Acknowledgement,
+  Delivery,
+  ErrorResult,
+  Event,
+  ExpiredStage,
+  SessionOutcome,
+  SessionResult,
+} from './session.ts';
+import * as machine from './session.ts';
+import type { Awaitable, SessionKey, Store } from './store.ts';
+import { type Clock, pause } from './time.ts';
+import { EXCHANGE_FAILED, type PollKey, type Vault } from './vault.ts';
+
+/** Attempts to create a session. A second is needed only if a random secret collides with a live one. */
+const MAX_CREATE_TRIES = 5;
+
+/**
+ * After SIGTERM: how long devices may take to get tokens that would be lost with the process.
+ * Longer than the interval of RFC 8628 clients, which poll every 5 s.
+ */
+export const DRAIN_DELIVERY_MS = 7_000;
+
+/** How often a drain checks whether they have. */
+export const DRAIN_CHECK_MS = 100;
+
+/** What a device asks for besides the service. */
+export interface NewSignIn {
+  readonly delivery: Delivery;
+  readonly withUserCode: boolean;
+  readonly deviceName: string | undefined;
+  /** How long the result is delivered again after the first time. Undefined: it is delivered once. */
+  readonly redeliveryMs: number | undefined;
+  readonly redeliverErrors: boolean;
+}
+
+/** `secrets` has a user code if one was asked for. 'busy': the limit on sessions is reached. */
+export type StartOutcome =
+  | { readonly ok: true; readonly secrets: SessionSecrets }
+  | { readonly ok: false; readonly refusal: 'busy' | 'draining' };
+
+/** What a page shows of a pending session, and the browser state to continue it. */
+export interface SessionInfo {
+  readonly service: string;
+  readonly browserState: string;
+  readonly delivery: Delivery;
+  /** Since the start, by the store's clock. */
+  readonly ageMs: number;
+  readonly deviceName: string | undefined;
+}
+
+/** What a code was exchanged for, by the relay or by nobody. */
+export type Redeemed<Failure> =
+  | { readonly ok: true; readonly result: SessionResult }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** How a callback ended. 'busy': the code is not spent. 'link_invalid', 'cancelled': the session did not accept the result. */
+export type CallbackOutcome =
+  | 'signed_in'
+  | ErrorResult['error']
+  | 'busy'
+  | 'link_invalid'
+  | 'cancelled';
+
+/** A callback, after it has ended. The page that the user sees shows the device's name. */
+export interface EndedCallback<Failure> {
+  readonly outcome: CallbackOutcome;
+  readonly deviceName?: string | undefined;
+  readonly failure?: Failure;
+}
+
+export interface ExpiredSession {
+  readonly service: string;
+  readonly stage: ExpiredStage;
+  /** The id of the sign-in in the log: see signInIdOf. */
+  readonly signIn: string;
+}
+
+/** Events for the log and the metrics. */
+export interface SignInObserver {
+  /** The user was redirected to the provider for the first time. */
+  opened(service: string): void;
+  /** A result was delivered for the first time, `waitedMs` after it was stored. */
+  delivered(service: string, waitedMs: number): void;
+  /** The device cancelled the session for the first time. */
+  cancelled(service: string): void;
+  /** Called once, some time after it expired. Never for a session that was delivered or cancelled. A fault may lose it. */
+  expired(session: ExpiredSession): void;
+}
+
+export interface SignInOptions {
+  readonly store: Store;
+  readonly vault: Vault;
+  readonly observer: SignInObserver;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  readonly sessionSeconds: number;
+  /** Polls that are parked at once. Undefined: MAX_PARKED_POLLS. */
+  readonly maxParkedPolls?: number | undefined;
+}
+
+export type SignIns = ReturnType<typeof createSignIns>;
+
+export function createSignIns(options: SignInOptions) {
+  const { store, vault, observer, clock, randomBytes, sessionSeconds } = options;
+  const polls = createPolls(store, look, clock, options.maxParkedPolls);
+  /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
+  let exchanges = 0;
+  let onIdle: (() => void) | undefined;
+  let isDraining = false;
+
+  /** Tells the observer of a delivery, and opens the result. */
+  async function look(key: PollKey, wantsProgress: boolean): Promise<Looked> {
+    let service = '';
+    const event = machine.poll(wantsProgress);
+    const polled = await store.update({ poll: key.id }, (session, nowMs) => {
+      ({ service } = session);
+      return event(session, nowMs);
+    });
+    if (polled === undefined) return { state: 'gone' };
+    if (polled.state !== 'delivered') return polled;
+    if (polled.waitedMs !== undefined) observer.delivered(service, polled.waitedMs);
+    return { state: 'delivered', result: key.resultOf(polled.session) };
+  }
+
+  async function startWith(service: string, asked: NewSignIn): Promise<StartOutcome> {
+    const { delivery, deviceName, redeliveryMs, redeliverErrors } = asked;
+    for (let tries = 0; tries < MAX_CREATE_TRIES; tries += 1) {
+      const secrets = {
+        browserState: createCapability(randomBytes),
+        pollSecret: createCapability(randomBytes),
+        userCode: asked.withUserCode ? createUserCode(randomBytes) : undefined,
+      };
+      const kept = vault.keep({ ...secrets, service, delivery, deviceName });
+      const signIn = signInIdOf(secrets.browserState);
+      const session = { ...kept, signIn, service, redeliveryMs, redeliverErrors };
+      const outcome = await store.create(session, sessionSeconds * 1_000);
+      if (outcome === 'created') return { ok: true, secrets };
+      if (outcome === 'full') break;
+    }
+    return { ok: false, refusal: 'busy' };
+  }
+
+  async function finishWith<Failure>(
+    service: string,
+    browserState: string,
+    redeem: (delivery: Delivery) => Awaitable<Redeemed<Failure>>,
+  ): Promise<EndedCallback<Failure>> {
+    const link = vault.link(browserState);
+    const key = { link: link.id };
+    const leased = await store.update(key, of(service, machine.lease));
+    if (typeof leased !== 'object') return { outcome: refusalFor(leased) };
+    const delivery = link.deliveryOf(leased);
+    const deviceName = link.deviceNameOf(leased);
+    const redeemed = delivery && (await redeem(delivery));
+    const result = redeemed?.ok ? redeemed.result : EXCHANGE_FAILED;
+    const kept = link.keepResult(leased, result);
+    const isGood = kept !== undefined && !('error' in result);
+    const end = machine.complete(isGood ? 'signed_in' : 'failed', kept);
+    // Only this process has the tokens.
+    const stored = await store.update(key, end, 'until lease ends');
+    const ended = { deviceName, ...(redeemed?.ok === false && { failure: redeemed.failure }) };
+    if (stored !== true) return { outcome: refusalFor(stored), ...ended };
+    if (isGood) return { outcome: 'signed_in', ...ended };
+    return { outcome: 'error' in result ? result.error : 'exchange_failed', ...ended };
+  }
+
+  return {
+    /** Starts a sign-in. */
+    start: (service: string, asked: NewSignIn): Awaitable<StartOutcome> =>
+      isDraining ? { ok: false, refusal: 'draining' } : startWith(service, asked),
+
+    /**
+     * A pending session by its link or its code, or its outcome, which is known until the link
+     * would have expired. Undefined: there is none. Changes nothing.
+     */
+    async find(
+      by: { readonly browserState: string } | { readonly userCode: string },
+    ): Promise<SessionInfo | SessionOutcome | undefined> {
+      const code = 'userCode' in by ? vault.code(by.userCode) : undefined;
+      const key: SessionKey =
+        'browserState' in by ? { link: vault.link(by.browserState).id } : { code: code?.id ?? '' };
+      const found = await store.update(key, (session, nowMs) => {
+        const { reply } = machine.find(session, nowMs);
+        return { reply: typeof reply === 'object' ? { pending: reply, nowMs } : reply };
+      });
+      if (typeof found !== 'object') return found;
+      const { pending, nowMs } = found;
+      const browserState = 'browserState' in by ? by.browserState : code?.browserStateOf(pending);
+      if (browserState === undefined) return undefined;
+      const link = vault.link(browserState);
+      const delivery = link.deliveryOf(pending);
+      if (delivery === undefined) return undefined;
+      const deviceName = link.deviceNameOf(pending);
+      const { service, startedAtMs } = pending;
+      return { service, browserState, delivery, ageMs: nowMs - startedAtMs, deviceName };
+    },
+
+    /** The user is redirected to the provider. An outcome: the sign-in has ended. */
+    async open(
+      service: string,
+      browserState: string,
+    ): Promise<Delivery | SessionOutcome | undefined> {
+      const link = vault.link(browserState);
+      const opened = await store.update({ link: link.id }, of(service, machine.open));
+      if (typeof opened !== 'object') return opened;
+      if (opened.isFirst) observer.opened(service);
+      const delivery = link.deliveryOf(opened.pending);
+      if (delivery === undefined) {
+        await store.update({ link: link.id }, machine.fail('failed', undefined));
+        return 'failed';
+      }
+      return delivery;
+    },
+
+    /** Redeems a code and stores the result. However often it is called, `redeem` is called once. */
+    async finish<Failure>(
+      service: string,
+      browserState: string,
+      redeem: (delivery: Delivery) => Awaitable<Redeemed<Failure>>,
+    ): Promise<EndedCallback<Failure>> {
+      // Another instance or the next process can redeem it.
+      if (isDraining) return { outcome: 'busy' };
+      exchanges += 1;
+      try {
+        return await finishWith(service, browserState, redeem);
+      } finally {
+        exchanges -= 1;
+        if (exchanges === 0) onIdle?.();
+      }
+    },
+
+    /** Ends a sign-in without a code. */
+    async fail(
+      service: string,
+      browserState: string,
+      result: ErrorResult,
+    ): Promise<EndedCallback<never>> {
+      const link = vault.link(browserState);
+      const outcome = result.error === 'access_denied' ? 'access_denied' : 'failed';
+      const event = machine.fail(outcome, link.keepError(result));
+      const failed = await store.update({ link: link.id }, of(service, event));
+      if (typeof failed !== 'object') return { outcome: refusalFor(failed) };
+      return { outcome: result.error, deviceName: link.deviceNameOf(failed) };
+    },
+
+    /** Waits for the result of a sign-in, and delivers it. */
+    poll: (
+      pollSecret: string,
+      signal: AbortSignal,
+      holdSeconds: number,
+      wantsProgress = false,
+    ): Awaitable<PollOutcome> =>
+      polls.wait(vault.poll(pollSecret), signal, holdSeconds, wantsProgress),
+
+    /** The device has what was delivered. Delivers nothing. */
+    async acknowledge(pollSecret: string): Promise<Acknowledgement> {
+      const key = { poll: vault.poll(pollSecret).id };
+      return (await store.update(key, machine.acknowledge)) ?? 'gone';
+    },
+
+    /** The device ends the sign-in. May be repeated. */
+    async cancel(pollSecret: string): Promise<'cancelled' | 'gone'> {
+      const key = { poll: vault.poll(pollSecret).id };
+      let service = '';
+      const cancelled = await store.update(key, (session, nowMs) => {
+        ({ service } = session);
+        return machine.cancel(session, nowMs);
+      });
+      if (cancelled === 'cancelled') observer.cancelled(service);
+      return cancelled === 'again' ? 'cancelled' : (cancelled ?? 'gone');
+    },
+
+    countLive: () => store.countLive(),
+    countParked: polls.countParked,
+
+    /** Frees memory, and reports what has expired. Everything else checks expiry itself. */
+    async sweep(): Promise<void> {
+      for (const session of await store.sweep()) {
+        const stage = machine.stageOf(session);
+        const { service, signIn } = session;
+        if (stage !== undefined) observer.expired({ service, stage, signIn });
+      }
+    },
+
+    /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
+    drain(): void {
+      isDraining = true;
+      polls.release();
+    },
+
+    /**
+     * After `drain`: resolves once every accepted code has become a result, and devices have had
+     * time to get the results that only this process holds.
+     */
+    async delivered(): Promise<void> {
+      if (exchanges > 0) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve;
+        });
+      }
+      const untilMs = clock.now() + DRAIN_DELIVERY_MS;
+      while (store.hasUndelivered() && clock.now() < untilMs) await pause(clock, DRAIN_CHECK_MS);
+    },
+
+    settled: () => store.settled(),
+
+    /** Like `drain`, and from now on no poll parks. */
+    close(): void {
+      isDraining = true;
+      polls.close();
+    },
+  };
+}
+
+/** The event, for a session of this service. For any other there is none. */
+const of =
+  <Reply>(service: string, event: Event<Reply>): Event<Reply | undefined> =>
+  (session, nowMs) =>
+    session.service === service ? event(session, nowMs) : { reply: undefined };
+
+const refusalFor = (outcome: SessionOutcome | undefined) =>
+  outcome === 'cancelled' ? 'cancelled' : 'link_invalid';

@@ -1,0 +1,85 @@
+/**
+ * The contract of a session store. It keeps sessions, and knows nothing of what may happen to
+ * them: a change is a function of the machine (session.ts). It has its own clock. The suite in
+ * test/stores tests every store against this contract.
+ */
+import type { Event, NewSession, Notice, Session } from './session.ts';
+
+/** A store in this process returns a value, a shared one a promise. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** One of the ids of a session. */
+export type SessionKey =
+  | { readonly link: string }
+  | { readonly poll: string }
+  | { readonly code: string };
+
+/** A poll that waits for its session to change. */
+export interface Waiter {
+  /** The poll id under which it waits. */
+  readonly pollId: string;
+  /** It is notified of 'opened' too. */
+  readonly wantsProgress: boolean;
+  /** 'recheck': a notice may have been lost. */
+  notify(notice: Notice | 'recheck'): void;
+}
+
+export interface Store {
+  /**
+   * Atomic: stores the session under all its ids, or not at all. 'collision': a live session has
+   * one of them. 'full': the limit on live sessions is reached. An expired session never counts.
+   */
+  create(session: NewSession, lifetimeMs: number): Awaitable<'created' | 'collision' | 'full'>;
+
+  /**
+   * Atomic: calls `change` with the session as of the store's time, and stores its `next` unless
+   * the session has changed meanwhile; then it calls `change` again. Notifies waiters everywhere of
+   * a `notice`. Returns the reply of the call that counted; undefined: there is no such session.
+   * Throws StoreUnavailable: the change may have been stored. `untilLeaseEnds`: only this process
+   * has what is stored, so it is tried for as long as the lease of an exchange.
+   */
+  update<Reply>(
+    key: SessionKey,
+    change: Event<Reply>,
+    untilLeaseEnds?: 'until lease ends',
+  ): Awaitable<Reply | undefined>;
+
+  /**
+   * From now on notifies the waiter of each notice of its session; after a fault with 'recheck',
+   * or not at all. So: watch, look, wait, look. Nothing notifies it of what changes by itself.
+   * Returns for how long it is known that a look would find nothing new; undefined: unknown.
+   */
+  watch(waiter: Waiter): number | undefined;
+  unwatch(waiter: Waiter): void;
+
+  /**
+   * Removes what is not needed any more. Returns the sessions whose time as live ones has ended,
+   * each once, by one of several instances. A fault may lose some.
+   */
+  sweep(): Awaitable<readonly Session[]>;
+
+  /** Sessions that count against the limit. */
+  countLive(): Awaitable<number>;
+
+  /** Whether only this process has results that no device has received yet. */
+  hasUndelivered(): boolean;
+
+  /** Resolves once no change is in progress. */
+  settled(): Awaitable<void>;
+}
+
+/** What currently fails at a store. */
+export interface StoreProblem {
+  /** For the operator. */
+  readonly text: string;
+  /** Otherwise only some requests fail, such as starts while the store is full. */
+  readonly stopsEverything: boolean;
+}
+
+/**
+ * The store could not be reached, or sent no reply in time. The outcome is unknown: what was asked
+ * may have been done.
+ */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}

@@ -1,0 +1,97 @@
+/**
+ * The secrets inside a session. The machine never opens them: a request's own secret does, by the
+ * vault of its store. In memory a vault keeps them as they are; where others may read the store
+ * it seals them (stores/sealed-vault.ts).
+ */
+import { digestOf, type SessionSecrets } from './secrets.ts';
+import type {
+  Completed,
+  Delivered,
+  Delivery,
+  ErrorResult,
+  Kept,
+  KeyMaterial,
+  Pending,
+  Session,
+  SessionIds,
+  SessionResult,
+} from './session.ts';
+
+/** What a new session has that is secret. */
+export interface NewSecrets extends SessionSecrets {
+  readonly service: string;
+  readonly delivery: Delivery;
+  readonly deviceName: string | undefined;
+}
+
+export interface KeptSecrets {
+  readonly ids: SessionIds;
+  readonly delivery: Kept<Delivery>;
+  readonly deviceName: Kept<string> | undefined;
+  readonly keyMaterial: KeyMaterial | undefined;
+}
+
+/** What the holder of a link may see. Undefined: it does not open, because the store was tampered with. */
+export interface LinkKey {
+  readonly id: string;
+  deliveryOf(pending: Pending): Delivery | undefined;
+  deviceNameOf(pending: Pending): string | undefined;
+  /** The result for the device of this session. Undefined: its key does not open. */
+  keepResult(session: Session, result: SessionResult): Kept<SessionResult> | undefined;
+  /** An error is for whoever has the poll secret or the link. */
+  keepError(result: ErrorResult): Kept<SessionResult>;
+}
+
+/** What the holder of a poll secret may see. */
+export interface PollKey {
+  readonly id: string;
+  /** `exchange_failed` if there is none, or if it does not open. */
+  resultOf(session: Completed | Delivered): SessionResult;
+}
+
+/** What the holder of a user code may see. */
+export interface CodeKey {
+  readonly id: string;
+  /** Undefined: it does not open. */
+  browserStateOf(session: Session): string | undefined;
+}
+
+export interface Vault {
+  keep(secrets: NewSecrets): KeptSecrets;
+  link(browserState: string): LinkKey;
+  poll(pollSecret: string): PollKey;
+  code(userCode: string): CodeKey;
+}
+
+export const EXCHANGE_FAILED = { error: 'exchange_failed' } as const;
+
+/** Of a store in this process: each secret is kept as it is, apart from the poll secret, of which a digest is enough. */
+export const plainVault: Vault = {
+  keep: ({ browserState, pollSecret, userCode, delivery, deviceName }) => ({
+    ids: { link: browserState, poll: digestOf(pollSecret), code: userCode },
+    delivery: plain(delivery),
+    deviceName: deviceName === undefined ? undefined : plain(deviceName),
+    keyMaterial: undefined,
+  }),
+  link: (browserState) => ({
+    id: browserState,
+    deliveryOf,
+    deviceNameOf,
+    keepResult,
+    keepError: plain,
+  }),
+  poll: (pollSecret) => ({ id: digestOf(pollSecret), resultOf }),
+  code: (userCode) => ({ id: userCode, browserStateOf: linkOf }),
+};
+
+const plain = <Value>(value: Value) => value as unknown as Kept<Value>;
+/** What a plain vault keeps. */
+export const openPlain = <Value>(kept: Kept<Value>) => kept as unknown as Value;
+
+const deliveryOf: LinkKey['deliveryOf'] = ({ delivery }) => openPlain(delivery);
+const deviceNameOf: LinkKey['deviceNameOf'] = ({ deviceName }) =>
+  deviceName && openPlain(deviceName);
+const keepResult: LinkKey['keepResult'] = (_, result) => plain(result);
+export const resultOf: PollKey['resultOf'] = ({ result }) =>
+  result === undefined ? EXCHANGE_FAILED : openPlain(result);
+const linkOf: CodeKey['browserStateOf'] = ({ ids }) => ids.link;

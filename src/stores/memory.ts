@@ -1,0 +1,277 @@
+/**
+ * Sessions and refreshes in this process. Every function runs to its end without awaiting, which
+ * makes it atomic. A `Journal` keeps sessions elsewhere too, so that they survive the process.
+ */
+import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
+import type { RefreshStore } from '../sign-ins/refreshes.ts';
+import { digestOf } from '../sign-ins/secrets.ts';
+import type { NewSession, Session, SessionIds } from '../sign-ins/session.ts';
+import * as machine from '../sign-ins/session.ts';
+import type { SessionKey, Store } from '../sign-ins/store.ts';
+import { type Clock, createDeadlineQueue } from '../sign-ins/time.ts';
+import { createWaiters } from './waiters.ts';
+
+/** Where sessions are kept besides this process. If it throws, nothing has changed. */
+export interface Journal {
+  load(): readonly Session[];
+  /** Called before the session is so. */
+  write(session: Session): void;
+  /** Called before the session is removed, or becomes a tombstone. */
+  remove(session: Session): void;
+}
+
+export interface MemoryStore extends Store {
+  /** Sessions and tombstones held, expired or not. */
+  readonly size: number;
+}
+
+/**
+ * Tombstones at most, about two megabytes. One more evicts the oldest, whose link is then unknown
+ * to pages.
+ */
+export const MAX_TOMBSTONES = 5_000;
+
+interface Entry {
+  session: Session;
+}
+
+const NO_JOURNAL: Journal = { load: () => [], write() {}, remove() {} };
+
+export function createMemoryStore(
+  clock: Clock,
+  maxSessions: number,
+  journal = NO_JOURNAL,
+): MemoryStore {
+  const byLink = new Map<string, Entry>();
+  const byPoll = new Map<string, Entry>();
+  const byCode = new Map<string, Entry>();
+  /** By when their links expire. */
+  const links = createExpiries<Entry>();
+  /** Those whose result is delivered again, by when that ends. */
+  const redeliveries = createExpiries<Entry>();
+  const tombstones = new Set<Entry>();
+  const waiters = createWaiters();
+  /** Their time as live ones has ended since the last sweep. */
+  let ended: Session[] = [];
+
+  for (const session of journal.load()) add({ session });
+
+  function add(entry: Entry): void {
+    const { ids, startedAtMs, expiresAtMs } = entry.session;
+    byLink.set(ids.link, entry);
+    byPoll.set(ids.poll, entry);
+    if (ids.code !== undefined) byCode.set(ids.code, entry);
+    links.add(entry, expiresAtMs - startedAtMs, expiresAtMs);
+    noteDelivery(entry);
+  }
+
+  function noteDelivery(entry: Entry): void {
+    const { session } = entry;
+    if (session.state !== 'delivered') return;
+    redeliveries.add(entry, session.redeliveryMs ?? 0, session.redeliveredUntilMs);
+  }
+
+  /** Its user cannot reach it any more. A new session may have its code by now. */
+  function removeLink(entry: Entry): void {
+    const { link, code } = entry.session.ids;
+    byLink.delete(link);
+    if (code !== undefined && byCode.get(code) === entry) byCode.delete(code);
+    links.remove(entry);
+  }
+
+  /** Nobody can reach it any more. */
+  function remove(entry: Entry): void {
+    removeLink(entry);
+    redeliveries.remove(entry);
+    tombstones.delete(entry);
+    byPoll.delete(entry.session.ids.poll);
+  }
+
+  function replace(entry: Entry, next: Session): void {
+    if (next.state !== 'ended') {
+      journal.write(next);
+      entry.session = next;
+      noteDelivery(entry);
+      return;
+    }
+    journal.remove(entry.session);
+    redeliveries.remove(entry);
+    entry.session = next;
+    tombstones.add(entry);
+    if (clock.now() > next.expiresAtMs) remove(entry);
+    const [oldest] = tombstones.size > MAX_TOMBSTONES ? tombstones : [];
+    if (oldest !== undefined) remove(oldest);
+  }
+
+  /** What has changed because time has passed. */
+  function expire(nowMs: number): void {
+    for (const entry of redeliveries.expired(nowMs)) {
+      const { session } = entry;
+      const next = machine.stateAt(session, nowMs);
+      if (next !== undefined) replace(entry, next);
+      else {
+        journal.remove(session);
+        remove(entry);
+      }
+      ended.push(session);
+    }
+    for (const entry of links.expired(nowMs)) {
+      const { session } = entry;
+      if (session.state === 'delivered') {
+        removeLink(entry);
+        continue;
+      }
+      if (session.state !== 'ended') journal.remove(session);
+      remove(entry);
+      if (session.state !== 'ended') ended.push(session);
+    }
+  }
+
+  function isTaken({ link, poll, code }: SessionIds): boolean {
+    const typed = code === undefined ? undefined : byCode.get(code);
+    return byLink.has(link) || byPoll.has(poll) || (typed !== undefined && isLive(typed));
+  }
+
+  const isLive = ({ session }: Entry) => session.state !== 'ended';
+  const liveSize = () => byPoll.size - tombstones.size;
+
+  function findRefusal(ids: SessionIds): 'collision' | 'full' | undefined {
+    if (isTaken(ids)) return 'collision';
+    return liveSize() >= maxSessions ? 'full' : undefined;
+  }
+
+  function findEntry(key: SessionKey): Entry | undefined {
+    if ('link' in key) return byLink.get(key.link);
+    return 'poll' in key ? byPoll.get(key.poll) : byCode.get(key.code);
+  }
+
+  return {
+    create(newSession: NewSession, lifetimeMs) {
+      const nowMs = clock.now();
+      if (findRefusal(newSession.ids) !== undefined) {
+        // Expired sessions may be the cause.
+        expire(nowMs);
+        const refusal = findRefusal(newSession.ids);
+        if (refusal !== undefined) return refusal;
+      }
+      const session = machine.pendingSince(newSession, nowMs, lifetimeMs);
+      journal.write(session);
+      add({ session });
+      return 'created';
+    },
+
+    update(key, change) {
+      const entry = findEntry(key);
+      if (entry === undefined) return undefined;
+      const { reply, next, notice } = change(entry.session, clock.now());
+      if (next !== undefined) replace(entry, next);
+      if (notice !== undefined) waiters.notify(entry.session.ids.poll, notice);
+      return reply;
+    },
+
+    watch(waiter) {
+      waiters.add(waiter);
+      // A look costs nothing.
+      return undefined;
+    },
+
+    unwatch: waiters.remove,
+
+    sweep() {
+      expire(clock.now());
+      const swept = ended;
+      ended = [];
+      return swept;
+    },
+
+    countLive() {
+      expire(clock.now());
+      return liveSize();
+    },
+
+    hasUndelivered() {
+      const nowMs = clock.now();
+      for (const { session } of byLink.values()) {
+        const isWaiting = session.state === 'completed' && session.outcome === 'signed_in';
+        if (isWaiting && nowMs <= session.expiresAtMs) return true;
+      }
+      return false;
+    },
+
+    settled() {},
+
+    get size() {
+      return byPoll.size;
+    },
+  };
+}
+
+/** Entries in the order in which they end: one set for each duration, of which there are few. */
+function createExpiries<Value>() {
+  const byDuration = new Map<number, Map<Value, number>>();
+  return {
+    /** `untilMs`: the last millisecond before it has expired. */
+    add(value: Value, durationMs: number, untilMs: number): void {
+      const values = byDuration.get(durationMs) ?? new Map<Value, number>();
+      byDuration.set(durationMs, values.set(value, untilMs));
+    },
+    remove(value: Value): void {
+      for (const values of byDuration.values()) if (values.delete(value)) return;
+    },
+    /** The caller removes each. */
+    *expired(nowMs: number): Iterable<Value> {
+      for (const values of byDuration.values()) {
+        for (const [value, untilMs] of values) {
+          if (nowMs <= untilMs) break;
+          yield value;
+        }
+      }
+    },
+  };
+}
+
+export interface MemoryRefreshStore extends RefreshStore {
+  readonly size: number;
+}
+
+interface KeptRefresh {
+  /** Undefined while the refresh is in progress. */
+  readonly result: string | undefined;
+  readonly expiresAtMs: number;
+}
+
+export function createMemoryRefreshStore(clock: Clock): MemoryRefreshStore {
+  const byDigest = new Map<string, KeptRefresh>();
+  // One millisecond more, because a result is found up to and including its last millisecond.
+  const expiries = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
+  return {
+    begin(key) {
+      const digest = digestOf(key);
+      const refresh = byDigest.get(digest);
+      if (refresh !== undefined && clock.now() <= refresh.expiresAtMs) {
+        const { result } = refresh;
+        return result === undefined ? { state: 'in_progress' } : { state: 'finished', result };
+      }
+      const expiresAtMs = clock.now() + EXCHANGE_LEASE_MS;
+      byDigest.set(digest, { result: undefined, expiresAtMs });
+      return { state: 'yours' };
+    },
+    finish(key, result) {
+      const digest = digestOf(key);
+      byDigest.delete(digest);
+      if (result === undefined) return;
+      const refresh = { result, expiresAtMs: clock.now() + REFRESH_RESULT_MS };
+      byDigest.set(digest, refresh);
+      // Tokens are removed on time, even without another lookup.
+      expiries.add({
+        dueAtMs: 0,
+        onDue() {
+          if (byDigest.get(digest) === refresh) byDigest.delete(digest);
+        },
+      });
+    },
+    get size() {
+      return byDigest.size;
+    },
+  };
+}

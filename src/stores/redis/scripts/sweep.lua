@@ -1,0 +1,8 @@
+-- Removes from the index the sessions whose time as live ones has ended. Their records expire by themselves.
+-- KEYS     live sessions
+-- ARGV     clock
+-- Returns  their link ids
+
+local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now, 'LIMIT', 0, SWEPT_AT_ONCE)
+if #ended > 0 then redis.call('ZREM', KEYS[1], unpack(ended)) end
+return ended

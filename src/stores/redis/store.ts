@@ -1,0 +1,222 @@
+/**
+ * Sessions in Redis or Valkey. A change is computed here, by the machine, and one script commits
+ * it if nobody was faster. Each commit has a token, so that it may be repeated when its reply is
+ * lost. What is stored is sealed. docs/sealing.md "Records", docs/scaling.md.
+ */
+import { ErrorReply } from '@redis/client';
+import type { RandomBytes } from '../../sign-ins/secrets.ts';
+import type { Event, Session } from '../../sign-ins/session.ts';
+import * as machine from '../../sign-ins/session.ts';
+
+import { type SessionKey, type Store, StoreUnavailable } from '../../sign-ins/store.ts';
+import { RECORD_VERSION, readBody, writeBody } from '../record.ts';
+import { createCallId, type Patience, type RedisCommands } from './commands.ts';
+import type { StoreHealth } from './health.ts';
+import type { RedisKeys } from './keys.ts';
+import type { Found, KnownSessions } from './known-sessions.ts';
+import type { Notices } from './notices.ts';
+import { SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
+
+/** A change is computed again when another one was faster. More often than this is a fault. */
+const MAX_TRIES = 20;
+
+/** A guess at the store's time may be wrong by so much, so nothing may change by itself that soon. */
+const GUESS_MARGIN_MS = 2_000;
+
+export interface RedisStoreOptions {
+  readonly commands: RedisCommands;
+  readonly keys: RedisKeys;
+  readonly known: KnownSessions;
+  readonly notices: Notices;
+  readonly health: Pick<StoreHealth, 'refused'>;
+  readonly randomBytes: RandomBytes;
+  readonly maxSessions: number;
+}
+
+export function createRedisStore(options: RedisStoreOptions): Store {
+  const { commands, keys, known, notices, health, randomBytes, maxSessions } = options;
+
+  /** Undefined: there is no such session. A pointer never changes. */
+  async function findLink(key: SessionKey): Promise<string | undefined> {
+    if ('link' in key) return key.link;
+    if ('code' in key) return (await commands.get(keys.code(key.code)))?.split(' ')[1];
+    const link = known.linkOf(key.poll) ?? (await commands.get(keys.poll(key.poll))) ?? undefined;
+    if (link !== undefined) known.setLink(key.poll, link);
+    return link;
+  }
+
+  async function read(link: string): Promise<Found | undefined> {
+    const since = known.changes();
+    const reply = await commands.repeat('briefly', () =>
+      commands.run(SCRIPTS.read, [keys.session(link)], []),
+    );
+    return parse(reply, link, since);
+  }
+
+  /** A reply with the time and a record. Undefined: there is none, or somebody has damaged it. */
+  function parse(reply: unknown, link: string, since: number): Found | undefined {
+    if (!Array.isArray(reply)) return undefined;
+    const [nowMs, record] = reply as [number, string];
+    const [tokens = '', version, startedAtMs, expiresAtMs] = record.split(' ', 4);
+    if (Number(version) > RECORD_VERSION) throw newerRecord();
+    const header = `${tokens} ${version} ${startedAtMs} ${expiresAtMs} `;
+    const body = record.slice(header.length);
+    const session = readBody(body, Number(startedAtMs), Number(expiresAtMs));
+    // A record that was put in another's place.
+    if (session?.ids.link !== link) return undefined;
+    const found = { tokens, session, nowMs };
+    // What a failover has lost is not known by less.
+    if (known.findLost(found) === undefined) known.set(found, body.length, since);
+    return found;
+  }
+
+  function newerRecord(): StoreUnavailable {
+    const cause = new ErrorReply('NEWER record');
+    health.refused(cause);
+    return new StoreUnavailable('a newer relay wrote it', { cause });
+  }
+
+  /** What the store probably has, if nothing changes by itself soon. */
+  function guess(link: string): Found | undefined {
+    const nowMs = commands.storeNow();
+    const probable = nowMs === undefined ? undefined : known.guess(link);
+    if (nowMs === undefined || probable === undefined) return undefined;
+    const { tokens, session } = probable;
+    const isSteady = nowMs + GUESS_MARGIN_MS < machine.steadyUntilMs(session);
+    return isSteady ? { tokens, session, nowMs } : undefined;
+  }
+
+  /** Returns what it found instead: nothing if there is no such session; the same if it is stored. */
+  async function commit(
+    found: Found,
+    next: Session,
+    notice: machine.Notice | undefined,
+    howLong: Patience,
+    token = createCallId(randomBytes),
+  ): Promise<Found | undefined> {
+    const { ids } = found.session;
+    const since = known.changes();
+    const body = writeBody(next);
+    // Of what the change was computed for: a lease that has run out, for example.
+    const before = machine.stateAt(found.session, found.nowMs) ?? found.session;
+    const steadyUntilMs = machine.steadyUntilMs(before);
+    const args = [
+      ids.link,
+      found.tokens.split(',', 1)[0] ?? '',
+      token,
+      RECORD_VERSION,
+      body,
+      steadyUntilMs,
+      machine.neededUntilMs(next),
+      machine.liveUntilMs(next) ?? '',
+      notice === undefined ? '' : notices.channelToOthers(),
+      notice === undefined ? '' : notices.messageOf(notice, ids.poll),
+    ];
+    const names = [keys.session(ids.link), keys.poll(ids.poll), keys.live];
+    const reply = await commands.repeat(howLong, () => commands.run(SCRIPTS.commit, names, args));
+    if (reply !== 1) return parse(reply, ids.link, since);
+    const tokens = `${token},${found.tokens}`;
+    known.set({ tokens, session: next, nowMs: found.nowMs }, body.length, since, true);
+    if (notice !== undefined) notices.notifyHere(ids.poll, notice);
+    return found;
+  }
+
+  async function updateAt<Reply>(
+    link: string,
+    change: Event<Reply>,
+    howLong: Patience,
+  ): Promise<Reply | undefined> {
+    let found = guess(link);
+    let isGuess = found !== undefined;
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      if (found === undefined) {
+        found = await read(link);
+        if (found === undefined) return undefined;
+        isGuess = false;
+      }
+      const lost = known.findLost(found);
+      if (lost !== undefined) {
+        await restore(found, lost);
+        found = undefined;
+        continue;
+      }
+      const { reply, next, notice } = change(found.session, found.nowMs);
+      if (next === undefined && !isGuess) return reply;
+      if (next === undefined) {
+        // A guess proves nothing.
+        found = undefined;
+        continue;
+      }
+      const instead = await commit(found, next, notice, howLong);
+      if (instead === found) return reply;
+      if (instead === undefined) return undefined;
+      found = instead;
+      isGuess = false;
+    }
+    throw new StoreUnavailable('changed too often by others');
+  }
+
+  /** Commits once more what a failover has lost. Devices at other instances may wait for it. */
+  async function restore(found: Found, lost: Found): Promise<void> {
+    const token = lost.tokens.slice(0, -`,${found.tokens}`.length);
+    await commit(found, lost.session, 'completed', 'briefly', token);
+  }
+
+  return {
+    /** Not repeated: the device is refused, and a session that was created expires unused. */
+    async create(newSession, lifetimeMs) {
+      const { ids } = newSession;
+      const token = createCallId(randomBytes);
+      const since = known.changes();
+      const body = writeBody(machine.pendingSince(newSession, 0, lifetimeMs));
+      const names = [keys.live, keys.session(ids.link), keys.poll(ids.poll)];
+      if (ids.code !== undefined) names.push(keys.code(ids.code));
+      const args = [ids.link, maxSessions, lifetimeMs, `${token} ${RECORD_VERSION}`, body];
+      const reply = await commands.run(SCRIPTS.create, names, args);
+      if (typeof reply !== 'number') return reply as 'collision' | 'full';
+      const session = machine.pendingSince(newSession, reply, lifetimeMs);
+      known.set({ tokens: token, session, nowMs: reply }, body.length, since, true);
+      return 'created';
+    },
+
+    async update(key, change, untilLeaseEnds) {
+      const link = await findLink(key);
+      return link === undefined ? undefined : updateAt(link, change, untilLeaseEnds ?? 'briefly');
+    },
+
+    watch(waiter) {
+      notices.add(waiter);
+      return known.pendingForMs(waiter.pollId, waiter.wantsProgress);
+    },
+
+    unwatch: notices.remove,
+
+    /** One of several instances removes a session from the index, and returns it. */
+    async sweep() {
+      const swept: Session[] = [];
+      for (;;) {
+        const links = (await commands.run(SCRIPTS.sweep, [keys.live], [])) as string[];
+        const ended = await Promise.allSettled(
+          links.map((link) => updateAt(link, expire, 'briefly')),
+        );
+        // A session that cannot be read is not reported.
+        for (const each of ended) {
+          if (each.status === 'fulfilled' && each.value !== undefined) swept.push(each.value);
+        }
+        if (links.length < SWEPT_AT_ONCE) return swept;
+      }
+    },
+
+    countLive: async () => Number(await commands.run(SCRIPTS.count, [keys.live], [])),
+
+    // Any other instance can deliver what is in Redis.
+    hasUndelivered: () => false,
+    settled: commands.settled,
+  };
+}
+
+/** Replies with the session as it was. When it is not delivered any more, its outcome may still be asked for. */
+function expire(session: Session, nowMs: number): machine.Change<Session> {
+  const next = machine.stateAt(session, nowMs);
+  return next?.state === 'ended' ? { reply: session, next } : { reply: session };
+}

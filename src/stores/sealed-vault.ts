@@ -1,0 +1,151 @@
+/**
+ * The vault of a store that others may read: each secret of a session is sealed, so that only a
+ * request that brings the link, the code or the poll secret can open it. docs/sealing.md.
+ */
+import type { RandomBytes } from '../sign-ins/secrets.ts';
+import type {
+  Delivery,
+  Kept,
+  KeyMaterial,
+  Pending,
+  Session,
+  SessionResult,
+} from '../sign-ins/session.ts';
+import { EXCHANGE_FAILED, type NewSecrets, type Vault } from '../sign-ins/vault.ts';
+import {
+  type Derived,
+  deriveFromBrowserState,
+  deriveFromPollSecret,
+  deriveFromUserCode,
+  deviceKeyOf,
+  isSealedToDevice,
+  seal,
+  sealToDevice,
+  unseal,
+  unsealAsDevice,
+} from './sealing.ts';
+
+/* The authenticated text of each sealed message, so that none can replace another. */
+const pointerContext = (poll: Derived, linkId: string) => `pointer ${poll.id} ${linkId}`;
+const codeContext = (code: Derived) => `code ${code.id}`;
+const deliveryContext = (linkId: string, service: string) => `delivery ${linkId} ${service}`;
+const nameContext = (linkId: string) => `device name ${linkId}`;
+const keyContext = (linkId: string) => `device key ${linkId}`;
+const resultContext = (linkId: string) => `result ${linkId}`;
+
+/** The members of KeyMaterial, each sealed. */
+interface SealedKeys {
+  /** The session key, under the poll secret's key. */
+  readonly sessionKey: string;
+  /** With a user code: the key to which the result is sealed, under the session key. */
+  readonly deviceKey?: string;
+  /** With a user code: the browser state, under the code's key. */
+  readonly browserState?: string;
+}
+
+export function createSealedVault(randomBytes: RandomBytes): Vault {
+  function keep(secrets: NewSecrets) {
+    const { browserState, pollSecret, userCode, service, delivery, deviceName } = secrets;
+    const link = deriveFromBrowserState(browserState);
+    const poll = deriveFromPollSecret(pollSecret);
+    const code = userCode === undefined ? undefined : deriveFromUserCode(userCode);
+    const sealed = (context: string, text: string) => seal(link.key, context, text, randomBytes);
+    const keys: SealedKeys = {
+      sessionKey: seal(poll.key, pointerContext(poll, link.id), link.key, randomBytes),
+      ...(code && {
+        deviceKey: seal(link.key, keyContext(link.id), deviceKeyOf(pollSecret), randomBytes),
+        browserState: seal(code.key, codeContext(code), browserState, randomBytes),
+      }),
+    };
+    return {
+      ids: { link: link.id, poll: poll.id, code: code?.id },
+      delivery: asKept<Delivery>(
+        sealed(deliveryContext(link.id, service), JSON.stringify(delivery)),
+      ),
+      deviceName:
+        deviceName === undefined
+          ? undefined
+          : asKept<string>(sealed(nameContext(link.id), deviceName)),
+      keyMaterial: keys as unknown as KeyMaterial,
+    };
+  }
+
+  return {
+    keep,
+
+    link(browserState) {
+      const link = deriveFromBrowserState(browserState);
+      const open = (context: string, kept: unknown) => tryToUnseal(link.key, context, kept);
+      const sealed = (result: SessionResult) =>
+        asKept<SessionResult>(
+          seal(link.key, resultContext(link.id), JSON.stringify(result), randomBytes),
+        );
+      return {
+        id: link.id,
+        deliveryOf({ service, delivery }: Pending) {
+          const text = open(deliveryContext(link.id, service), delivery);
+          return text && (JSON.parse(text.toString()) as Delivery);
+        },
+        deviceNameOf: ({ deviceName }: Pending) =>
+          deviceName && open(nameContext(link.id), deviceName)?.toString(),
+        keepResult(session: Session, result: SessionResult) {
+          const { deviceKey: sealedKey } = keysOf(session);
+          if (session.ids.code === undefined) return sealed(result);
+          const deviceKey = open(keyContext(link.id), sealedKey);
+          if (deviceKey === undefined) return undefined;
+          const to = { sessionKey: link.key, deviceKey };
+          const text = JSON.stringify(result);
+          return asKept(sealToDevice(to, resultContext(link.id), text, randomBytes));
+        },
+        keepError: sealed,
+      };
+    },
+
+    poll(pollSecret) {
+      const poll = deriveFromPollSecret(pollSecret);
+      return {
+        id: poll.id,
+        resultOf(session) {
+          const { link } = session.ids;
+          const { sessionKey: wrapped } = keysOf(session);
+          const sessionKey = tryToUnseal(poll.key, pointerContext(poll, link), wrapped);
+          const sealed: unknown = session.result;
+          if (sessionKey === undefined || typeof sealed !== 'string') return EXCHANGE_FAILED;
+          const context = resultContext(link);
+          const text = isSealedToDevice(sealed)
+            ? tryTo(() => unsealAsDevice({ sessionKey, pollSecret }, context, sealed))
+            : tryToUnseal(sessionKey, context, sealed);
+          return text === undefined
+            ? EXCHANGE_FAILED
+            : (JSON.parse(text.toString()) as SessionResult);
+        },
+      };
+    },
+
+    code(userCode) {
+      const code = deriveFromUserCode(userCode);
+      return {
+        id: code.id,
+        browserStateOf: (session) =>
+          tryToUnseal(code.key, codeContext(code), keysOf(session).browserState)?.toString(),
+      };
+    },
+  };
+}
+
+const asKept = <Value>(sealed: string) => sealed as unknown as Kept<Value>;
+
+/** Whoever can write to the store may have put anything there. */
+const keysOf = ({ keyMaterial }: Session) => Object(keyMaterial) as Partial<SealedKeys>;
+
+/** Undefined for anything that was not sealed with this key for this context. */
+const tryToUnseal = (key: Buffer, context: string, sealed: unknown) =>
+  typeof sealed === 'string' ? tryTo(() => unseal(key, context, sealed)) : undefined;
+
+function tryTo<Value>(open: () => Value): Value | undefined {
+  try {
+    return open();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,225 @@
+/** A poll whose session is known to be pending asks Redis nothing, and misses nothing (KNOWN_PENDING_MS). */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Pending } from '../../src/sign-ins/session.ts';
+import {
+  createKnownSessions,
+  type Found,
+  OWN_COMMIT_MS,
+} from '../../src/stores/redis/known-sessions.ts';
+import { createFakeClock, type FakeClock, isPending, runTurns } from '../kit/clock.ts';
+import { poll, start } from '../kit/device.ts';
+import { EXCHANGE_LEASE_MS, KNOWN_PENDING_MS } from '../kit/limits.ts';
+import { startRedis } from '../kit/redis/server.ts';
+import { startRelayPair } from '../kit/relay-pair.ts';
+import { createTestService } from '../kit/service.ts';
+import {
+  create,
+  DELIVERED,
+  LIFETIME_MS,
+  newSession,
+  openTestRedis,
+  PENDING,
+  type TestSession,
+  type TestStore,
+} from '../kit/stores.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(30_000);
+
+const redis = await startRedis();
+const prefix = 'known:';
+const [own, other] = await Promise.all([
+  openTestRedis(redis.url, { prefix }),
+  openTestRedis(redis.url, { prefix }),
+]);
+afterAll(() => {
+  own.close();
+  other.close();
+  return redis.stop();
+});
+
+function isKnown(store: TestStore, pollSecret: string): boolean {
+  const { knownForMs, stop } = store.watch(pollSecret, () => {});
+  stop();
+  return knownForMs !== undefined;
+}
+
+test('after a start it is known where it was started, and a poll there is notified', async () => {
+  const session = await create(own.store);
+  const { pollSecret } = session;
+  expect(isKnown(own.store, pollSecret)).toBe(true);
+  expect(isKnown(other.store, pollSecret)).toBe(false);
+  expect(isKnown(own.store, newSession().pollSecret)).toBe(false);
+  const notified = own.store.untilNotified(pollSecret);
+  await other.store.lease(session);
+  await other.store.complete(session);
+  expect(await notified).toBe('completed');
+  expect(isKnown(own.store, pollSecret)).toBe(false);
+  expect(await own.store.poll(pollSecret)).toEqual(DELIVERED);
+});
+
+test.each([
+  ['a result', (session: TestSession) => own.store.fail(session)],
+  ['a cancellation', ({ pollSecret }: TestSession) => own.store.cancel(pollSecret)],
+])(
+  'after a claim that found it pending it is known where that was asked, until %s',
+  async (_, end) => {
+    const session = await create(own.store);
+    const { pollSecret } = session;
+    expect(await other.store.poll(pollSecret)).toEqual(PENDING);
+    expect(isKnown(other.store, pollSecret)).toBe(true);
+    const notified = other.store.untilNotified(pollSecret);
+    await end(session);
+    expect(await notified).toBe('completed');
+    expect(isKnown(other.store, pollSecret)).toBe(false);
+  },
+);
+
+describe('what this process knows', () => {
+  const LENGTH = 1_000;
+  let sessions = 0;
+
+  /** A pending session that was seen now, after these commits. */
+  function found(clock: FakeClock, tokens: string, changes: Partial<Pending> = {}): Found {
+    sessions += 1;
+    const session = {
+      ...{ state: 'pending', ids: { link: `link ${sessions}`, poll: `poll ${sessions}` } },
+      ...{ startedAtMs: 0, expiresAtMs: clock.now() + LIFETIME_MS, opening: 'none' },
+      ...changes,
+    } as unknown as Pending;
+    return { tokens, session, nowMs: clock.now() };
+  }
+
+  function open() {
+    const clock = createFakeClock();
+    return { clock, known: createKnownSessions(clock) };
+  }
+
+  test('what was asked for before a change proves nothing, even if its reply comes later', () => {
+    const { clock, known } = open();
+    const one = found(clock, 'a');
+    const { link, poll } = one.session.ids;
+    const since = known.changes();
+    known.changed(poll);
+    known.set(one, LENGTH, since);
+    expect([known.guess(link), known.pendingForMs(poll, false)]).toEqual([undefined, undefined]);
+    known.set(one, LENGTH, known.changes());
+    expect(known.guess(link)).toMatchObject(one);
+    known.recheckAll();
+    expect([known.guess(link), known.pendingForMs(poll, false)]).toEqual([undefined, undefined]);
+  });
+
+  test('it is pending for KNOWN_PENDING_MS, not past its expiry, and not if its device is to be told', () => {
+    const { clock, known } = open();
+    const [one, short] = [found(clock, 'a'), found(clock, 'a', { expiresAtMs: clock.now() + 999 })];
+    const opened = found(clock, 'a', { opening: 'unreported' });
+    for (const each of [one, short, opened]) known.set(each, LENGTH, known.changes());
+    const pollOf = ({ session }: Found) => session.ids.poll;
+    expect(known.pendingForMs(pollOf(one), true)).toBe(EXCHANGE_LEASE_MS);
+    expect(known.pendingForMs(pollOf(short), true)).toBe(1_000);
+    expect(known.pendingForMs(pollOf(opened), true)).toBeUndefined();
+    expect(known.pendingForMs(pollOf(opened), false)).toBe(EXCHANGE_LEASE_MS);
+    clock.advance(KNOWN_PENDING_MS - 1);
+    expect(known.pendingForMs(pollOf(one), true)).toBeGreaterThan(0);
+    clock.advance(1);
+    expect(known.pendingForMs(pollOf(one), true)).toBeUndefined();
+  });
+
+  test('what it wrote itself is lost where an ancestor of it is found, for a minute', () => {
+    const { clock, known } = open();
+    const own = found(clock, 'c,b,a');
+    const at = (tokens: string) => ({ ...own, tokens });
+    known.set(own, LENGTH, known.changes(), true);
+    // Seen again, it is still its own.
+    known.set(own, LENGTH, known.changes());
+    expect(['b,a', 'a'].map((tokens) => known.findLost(at(tokens))?.tokens)).toEqual([
+      ...['c,b,a', 'c,b,a'],
+    ]);
+    for (const tokens of ['c,b,a', 'd,c,b,a', 'x,a', 'c']) {
+      expect([tokens, known.findLost(at(tokens))]).toEqual([tokens, undefined]);
+    }
+    clock.advance(OWN_COMMIT_MS);
+    expect(known.findLost(at('a'))).toBeDefined();
+    clock.advance(1);
+    expect(known.findLost(at('a'))).toBeUndefined();
+  });
+
+  test('however many come, and however large, the latest are remembered, and not much more', () => {
+    for (const [count, length, least, most] of [
+      [70_000, 1, 20_000, 40_000],
+      [2_000, 100_000, 120, 260],
+    ] as const) {
+      const { clock, known } = open();
+      const links = Array.from({ length: count }, () => {
+        const each = found(clock, 'a');
+        known.set(each, length, known.changes());
+        return each.session.ids.link;
+      });
+      const kept = links.filter((link) => known.guess(link) !== undefined);
+      expect(kept).toEqual(links.slice(-kept.length));
+      expect(kept.length).toBeWithin(least, most + 1);
+    }
+  });
+});
+
+test('it is forgotten after KNOWN_PENDING_MS, and after each claim known again', async () => {
+  const { pollSecret } = await create(own.store);
+  own.time.advance(KNOWN_PENDING_MS);
+  expect(isKnown(own.store, pollSecret)).toBe(false);
+  await own.store.poll(pollSecret);
+  expect(isKnown(own.store, pollSecret)).toBe(true);
+});
+
+test('what may have been missed while the connection was cut is forgotten', async () => {
+  const { pollSecret } = await create(own.store);
+  await redis.cli('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  const waiter = own.store.untilNotified(pollSecret);
+  expect(await waiter).toBe('recheck');
+  await pollUntil('it is not known any more', () => !isKnown(own.store, pollSecret));
+});
+
+describe('a poll whose session expires while it is held', () => {
+  test('gets a 410 then, although the relay did not look the session up when it came', async () => {
+    await using pair = await startRelayPair(redis.url, { env: { SESSION_SECONDS: '2' } });
+    const [one, two] = pair.relays;
+    const { session } = await start(one);
+    const answers = await Promise.all([poll(one, session), poll(two, session), poll(one, session)]);
+    expect(answers.map(({ status }) => status)).toEqual([410, 410, 410]);
+  });
+
+  /** A relay, and a store whose clock is years ahead, 5 s before the session expires. */
+  async function openApart() {
+    const { time, store, stores, close } = await openTestRedis(redis.url);
+    const clock = createFakeClock();
+    const service = createTestService({}, { stores, sharing: { store: stores.sessions, clock } });
+    const { session } = await start(service);
+    time.advance(LIFETIME_MS - 5_000);
+    const polled = poll(service, session);
+    await pollUntil('its claim has been answered', () => isKnown(store, session));
+    await runTurns();
+    return { time, clock, polled, close };
+  }
+
+  test('gets a 410 from a relay whose clock differs from that of the store', async () => {
+    const { time, clock, polled, close } = await openApart();
+    time.advance(5_001);
+    clock.advance(5_000);
+    expect(await isPending(polled)).toBe(true);
+    clock.advance(1);
+    expect((await polled).status).toBe(410);
+    close();
+  });
+
+  test("keeps waiting while the store's clock, which is slower, still has the session", async () => {
+    const { time, clock, polled, close } = await openApart();
+    time.advance(4_990);
+    clock.advance(5_001);
+    const timersBefore = clock.timers;
+    await pollUntil('it waits for what is left', () => clock.timers > timersBefore);
+    expect(await isPending(polled)).toBe(true);
+    time.advance(11);
+    clock.advance(11);
+    expect((await polled).status).toBe(410);
+    close();
+  });
+});

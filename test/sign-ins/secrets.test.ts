@@ -1,0 +1,55 @@
+/** The random secrets of a sign-in cannot be guessed, and none tells another. RFC 8628 §5.1, §5.2. */
+import { expect, test } from 'bun:test';
+import { Buffer } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
+import {
+  createCapability,
+  createDrawSecrets,
+  createUserCode,
+  isCapability,
+} from '../../src/sign-ins/secrets.ts';
+import { USER_CODE_ALPHABET } from '../kit/limits.ts';
+
+const DRAWN = 20_000;
+
+test('a capability has 144 random bits: every character at every place, and none twice', () => {
+  const drawn = new Set<string>();
+  const places = Array.from({ length: 24 }, () => new Set<string>());
+  for (let count = 0; count < DRAWN; count += 1) {
+    const capability = createCapability(randomBytes);
+    drawn.add(capability);
+    for (const [place, seen] of places.entries()) seen.add(capability.charAt(place));
+  }
+  expect(drawn.size).toBe(DRAWN);
+  expect([...drawn].every(isCapability)).toBe(true);
+  expect(places.map(({ size }) => size)).toEqual(Array(24).fill(64));
+});
+
+test('link, poll secret and user code are drawn apart: no byte of the source is in two of them', () => {
+  const drawn: Buffer[] = [];
+  const recording = (length: number) => {
+    const bytes = randomBytes(length);
+    drawn.push(bytes);
+    return bytes;
+  };
+  const { browserState, pollSecret } = createDrawSecrets(recording)(true);
+  const [first, second, ...others] = drawn;
+  expect([browserState, pollSecret]).toEqual(
+    [first, second].map((bytes) => bytes?.toString('base64url') ?? ''),
+  );
+  expect(others.length).toBeGreaterThan(0);
+});
+
+test('RFC 8628 §6.1: each letter of a user code is as likely as any other', () => {
+  let next = 0;
+  const eachByteOnce = (length: number) =>
+    Buffer.from(Array.from({ length }, () => (next++ < 256 ? next - 1 : 0)));
+  const letters: string[] = [];
+  while (next < 240) letters.push(...createUserCode(eachByteOnce));
+  const counts = [...USER_CODE_ALPHABET].map((letter) => letters.filter((each) => each === letter));
+  expect(counts.map(({ length }) => length)).toEqual(Array(20).fill(12));
+  // The last sixteen bytes are skipped: with them the first letters would be more likely.
+  const code = createUserCode(eachByteOnce);
+  expect(code).toBe(USER_CODE_ALPHABET.charAt(0).repeat(8));
+  expect(next).toBeGreaterThan(256);
+});

@@ -1,0 +1,263 @@
+/** The session machine: what each event does in each state. */
+import { expect, test } from 'bun:test';
+import * as machine from '../../src/sign-ins/session.ts';
+import { EXCHANGE_LEASE_MS } from '../kit/limits.ts';
+
+const EXPIRES_AT_MS = 600_000;
+const REDELIVERY_MS = 5_000;
+
+/** A secret, as the machine has it. */
+const kept = <Value>(text: string) => text as unknown as machine.Kept<Value>;
+const RESULT = kept<machine.SessionResult>('result');
+
+const COMMON = {
+  ids: { link: 'link', poll: 'poll', code: 'code' },
+  signIn: 'id',
+  service: 'mal',
+  startedAtMs: 0,
+  expiresAtMs: EXPIRES_AT_MS,
+  redeliveryMs: REDELIVERY_MS,
+  redeliverErrors: false,
+  opening: 'none',
+  keyMaterial: 'keys' as unknown as machine.KeyMaterial,
+} as const;
+const WITHOUT_KEYS = { ...COMMON, keyMaterial: undefined } as const;
+const PENDING: machine.Pending = {
+  ...COMMON,
+  state: 'pending',
+  delivery: kept('verifier'),
+  deviceName: kept('name'),
+};
+const EXCHANGING: machine.Exchanging = {
+  ...COMMON,
+  state: 'exchanging',
+  leaseEndsAtMs: EXCHANGE_LEASE_MS,
+};
+const COMPLETED: machine.Completed = {
+  ...COMMON,
+  state: 'completed',
+  outcome: 'signed_in',
+  result: RESULT,
+  completedAtMs: 0,
+};
+const { completedAtMs: _, ...FOR_DELIVERY } = COMPLETED;
+const DELIVERED: machine.Delivered = {
+  ...FOR_DELIVERY,
+  state: 'delivered',
+  redeliveredUntilMs: EXPIRES_AT_MS,
+};
+const ENDED: machine.Ended = { ...WITHOUT_KEYS, state: 'ended', outcome: 'signed_in' };
+const CANCELLED: machine.Cancelled = { ...WITHOUT_KEYS, state: 'cancelled' };
+
+const EVENTS: Readonly<Record<string, machine.Event<unknown>>> = {
+  find: machine.find,
+  open: machine.open,
+  fail: machine.fail('access_denied', RESULT),
+  lease: machine.lease,
+  complete: machine.complete('signed_in', RESULT),
+  poll: machine.poll(false),
+  acknowledge: machine.acknowledge,
+  cancel: machine.cancel,
+};
+
+/** A reply in a word: an object by its state. */
+const wordOf = (reply: unknown): string => {
+  const { pending, state } = Object(reply) as { pending?: { state: string }; state?: string };
+  return pending?.state ?? state ?? String(reply);
+};
+
+/** Of one session at this moment, for each event: the reply, and the state after it. */
+const column = (session: machine.Session, nowMs: number) =>
+  Object.entries(EVENTS).map(([name, event]) => {
+    const { reply, next = session, notice } = event(session, nowMs);
+    return [name, wordOf(reply), next.state, ...(notice ? [notice] : [])].join(' ');
+  });
+
+test('every cell of the table: the reply to each event in each state, and the next state', () => {
+  expect({
+    pending: column(PENDING, 0),
+    exchanging: column(EXCHANGING, EXCHANGE_LEASE_MS),
+    'the lease ran out': column(EXCHANGING, EXCHANGE_LEASE_MS + 1),
+    completed: column(COMPLETED, EXPIRES_AT_MS),
+    delivered: column(DELIVERED, EXPIRES_AT_MS),
+    ended: column(ENDED, EXPIRES_AT_MS),
+    cancelled: column(CANCELLED, EXPIRES_AT_MS),
+  }).toEqual({
+    pending: [
+      'find pending pending',
+      'open pending pending opened',
+      'fail pending completed completed',
+      'lease pending exchanging',
+      // Only the holder of a lease calls it, which a failover may have lost.
+      'complete true completed completed',
+      'poll pending pending',
+      'acknowledge early pending',
+      'cancel cancelled cancelled completed',
+    ],
+    exchanging: [
+      'find in_progress exchanging',
+      'open in_progress exchanging',
+      'fail in_progress exchanging',
+      'lease in_progress exchanging',
+      'complete true completed completed',
+      'poll pending exchanging',
+      'acknowledge early exchanging',
+      'cancel cancelled cancelled completed',
+    ],
+    // The relay that had the lease was killed: the session is completed with an error.
+    'the lease ran out': [
+      'find failed exchanging',
+      'open failed exchanging',
+      'fail failed exchanging',
+      'lease failed exchanging',
+      'complete failed exchanging',
+      'poll delivered delivered',
+      'acknowledge early exchanging',
+      'cancel cancelled cancelled completed',
+    ],
+    completed: [
+      'find signed_in completed',
+      'open signed_in completed',
+      'fail signed_in completed',
+      'lease signed_in completed',
+      'complete signed_in completed',
+      'poll delivered delivered',
+      'acknowledge early completed',
+      'cancel cancelled cancelled completed',
+    ],
+    delivered: [
+      'find signed_in delivered',
+      'open signed_in delivered',
+      'fail signed_in delivered',
+      'lease signed_in delivered',
+      'complete signed_in delivered',
+      'poll delivered delivered',
+      'acknowledge acknowledged ended',
+      'cancel gone delivered',
+    ],
+    ended: [
+      'find signed_in ended',
+      'open signed_in ended',
+      'fail signed_in ended',
+      'lease signed_in ended',
+      'complete signed_in ended',
+      'poll gone ended',
+      'acknowledge gone ended',
+      'cancel gone ended',
+    ],
+    cancelled: [
+      'find cancelled cancelled',
+      'open cancelled cancelled',
+      'fail cancelled cancelled',
+      'lease cancelled cancelled',
+      'complete cancelled cancelled',
+      'poll gone cancelled',
+      'acknowledge gone cancelled',
+      'cancel again cancelled',
+    ],
+  });
+});
+
+test('a session lives to the last millisecond of its lifetime; after it every event is refused', () => {
+  for (const session of [PENDING, EXCHANGING, COMPLETED, DELIVERED, ENDED, CANCELLED]) {
+    expect(column(session, EXPIRES_AT_MS + 1)).toEqual(
+      Object.keys(EVENTS).map((name) => {
+        const isOfDevice = ['poll', 'acknowledge', 'cancel'].includes(name);
+        return `${name} ${isOfDevice ? 'gone' : 'undefined'} ${session.state}`;
+      }),
+    );
+  }
+});
+
+test('what the exchange needs is not kept after a lease, nor after a failure', () => {
+  expect(machine.lease(PENDING, 0)).toEqual({ reply: PENDING, next: EXCHANGING });
+  const { next } = machine.fail('access_denied', RESULT)(PENDING, 0);
+  expect(next).toEqual({ ...COMPLETED, outcome: 'access_denied' });
+});
+
+test('a cancelled session and a tombstone hold no secret', () => {
+  for (const session of [PENDING, EXCHANGING, COMPLETED]) {
+    expect(machine.cancel(session, 0).next).toEqual(CANCELLED);
+  }
+  expect(machine.acknowledge(DELIVERED, 0).next).toEqual(ENDED);
+});
+
+test('a result that is delivered once leaves a tombstone', () => {
+  const { next } = machine.poll(false)({ ...COMPLETED, redeliveryMs: undefined }, 7);
+  expect(next).toEqual({ ...ENDED, redeliveryMs: undefined });
+});
+
+test('a result is delivered again for its time, also beyond the expiry, and then its outcome is known', () => {
+  const { next } = machine.poll(false)(COMPLETED, 10);
+  expect(next).toEqual({ ...DELIVERED, redeliveredUntilMs: 10 + REDELIVERY_MS });
+  expect(machine.stateAt(next ?? PENDING, 10 + REDELIVERY_MS)).toBe(next);
+  expect(machine.stateAt(next ?? PENDING, 11 + REDELIVERY_MS)).toEqual(ENDED);
+  const late: machine.Delivered = { ...DELIVERED, redeliveredUntilMs: EXPIRES_AT_MS + 1 };
+  expect(machine.find(late, EXPIRES_AT_MS + 1)).toEqual({ reply: undefined });
+  expect(machine.poll(false)(late, EXPIRES_AT_MS + 1).reply).toMatchObject({ state: 'delivered' });
+  expect(machine.stateAt(late, EXPIRES_AT_MS + 2)).toBeUndefined();
+});
+
+test('an error that is redelivered stays as it is, and cannot be acknowledged', () => {
+  const failed = { ...COMPLETED, outcome: 'failed', redeliverErrors: true } as const;
+  expect(machine.poll(false)(failed, 0)).toEqual({
+    reply: { state: 'delivered', session: failed, waitedMs: undefined },
+  });
+  expect(machine.acknowledge(failed, 0).reply).toBe('early');
+});
+
+test('a lease that ran out completes the session with nothing to deliver', () => {
+  expect(machine.stateAt(EXCHANGING, EXCHANGE_LEASE_MS + 1)).toEqual({
+    ...COMPLETED,
+    outcome: 'failed',
+    result: undefined,
+    completedAtMs: EXCHANGE_LEASE_MS,
+  });
+});
+
+test('a device learns once that its link was opened, if it asks, and not after a result', () => {
+  const { next: opened = PENDING } = machine.open(PENDING, 0);
+  expect(machine.open(opened, 0)).toEqual({ reply: { pending: opened, isFirst: false } });
+  expect(machine.poll(false)(opened, 0).next).toBeUndefined();
+  const { reply, next: told = PENDING } = machine.poll(true)(opened, 0);
+  expect(reply).toMatchObject({ state: 'pending', isOpened: true });
+  expect(machine.poll(true)(told, 0).reply).toMatchObject({ isOpened: false });
+  const leased = machine.lease(opened, 0).next ?? PENDING;
+  expect(machine.poll(true)(leased, 0).reply).toMatchObject({ isOpened: true });
+});
+
+test('a pending session says how long it stays as it is', () => {
+  const steadyForMs = (session: machine.Session, nowMs: number) =>
+    Object(machine.poll(false)(session, nowMs).reply).steadyForMs;
+  expect(steadyForMs(PENDING, 1_000)).toBe(EXPIRES_AT_MS - 999);
+  expect(steadyForMs(EXCHANGING, 1_000)).toBe(EXCHANGE_LEASE_MS - 999);
+  const late = { ...EXCHANGING, leaseEndsAtMs: EXPIRES_AT_MS + 5 };
+  expect(steadyForMs(late, EXPIRES_AT_MS)).toBe(1);
+});
+
+test('what a store knows: until when a session counts, is needed, and stays', () => {
+  const times = (session: machine.Session) => [
+    machine.liveUntilMs(session),
+    machine.neededUntilMs(session),
+    machine.steadyUntilMs(session),
+  ];
+  const short = { ...DELIVERED, redeliveredUntilMs: 10 };
+  expect(times(PENDING)).toEqual([EXPIRES_AT_MS, EXPIRES_AT_MS, EXPIRES_AT_MS]);
+  expect(times(EXCHANGING)).toEqual([EXPIRES_AT_MS, EXPIRES_AT_MS, EXCHANGE_LEASE_MS]);
+  expect(times(short)).toEqual([10, EXPIRES_AT_MS, 10]);
+  expect(times(ENDED)).toEqual([undefined, EXPIRES_AT_MS, EXPIRES_AT_MS]);
+});
+
+test('how far an expired session came', () => {
+  const opened = machine.open(PENDING, 0).next ?? PENDING;
+  const failed = { ...COMPLETED, outcome: 'failed', redeliverErrors: true } as const;
+  expect([PENDING, opened, EXCHANGING, COMPLETED].map(machine.stageOf)).toEqual([
+    'started',
+    'opened',
+    'called_back',
+    'called_back',
+  ]);
+  for (const session of [DELIVERED, ENDED, CANCELLED, failed]) {
+    expect(machine.stageOf(session)).toBeUndefined();
+  }
+});

@@ -1,0 +1,103 @@
+/** The clock of a running relay, and thousands of deadlines on one timer. */
+import { expect, test } from 'bun:test';
+import { createDeadlineQueue, type Deadline, systemClock } from '../../src/sign-ins/time.ts';
+import { createFakeClock } from '../kit/clock.ts';
+import { STALL_GRACE_MS, STALL_MS } from '../kit/limits.ts';
+
+function openQueue(durationMs = 1_000) {
+  const clock = createFakeClock();
+  const queue = createDeadlineQueue(clock, durationMs);
+  const due: string[] = [];
+  function add(name: string): Deadline {
+    const deadline = { dueAtMs: 0, onDue: () => due.push(name) };
+    queue.add(deadline);
+    return deadline;
+  }
+  return { clock, queue, due, add };
+}
+
+test('each deadline is due after its whole time, and all of them share one timer', () => {
+  const { clock, due, add } = openQueue(50_000);
+  add('first');
+  clock.advance(20_000);
+  add('second');
+  expect(clock.timers).toBe(1);
+  clock.advance(29_999);
+  expect(due).toEqual([]);
+  clock.advance(1);
+  expect(due).toEqual(['first']);
+  clock.advance(20_000);
+  expect(due).toEqual(['first', 'second']);
+  expect(clock.timers).toBe(0);
+});
+
+test('a cancelled deadline is never due, and no timer is left for it', () => {
+  const { clock, queue, due, add } = openQueue();
+  queue.cancel(add('cancelled'));
+  queue.releaseAll();
+  clock.advance(5_000);
+  expect(due).toEqual([]);
+  expect(clock.timers).toBe(0);
+});
+
+test('no timer is left when the last deadline was cancelled, and a later one has its whole time', () => {
+  const { clock, queue, due, add } = openQueue();
+  queue.cancel(add('cancelled'));
+  expect(clock.timers).toBe(0);
+  clock.advance(600);
+  add('later');
+  clock.advance(999);
+  expect(due).toEqual([]);
+  clock.advance(1);
+  expect(due).toEqual(['later']);
+});
+
+test('a release makes every deadline due at once, and none of them again', () => {
+  const { clock, queue, due, add } = openQueue();
+  for (let count = 0; count < 10; count += 1) add('released');
+  queue.releaseAll();
+  expect(due).toHaveLength(10);
+  clock.advance(1_000);
+  expect(due).toHaveLength(10);
+});
+
+test('after the process was suspended an overdue deadline gives time to read an answer that has already arrived', () => {
+  const { clock, queue, due, add } = openQueue();
+  const answered = add('answered');
+  add('unanswered');
+  clock.stall(1_000 + STALL_MS + 1);
+  clock.advance(0);
+  expect(due).toEqual([]);
+  queue.cancel(answered);
+  clock.advance(STALL_GRACE_MS);
+  expect(due).toEqual(['unanswered']);
+});
+
+test('it gives that time once: a process that is suspended again and again still ends its waits', () => {
+  const { clock, due, add } = openQueue();
+  add('overdue');
+  for (let count = 0; count < 2; count += 1) {
+    clock.stall(5_000);
+    clock.advance(0);
+  }
+  expect(due).toEqual(['overdue']);
+});
+
+test('a timer that is only a little late gives no extra time', () => {
+  const { clock, due, add } = openQueue();
+  add('overdue');
+  clock.stall(1_000 + STALL_MS);
+  clock.advance(0);
+  expect(due).toEqual(['overdue']);
+});
+
+test('the clock of the system is not set back with that of its machine', () => {
+  const original = Date.now;
+  const beforeMs = systemClock.now();
+  Date.now = () => original() - 3_600_000;
+  try {
+    expect(systemClock.now()).toBeGreaterThanOrEqual(beforeMs);
+  } finally {
+    Date.now = original;
+  }
+});
