@@ -110,7 +110,8 @@ export function createKnownSessions(clock: Clock) {
       const isNews = wantsProgress && session.opening === 'unreported';
       const sinceMs = clock.now() - seenAtMs;
       if (!isOpen || isNews || sinceMs >= KNOWN_PENDING_MS) return undefined;
-      return Math.min(steadyUntilMs(session) + 1 - nowMs, EXCHANGE_LEASE_MS) - sinceMs;
+      const steadyForMs = Math.min(steadyUntilMs(session) + 1 - nowMs, EXCHANGE_LEASE_MS) - sinceMs;
+      return steadyForMs > 0 ? steadyForMs : undefined;
     },
 
     /** Another instance has changed the session of this poll id. */
