@@ -139,9 +139,3 @@ export const REDIS_WAIT_MS = 60 * SECOND_MS;
 
 /** While the store is unreachable, the pause doubles up to this, because thousands may repeat a command. */
 export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;
-
-/**
- * How long the store remembers which claim got a result, so that the relay whose reply was lost
- * can repeat it, also after a pause. docs/scaling.md "What it costs" has the memory that this takes.
- */
-export const CLAIM_REPEAT_MS = 20 * SECOND_MS;

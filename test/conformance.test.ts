@@ -92,17 +92,6 @@ const TARGETS: Readonly<Record<string, Target>> = {
     ],
     start: (env, port) => startWorkers(env, { port }),
   },
-  /** What depends on finding the object of a secret. */
-  'Cloudflare Workers, eight objects': {
-    isLater: true,
-    options: [
-      ...ALL_EXTENSIONS,
-      '--only',
-      'journey,start,authorize,callback,result,capabilities,user-code,cancel,qr,device-token',
-      ...ON_WORKERS,
-    ],
-    start: (env, port) => startWorkers({ ...env, OBJECTS: '8' }, { port }),
-  },
   'behind nginx': { ...BEHIND_PROXY, start: startBehind('nginx for one') },
   'behind Caddy': { ...BEHIND_PROXY, start: startBehind('Caddy') },
 };

@@ -4,7 +4,7 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { acknowledge, poll, pollUntilDone, start, startRequest } from '../kit/device.ts';
-import { CLAIM_REPEAT_MS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
+import { EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
 import { DEPLOYMENTS, type RedisDeployment } from '../kit/redis/deployments.ts';
 import type { RelayProcess } from '../kit/relay.ts';
@@ -28,7 +28,7 @@ import {
 
 const CUTTING_MS = Number(process.env.TEST_CUTTING_MS ?? 10_000);
 const OUTAGE_MS = Number(process.env.TEST_OUTAGE_MS ?? 10_000);
-const LONGEST_MS = Math.max(CUTTING_MS, OUTAGE_MS, CLAIM_REPEAT_MS, EXCHANGE_LEASE_MS) + 90_000;
+const LONGEST_MS = Math.max(CUTTING_MS, OUTAGE_MS, EXCHANGE_LEASE_MS) + 90_000;
 
 setDefaultTimeout(LONGEST_MS);
 

@@ -216,7 +216,8 @@ test('a lease that ran out completes the session with nothing to deliver', () =>
 });
 
 test('a device learns once that its link was opened, if it asks, and not after a result', () => {
-  const { next: opened = PENDING } = machine.open(PENDING, 0);
+  const opened = { ...PENDING, opening: 'unreported' } as const;
+  expect(machine.open(PENDING, 0).next).toEqual(opened);
   expect(machine.open(opened, 0)).toEqual({ reply: { pending: opened, isFirst: false } });
   expect(machine.poll(false)(opened, 0).next).toBeUndefined();
   const { reply, next: told = PENDING } = machine.poll(true)(opened, 0);

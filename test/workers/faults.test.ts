@@ -122,12 +122,6 @@ test('a storage that refuses: starts and callbacks get a 503, polls wait, and no
   expect(await relay.waitForEvents('store_accepts', 1)).toHaveLength(1);
 });
 
-test('a rate limit that an object does not know, as in the middle of a deploy, allows nothing', async () => {
-  expect(await (await relay.ask('/test/take')).json()).toBe(0);
-  // The Worker responds as if the object had failed.
-  expect((await relay.ask('/test/take-unknown')).status).not.toBe(200);
-});
-
 test('a deploy in the middle of sign-ins: the new version continues them, also after a crash', async () => {
   const storage = mkdtempSync(join(tmpdir(), 'sign-in-relay-objects-'));
   try {

@@ -38,10 +38,6 @@ export class RelayObject extends Relay {
       case '/test/sweep':
         await this.alarm();
         break;
-      case '/test/take':
-        return Response.json(await this.take('code', 'key'));
-      case '/test/take-unknown':
-        return Response.json(await this.take('a limit of another version', 'key'));
       case '/test/state': {
         const rows = [...storage.sql.exec('SELECT name FROM kept')].map(({ name }) => name);
         return Response.json({ rows, alarmAtMs: await storage.getAlarm() });

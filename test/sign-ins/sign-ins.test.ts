@@ -1,0 +1,235 @@
+/** What endpoints may do with sign-ins, beyond the machine: retries, the observer, the vault, and the end of a process. */
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import type { Delivery } from '../../src/sign-ins/session.ts';
+import { createSignIns, type NewSignIn, type SignIns } from '../../src/sign-ins/sign-ins.ts';
+import { plainVault } from '../../src/sign-ins/vault.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+import { createFakeClock, type FakeClock, runReady } from '../kit/clock.ts';
+import { DRAIN_DELIVERY_MS } from '../kit/limits.ts';
+import { LIFETIME_MS, TOKENS } from '../kit/stores.ts';
+
+const ASKED: NewSignIn = {
+  delivery: { kind: 'tokens', verifier: 'v' },
+  withUserCode: false,
+  deviceName: undefined,
+  redeliveryMs: undefined,
+  redeliverErrors: false,
+};
+const DENIED = { error: 'access_denied' } as const;
+const NEVER = new AbortController().signal;
+
+let clock: FakeClock;
+let seen: unknown[];
+
+beforeEach(() => {
+  clock = createFakeClock();
+  seen = [];
+});
+
+function create(overrides: Partial<Parameters<typeof createSignIns>[0]> = {}, maxSessions = 10) {
+  return createSignIns({
+    store: createMemoryStore(clock, maxSessions),
+    vault: plainVault,
+    observer: {
+      opened: (service) => void seen.push(['opened', service]),
+      delivered: (service, waitedMs) => void seen.push(['delivered', service, waitedMs]),
+      cancelled: (service) => void seen.push(['cancelled', service]),
+      expired: ({ service, stage }) => void seen.push(['expired', service, stage]),
+    },
+    clock,
+    randomBytes,
+    sessionSeconds: LIFETIME_MS / 1_000,
+    ...overrides,
+  });
+}
+
+async function start(signIns: SignIns, asked: Partial<NewSignIn> = {}) {
+  const started = await signIns.start('mal', { ...ASKED, ...asked });
+  if (!started.ok) throw new Error(started.refusal);
+  return started.secrets;
+}
+
+/** In steps, so that whatever is due can go on. */
+async function pass(ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 500) {
+    clock.advance(500);
+    await runReady();
+  }
+}
+
+const grant = () => ({ ok: true, result: TOKENS }) as const;
+
+test('a secret that a live session has is drawn again; after five times the device is refused', async () => {
+  let repeated = 0;
+  const drawn = new Map<number, Buffer>();
+  const signIns = create({
+    randomBytes(length) {
+      const before = drawn.get(length);
+      repeated -= 1;
+      if (before !== undefined && repeated >= 0) return before;
+      const bytes = randomBytes(length);
+      drawn.set(length, bytes);
+      return bytes;
+    },
+  });
+  await start(signIns);
+  // Two are drawn for each session.
+  repeated = 2 * 4;
+  await start(signIns);
+  repeated = 2 * 5;
+  expect(await signIns.start('mal', ASKED)).toEqual({ ok: false, refusal: 'busy' });
+});
+
+test('link, poll secret and user code are drawn apart: no byte of the source is in two of them', async () => {
+  const drawn: string[] = [];
+  const signIns = create({
+    randomBytes(length) {
+      const bytes = randomBytes(length);
+      drawn.push(bytes.toString('base64url'));
+      return bytes;
+    },
+  });
+  const { browserState, pollSecret, userCode } = await start(signIns, { withUserCode: true });
+  expect([browserState, pollSecret]).toEqual(drawn.slice(0, 2));
+  expect(drawn.length).toBeGreaterThan(2);
+  expect(userCode).toHaveLength(8);
+});
+
+test('the observer is told once of each step, and how long the tokens waited', async () => {
+  const signIns = create();
+  const { browserState, pollSecret } = await start(signIns, { redeliveryMs: 5_000 });
+  for (let times = 0; times < 2; times += 1) await signIns.open('mal', browserState);
+  await signIns.finish('mal', browserState, grant);
+  clock.advance(70);
+  for (let times = 0; times < 2; times += 1) await signIns.poll(pollSecret, NEVER, 0);
+  const other = await start(signIns);
+  for (let times = 0; times < 2; times += 1) {
+    expect(await signIns.cancel(other.pollSecret)).toBe('cancelled');
+  }
+  await start(signIns);
+  clock.advance(LIFETIME_MS + 1);
+  for (let times = 0; times < 2; times += 1) await signIns.sweep();
+  expect(seen).toEqual([
+    ['opened', 'mal'],
+    ['delivered', 'mal', 70],
+    ['cancelled', 'mal'],
+    ['expired', 'mal', 'started'],
+  ]);
+});
+
+test('a link of one service does nothing at another', async () => {
+  const signIns = create();
+  const { browserState } = await start(signIns);
+  expect(await signIns.open('anilist', browserState)).toBeUndefined();
+  const redeem = () => {
+    throw new Error('asked');
+  };
+  const invalid = { outcome: 'link_invalid' } as const;
+  expect(await signIns.finish('anilist', browserState, redeem)).toEqual(invalid);
+  expect(await signIns.fail('anilist', browserState, DENIED)).toEqual(invalid);
+  expect(await signIns.find({ browserState })).toMatchObject({ service: 'mal' });
+});
+
+describe('a code', () => {
+  test('is redeemed once, however often it comes back, and what the page shows is kept', async () => {
+    const signIns = create();
+    const { browserState } = await start(signIns, { deviceName: 'Living room' });
+    const asked: Delivery[] = [];
+    const redeem = (delivery: Delivery) => {
+      asked.push(delivery);
+      return grant();
+    };
+    const ended = await Promise.all(
+      Array.from({ length: 3 }, () => signIns.finish('mal', browserState, redeem)),
+    );
+    expect(asked).toEqual([ASKED.delivery]);
+    expect(ended).toEqual([
+      { outcome: 'signed_in', deviceName: 'Living room' },
+      { outcome: 'link_invalid' },
+      { outcome: 'link_invalid' },
+    ]);
+  });
+
+  test('that the provider refuses, or that is redeemed too late, ends with what the device gets', async () => {
+    const signIns = create();
+    const refused = await start(signIns);
+    const failure = 'invalid_grant';
+    const ended = await signIns.finish('mal', refused.browserState, () => ({ ok: false, failure }));
+    expect(ended).toEqual({ outcome: 'exchange_failed', failure, deviceName: undefined });
+    const result = { error: 'exchange_failed' } as const;
+    expect(await signIns.poll(refused.pollSecret, NEVER, 0)).toEqual({
+      state: 'delivered',
+      result,
+    });
+    const cancelled = await start(signIns);
+    const late = await signIns.finish('mal', cancelled.browserState, async () => {
+      await signIns.cancel(cancelled.pollSecret);
+      return grant();
+    });
+    expect(late).toMatchObject({ outcome: 'cancelled' });
+  });
+});
+
+test('what a vault cannot open ends the sign-in, and no code is redeemed', async () => {
+  const closed = { ...plainVault.link('any'), deliveryOf: () => undefined };
+  const vault = { ...plainVault, link: (id: string) => ({ ...closed, id }) };
+  const signIns = create({ vault });
+  const redeem = () => {
+    throw new Error('asked');
+  };
+  const [opened, finished] = [await start(signIns), await start(signIns)];
+  expect(await signIns.find(opened)).toBeUndefined();
+  expect(await signIns.open('mal', opened.browserState)).toBe('failed');
+  expect(await signIns.finish('mal', finished.browserState, redeem)).toMatchObject({
+    outcome: 'exchange_failed',
+  });
+  for (const { pollSecret } of [opened, finished]) {
+    expect(await signIns.poll(pollSecret, NEVER, 0)).toEqual({
+      state: 'delivered',
+      result: { error: 'exchange_failed' },
+    });
+  }
+});
+
+describe('a process that ends', () => {
+  test('takes no start and no code, and lets every poll return', async () => {
+    const signIns = create();
+    const { browserState, pollSecret } = await start(signIns);
+    const parked = signIns.poll(pollSecret, NEVER, 50);
+    await runReady();
+    expect(signIns.countParked()).toBe(1);
+    signIns.drain();
+    expect(await parked).toEqual({ state: 'pending' });
+    expect(await signIns.start('mal', ASKED)).toEqual({ ok: false, refusal: 'draining' });
+    expect(await signIns.finish('mal', browserState, grant)).toEqual({ outcome: 'busy' });
+  });
+
+  test('waits for a code that is being redeemed, then until its tokens are delivered, but no longer than it said', async () => {
+    const signIns = create();
+    const { browserState, pollSecret } = await start(signIns);
+    const answer = Promise.withResolvers<ReturnType<typeof grant>>();
+    const page = signIns.finish('mal', browserState, () => answer.promise);
+    await runReady();
+    signIns.drain();
+    let isOver = false;
+    const delivered = signIns.delivered().then(() => {
+      isOver = true;
+    });
+    await pass(2 * DRAIN_DELIVERY_MS);
+    expect(isOver).toBe(false);
+    answer.resolve(grant());
+    expect((await page).outcome).toBe('signed_in');
+    await pass(DRAIN_DELIVERY_MS / 2);
+    expect(isOver).toBe(false);
+    await signIns.poll(pollSecret, NEVER, 0);
+    await pass(1_000);
+    await delivered;
+    const undelivered = create();
+    await undelivered.finish('mal', (await start(undelivered)).browserState, grant);
+    undelivered.drain();
+    const gaveUp = undelivered.delivered();
+    await pass(DRAIN_DELIVERY_MS + 1_000);
+    await gaveUp;
+  });
+});
