@@ -157,6 +157,8 @@ export function createService(
   /** Undefined: the store does not answer. */
   async function countLive(): Promise<number | undefined> {
     try {
+      // What has expired is counted as such by now.
+      await signIns.sweep();
       return await signIns.countLive();
     } catch {
       return undefined;

@@ -4,8 +4,8 @@
  *
  * A handler has no deadline here. Everything it awaits has its own: a body
  * (request.ts), a command to the store (stores/redis/commands.ts), a poll
- * (relay/polls.ts), a request to a provider (providers/token-endpoint.ts), another
- * instance's refresh (relay/refresh.ts).
+ * (sign-ins/polls.ts), a request to a provider (providers/token-endpoint.ts), another
+ * instance's refresh (sign-ins/refreshes.ts).
  */
 import { describeError, log } from '../log.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';

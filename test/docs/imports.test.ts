@@ -13,17 +13,17 @@ const FOLDERS = ['src', 'client/src', 'conformance', 'bench', 'scripts'];
  * by its path from the root, without `src/`.
  */
 const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
-  [/^relay\//, /^(relay\/|limits|node:(crypto|buffer)$)/],
+  [/^sign-ins\//, /^(sign-ins\/|limits|node:(crypto|buffer)$)/],
   [/^(log|limits|body|monitor|text-file|version)\.ts/, /^(node:|package\.json)/],
-  [/^notify\.ts/, /^(log|monitor|service|providers\/con|relay\/time|node:)/],
+  [/^notify\.ts/, /^(log|monitor|service|providers\/con|sign-ins\/time|node:)/],
   [/^providers\/profiles\//, /^providers\/profile(\.ts|s\/)/],
-  [/^providers\//, /^(providers\/|relay\/|limits|body|monitor|node:|ipaddr)/],
-  [/^stores\/redis\//, /^(stores\/(redis\/|[\w-]+\.ts)|relay\/|limits|monitor|node:|@redis\/)/],
-  [/^stores\//, /^(stores\/(memory\/|sqlite\/|[\w-]+\.ts)|relay\/|limits|node:)/],
+  [/^providers\//, /^(providers\/|sign-ins\/|limits|body|monitor|node:|ipaddr)/],
+  [/^stores\/redis\//, /^(stores\/(redis\/|[\w-]+\.ts)|sign-ins\/|limits|monitor|node:|@redis\/)/],
+  [/^stores\//, /^(stores\/(sqlite\/|[\w-]+\.ts)|sign-ins\/|limits|node:)/],
   [/^pages\//, /^(pages\/|limits|node:|hono)/],
   [
     /^http\//,
-    /^(http\/|relay\/|providers\/|pages\/|limits|log|monitor|body|node:|hono|ipaddr|lean-qr)/,
+    /^(http\/|sign-ins\/|providers\/|pages\/|limits|log|monitor|body|node:|hono|ipaddr|lean-qr)/,
   ],
   [
     /^settings\//,
@@ -32,7 +32,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   // A Worker is not a process: it has no server, no command line and no Redis.
   [
     /^workers\//,
-    /^(workers\/|service\.ts|settings\/|http\/|providers\/|relay\/|stores\/(sqlite|memory)\/|limits|log|monitor|node:|cloudflare:)/,
+    /^(workers\/|service\.ts|settings\/|http\/|providers\/|sign-ins\/|stores\/sqlite\/|limits|log|monitor|node:|cloudflare:)/,
   ],
   // A device: an app of the client.
   [
@@ -44,7 +44,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   [/^cli\/dev\//, /^(?!bun|@redis|cli\/(main|login)|server\/(serve|runtime-))/],
   [
     /^admin\//,
-    /^(admin\/|http\/(app|responses|request)|relay\/|server\/machine|monitor|version|log|limits|service|package\.json|node:|hono)/,
+    /^(admin\/|http\/(app|responses|request)|sign-ins\/|server\/machine|monitor|version|log|limits|service|package\.json|node:|hono)/,
   ],
   [/^server\/runtime-bun\.ts/, /^(?!cli\/|hono|@redis)/],
   [/^server\//, /^(?!cli\/|bun|hono$|@redis)/],

@@ -2,7 +2,7 @@
  * One server, a primary that Sentinels know, or a Cluster: each by the client of @redis/client
  * for it, which reconnects and follows the topology by itself. One thing is added: a client on
  * which a command got no reply in time is replaced by a new one, since the library does not
- * notice a server that is frozen, or whose address has moved. The heartbeat (pub-sub.ts) is such a
+ * notice a server that is frozen, or whose address has moved. The heartbeat (notices.ts) is such a
  * command, so this needs no pings.
  * Only the files of this folder use the library.
  */

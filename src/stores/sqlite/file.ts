@@ -20,7 +20,7 @@ const PROBE_MS = 1_000;
 /** `SRLY`: says that the file is ours. https://www.sqlite.org/pragma.html#pragma_application_id */
 const APPLICATION_ID = 0x53_52_4c_59;
 
-/** The version of the table. The rows have versions of their own (sealed.ts). */
+/** The version of the table. The records have versions of their own (record.ts). */
 const FORMAT = 1;
 
 export interface SessionsFileOptions extends Omit<SqliteStoresOptions, 'sql' | 'onWrite'> {

@@ -3,7 +3,7 @@
 -- Returns  0, or the milliseconds until there is a token
 
 -- A token bucket is one number: when it will be full, in ms. By the arithmetic of
--- relay/rate-limit.ts, to the last bit.
+-- sign-ins/rate-limits.ts, to the last bit.
 local bucket, burst, interval = KEYS[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local full_at = math.max(tonumber(redis.call('GET', bucket) or 0), now) + interval
 local missing = full_at - now - burst * interval
