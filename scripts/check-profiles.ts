@@ -1,14 +1,14 @@
 /**
  * `npm run check-profiles`, for a machine with a network: fetches the metadata and the pages that
- * the profiles name, and reports in a table what could be read, and below it what has moved.
- * CONTRIBUTING.md says what to do then.
+ * the guides to providers link to, and reports in a table what could be read, and below it what
+ * has moved. CONTRIBUTING.md says what to do then.
  */
 import { printable } from '../src/cli/terminal.ts';
 import type { Fetch } from '../src/providers/config.ts';
 import { type Metadata, readMetadata } from '../src/providers/discovery.ts';
+import { readGuides } from '../src/providers/guides.ts';
 import { PROFILES } from '../src/providers/known.ts';
 import { OWN_URL, type Profile } from '../src/providers/profile.ts';
-import { UNSUPPORTED, type Unsupported } from '../src/providers/unsupported.ts';
 
 export interface Report {
   /** Lines about what is no longer as a profile says. */
@@ -36,21 +36,24 @@ const PAGE_TIMEOUT_MS = 15_000;
 /** Many pages are at github.com, which limits requests. */
 const PAGES_AT_ONCE = 12;
 
+/** `guides` have the text of each guide by the name of its provider. */
 export async function checkProfiles(
-  profiles: Iterable<readonly [string, Profile | Unsupported]>,
+  guides: Readonly<Record<string, string>>,
   fetch: Fetch,
 ): Promise<Report> {
   const deadline = AbortSignal.timeout(ALL_PAGES_MS);
   const named = new Map<string, string[]>();
   const tasks: (() => Promise<readonly Finding[]>)[] = [];
-  const names: string[] = [];
   const signal = () => AbortSignal.any([deadline, AbortSignal.timeout(PAGE_TIMEOUT_MS)]);
-  for (const [name, profile] of profiles) {
-    names.push(name);
-    for (const url of pagesOf(profile)) named.set(url, [...(named.get(url) ?? []), name]);
-    if (!('metadata' in profile)) continue;
-    const { metadata = '' } = profile;
-    tasks.push(() => checkMetadata(name, profile, metadata, fetch, signal()));
+  for (const [name, guide] of Object.entries(guides)) {
+    const profile = PROFILES.get(name);
+    for (const url of linksOf(guide)) {
+      if (profile !== undefined && url.includes('/.well-known/')) {
+        tasks.push(() => checkMetadata(name, profile, url, fetch, signal()));
+      } else {
+        named.set(url, [...(named.get(url) ?? []), name]);
+      }
+    }
   }
   for (const [url, names] of named) {
     tasks.push(async () => [await checkPage(names, url, fetch, signal())]);
@@ -63,7 +66,7 @@ export async function checkProfiles(
   return {
     moved: linesOf('moved'),
     unread: linesOf('unread'),
-    table: writeTable(names, findings),
+    table: writeTable(Object.keys(guides), findings),
     hasRead: findings.some(({ kind }) => kind === 'read'),
   };
 }
@@ -82,11 +85,9 @@ function writeTable(names: readonly string[], findings: readonly Finding[]): str
   ].join('\n');
 }
 
-/** Those of servers that people host themselves are nowhere in particular. */
-function pagesOf(profile: Profile | Unsupported): readonly string[] {
-  const pages = 'registration' in profile ? [profile.registration] : [];
-  pages.push(...profile.sources);
-  return [...new Set(pages)].filter((url) => !url.includes(OWN_URL));
+/** The page at which an app is registered, the sources, and the metadata (RFC 8414 §3). */
+function linksOf(guide: string): ReadonlySet<string> {
+  return new Set([...guide.matchAll(/<(https:[^>]+)>/g)].map(([, url = '']) => url));
 }
 
 async function runAll<T>(tasks: readonly (() => Promise<readonly T[]>)[]): Promise<readonly T[]> {
@@ -183,10 +184,7 @@ function findDifferences(profile: Profile, metadata: Metadata): readonly string[
 }
 
 if (import.meta.main) {
-  const { moved, unread, table, hasRead } = await checkProfiles(
-    [...PROFILES, ...UNSUPPORTED],
-    fetch,
-  );
+  const { moved, unread, table, hasRead } = await checkProfiles(readGuides(), fetch);
   const lines = [...unread.map((line) => `? ${line}`), ...moved.map((line) => `✗ ${line}`)];
   process.stdout.write(`${[table, '', ...lines].join('\n')}\n`);
   // Without a network nothing was checked.

@@ -1,23 +1,69 @@
 /** `sign-in-relay providers [name]`: a table of all that can be enabled by name, or the guide to one. */
-import { writeGuide, writeUnsupportedGuide } from '../providers/guide.ts';
-import { PROFILES } from '../providers/known.ts';
-import type { Profile } from '../providers/profile.ts';
-import { UNSUPPORTED } from '../providers/unsupported.ts';
+import { prefixOf } from '../providers/config.ts';
+import { readGuides } from '../providers/guides.ts' with { type: 'macro' };
+import { PROFILES, UNSUPPORTED } from '../providers/known.ts';
+import { OWN_URL, type Profile } from '../providers/profile.ts';
 import { didYouMean } from '../settings/misspelt.ts';
+
+const GUIDES: ReadonlyMap<string, string> = new Map(Object.entries(readGuides()));
 
 /** Shows all of them if no name is given. */
 export function showProviders(name: string | undefined) {
   if (name === undefined) return { isFound: true, text: describeAll() };
+  const guide = GUIDES.get(name);
   const profile = PROFILES.get(name);
-  if (profile) return { isFound: true, text: writeGuide(name, profile) };
-  const unsupported = UNSUPPORTED.get(name);
-  if (unsupported) return { isFound: true, text: writeUnsupportedGuide(unsupported) };
-  const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n\n${OTHERS}\n`;
-  return { isFound: false, text };
+  if (guide === undefined) {
+    const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n\n${OTHERS}\n`;
+    return { isFound: false, text };
+  }
+  if (profile === undefined) return { isFound: true, text: guide };
+  const [beginning = '', sources = ''] = guide.split(/^(?=## Sources$)/m);
+  return { isFound: true, text: beginning + describeUse(name, profile) + sources };
 }
 
 const OTHERS = `Any other provider is enabled by <NAME>_ISSUER, or by <NAME>_AUTHORIZE_URL and
 <NAME>_TOKEN_URL: see docs/configuration.md.`;
+
+/** What is the same for every provider, or in its profile. */
+function describeUse(name: string, profile: Profile): string {
+  const { displayName, scope } = profile;
+  const advice = scope ? ` Set \`${prefixOf(name)}SCOPE\` to what your app needs.` : '';
+  return `## Test
+
+    sign-in-relay check
+    sign-in-relay login ${name} --relay https://relay.example
+
+\`check\`, with the settings of the relay, sends the client and a made-up code to ${displayName}. \`login\` signs in. If it fails, the relay’s log says why.
+
+## Defaults
+
+The relay uses these unless you set them.${advice}
+
+${listDefaults(name, profile)}
+
+`;
+}
+
+function listDefaults(name: string, profile: Profile): string {
+  const { clientAuth = 'post', authorizeParams = {}, defaultUrl, quirks } = profile;
+  const values = {
+    URL: defaultUrl,
+    AUTHORIZE_URL: profile.authorizeUrl,
+    TOKEN_URL: profile.tokenUrl,
+    REFRESH_URL: profile.refreshUrl,
+    REVOKE_URL: profile.revocation?.url,
+    PKCE: profile.pkce,
+    CLIENT_AUTH: profile.clientSecret === 'none' ? undefined : clientAuth,
+    SCOPE: profile.scope,
+    AUTHORIZE_PARAMS: new URLSearchParams(authorizeParams).toString(),
+    USER_AGENT: quirks?.userAgent,
+  };
+  return Object.entries(values)
+    .filter(([, value]) => value)
+    .map(([setting, value]) => `    ${prefixOf(name)}${setting}=${value}`)
+    .join('\n')
+    .replaceAll(OWN_URL, defaultUrl ?? `https://${name}.example`);
+}
 
 const COLUMNS = [
   ['name', 15],
@@ -37,29 +83,22 @@ ${profiles.join('\n')}
 sign-in-relay providers <name> shows the guide to one: where to register,
 what to enter there, what to set, how to test, and what goes wrong.
 
-${wrap(`Not by their names: ${[...UNSUPPORTED.keys()].join(', ')}.`)}
+${wrap(`Not by their names: ${UNSUPPORTED.join(', ')}.`)}
 sign-in-relay providers <name> says why, and what to do instead.
 
 ${OTHERS}
 `;
 }
 
-const REFRESH_TOKENS = {
-  always: 'yes',
-  'with the parameters above': 'yes',
-  'with the scope above': 'yes',
-  sometimes: 'sometimes',
-};
-
 function cellsOf(name: string, profile: Profile): readonly string[] {
-  const { displayName, pkce, clientSecret, refreshToken, deviceFlow, unverified } = profile;
+  const { displayName, pkce, clientSecret, refreshToken, hasDeviceFlow, unverified } = profile;
   return [
     unverified ? `${name} *` : name,
     displayName,
     pkce,
     clientSecret ?? 'required',
-    refreshToken === 'never' ? 'never' : REFRESH_TOKENS[refreshToken.given],
-    deviceFlow === undefined ? '-' : 'of its own',
+    refreshToken,
+    hasDeviceFlow ? 'of its own' : '-',
   ];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The facts about one provider: what the relay sends to it, what an operator has to do before
- * signing in works, and where that was read. profiles/ has one file for each, of at most 45 lines.
+ * The facts about one provider that a program reads. profiles/ has two files for each: this data,
+ * and beside it the guide for operators.
  */
 import type { ClientAuthentication, PkceMethod, ProviderQuirks, Revocation } from './config.ts';
 import type { RedirectKind } from './redirect-uris.ts';
@@ -36,37 +36,12 @@ export interface Profile {
   readonly revocation?: Revocation;
   /** Where a user removes the app: a URL, or the way through its settings. */
   readonly removeAt?: string;
-  readonly refreshToken:
-    | 'never'
-    | {
-        /** `sometimes`: `unverified` or a trap says to whom. */
-        readonly given:
-          | 'always'
-          | 'with the parameters above'
-          | 'with the scope above'
-          | 'sometimes';
-        /** Whether a refresh gives another refresh token, so that the device must store it. */
-        readonly rotates: 'yes' | 'no' | 'sometimes';
-      };
-  readonly lifetime: string;
-  /** Its own device flow, with which some apps do not need the relay. Absent: none was found. */
-  readonly deviceFlow?: string;
+  /** Whether it gives one, if the relay sends what the profile says. */
+  readonly refreshToken: 'yes' | 'sometimes' | 'never';
+  /** True if it has a device flow, with which some apps do not need the relay. */
+  readonly hasDeviceFlow?: true;
   /** Which redirect URIs it refuses. Absent: no rule is known. */
   readonly refusedRedirects?: readonly RedirectKind[];
-  /** What it asks before everybody may sign in. Absent: nothing is known. */
-  readonly review?: string;
-  /** The page on which an app is registered. */
-  readonly registration: string;
-  /** What to enter there, step by step. The guide adds the redirect URI, unless a step names it. */
-  readonly register: readonly string[];
-  /** What goes wrong there, and what to do. */
-  readonly traps: readonly string[];
-  /** Where it publishes its endpoints: RFC 8414 §3, OpenID Connect Discovery 1.0 §4. `npm run check-profiles` compares them. */
-  readonly metadata?: string;
-  /** The pages on which the facts were read. */
-  readonly sources: readonly string[];
-  /** The day on which somebody last compared the facts with the sources. */
-  readonly checked: string;
-  /** Facts that may be wrong, and why: the sources differ, or none was found. */
-  readonly unverified?: Readonly<Record<string, string>>;
+  /** Facts that may be wrong. The guide says why. */
+  readonly unverified?: readonly string[];
 }

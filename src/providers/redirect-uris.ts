@@ -5,33 +5,13 @@
 import ipaddr from 'ipaddr.js';
 import { isLoopback, parseUrl } from './url.ts';
 
-/** Kinds of redirect URI: as a warning says it of one, as a guide says it of all, and what to write instead. */
+/** What a provider may refuse in a redirect URI, and what to write instead. */
 export const REDIRECT_KINDS = {
-  localhost: {
-    one: 'the name localhost',
-    all: 'the name `localhost`',
-    instead: 'write 127.0.0.1 instead',
-  },
-  loopback: {
-    one: 'a loopback address',
-    all: 'a loopback address such as `127.0.0.1`',
-    instead: 'write localhost instead',
-  },
-  http: {
-    one: 'plain http',
-    all: 'plain http, except on the machine itself',
-    instead: 'use https',
-  },
-  address: {
-    one: 'an IP address',
-    all: 'an IP address, except that of the machine itself',
-    instead: 'use a name',
-  },
-  private: {
-    one: 'a name that is not in the public DNS',
-    all: 'a name that is not in the public DNS, such as `relay.local`',
-    instead: 'use one that is',
-  },
+  localhost: { what: 'the name localhost', instead: 'write 127.0.0.1 instead' },
+  loopback: { what: 'a loopback address', instead: 'write localhost instead' },
+  http: { what: 'plain http', instead: 'use https' },
+  address: { what: 'an IP address', instead: 'use a name' },
+  private: { what: 'a name that is not in the public DNS', instead: 'use one that is' },
 } as const;
 
 export type RedirectKind = keyof typeof REDIRECT_KINDS;

@@ -1,10 +1,9 @@
 /** Combines the settings of a listed provider with its profile: a provider to use, or one to discover by its issuer. */
 import { type ProviderConfig, prefixOf, type Revocation } from '../providers/config.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import { PROFILES } from '../providers/known.ts';
+import { PROFILES, UNSUPPORTED } from '../providers/known.ts';
 import { OWN_URL, type Profile } from '../providers/profile.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
-import { UNSUPPORTED } from '../providers/unsupported.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
 import { warnOfProviderHazards } from './hazards.ts';
@@ -27,9 +26,8 @@ export function readProvider(
   const given = readTable(reading, prefix, PROVIDER_SETTINGS, PROVIDER_CHECKS);
   const profile = PROFILES.get(name);
   if (!profile && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
-    const unsupported = UNSUPPORTED.get(name);
-    const problem = unsupported
-      ? `lists ${name}, which cannot be enabled by its name. ${unsupported.advice}`
+    const problem = UNSUPPORTED.includes(name)
+      ? `lists ${name}, which cannot be enabled by its name: sign-in-relay providers ${name} says why, and what to do instead`
       : `lists ${name}, which is not a known provider.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
     reject(reading, 'PROVIDERS', problem);
     return undefined;
@@ -119,11 +117,10 @@ function findProfileWarnings(
   isSet: (setting: string) => boolean,
 ): readonly SettingWarning[] {
   const prefix = prefixOf(name);
-  const { displayName, userAgentNames, clientSecret, pkce, unverified = {} } = profile;
+  const { displayName, userAgentNames, clientSecret, pkce, unverified } = profile;
   const warnings: SettingWarning[] = [];
-  const doubts = Object.keys(unverified).join(', ');
-  if (doubts !== '') {
-    const problem = `belongs to ${displayName}, of which this is unverified: ${doubts}. Run sign-in-relay providers ${name}`;
+  if (unverified) {
+    const problem = `belongs to ${displayName}, of which this is unverified: ${unverified.join(', ')}. Run sign-in-relay providers ${name}`;
     warnings.push({ setting: `${prefix}CLIENT_ID`, problem });
   }
   if (userAgentNames && !isSet('USER_AGENT')) {
@@ -150,8 +147,8 @@ function findRefusedRedirects(
   return redirectKindsOf(baseUrl)
     .filter((kind) => refusedRedirects.includes(kind))
     .map((kind) => {
-      const { one, instead } = REDIRECT_KINDS[kind];
-      const problem = `has ${one}, which ${displayName} refuses in a redirect URI: ${instead}`;
+      const { what, instead } = REDIRECT_KINDS[kind];
+      const problem = `has ${what}, which ${displayName} refuses in a redirect URI: ${instead}`;
       return { setting: 'OAUTH_BASE_URL', problem };
     });
 }

@@ -124,9 +124,16 @@ describe('the npm package', () => {
     expect(await expectToServe(npx, env, empty)).toMatch(/^node .*\/dist\/cli\/main\.js$/);
   });
 
-  test('npx names the version and the commit', async () => {
+  test('npx names the version and the commit, and has the guides to providers', async () => {
     const env = { npm_config_omit: 'optional' };
     expect(await run([...npx, '--version'], env, empty)).toMatch(VERSION);
+    expect(await run([...npx, 'providers', 'spotify'], env, empty)).toStartWith('# Spotify\n');
+  });
+
+  test('the Worker and the module to embed carry no guides', () => {
+    for (const file of ['worker.js', 'sign-in-relay.js']) {
+      expect(readFileSync(join(ROOT, 'dist', file), 'utf8')).not.toContain('# Spotify');
+    }
   });
 
   test('npx takes a Bun that is in PATH', async () => {
@@ -154,8 +161,9 @@ describe('the npm package', () => {
 });
 
 describe('the executable', () => {
-  test('names the version and the commit', async () => {
+  test('names the version and the commit, and has the guides to providers', async () => {
     expect(await run([EXECUTABLE, '--version'])).toMatch(VERSION);
+    expect(await run([EXECUTABLE, 'providers', 'spotify'])).toStartWith('# Spotify\n');
   });
 
   test('may make 5000 requests at once, in the process that was started', async () => {

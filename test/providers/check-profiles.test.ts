@@ -1,12 +1,16 @@
 /** `npm run check-profiles` against providers that have moved, are slow, or cannot be reached. */
 import { expect, test } from 'bun:test';
 import { checkProfiles } from '../../scripts/check-profiles.ts';
+import { readGuides } from '../../src/providers/guides.ts';
 import { PROFILES } from '../../src/providers/known.ts';
 import type { Profile } from '../../src/providers/profile.ts';
 import type { Fetch } from '../kit/service.ts';
 
 const DISCORD = PROFILES.get('discord') as Profile;
-const METADATA = DISCORD.metadata ?? '';
+const { discord: GUIDE = '' } = readGuides();
+const LINKS = [...GUIDE.matchAll(/<(https:[^>]+)>/g)].map(([, url = '']) => url);
+const [REGISTRATION = '', PAGE = '', OTHER_PAGE = ''] = LINKS;
+const METADATA = LINKS.find((url) => url.includes('/.well-known/')) ?? '';
 
 /** What Discord's metadata says. */
 const published = {
@@ -34,31 +38,31 @@ const rowsOf = (table: string) =>
 const redirectTo = (status: number, location: string) => () =>
   new Response(null, { status, headers: { location } });
 
-const check = (pages: Readonly<Record<string, () => Response>>, profile = DISCORD) =>
-  checkProfiles([['discord', profile]], network(pages));
+const check = (pages: Readonly<Record<string, () => Response>>) =>
+  checkProfiles({ discord: GUIDE }, network(pages));
 
 test('providers that are as their profiles say are no news', async () => {
   const { moved, unread, table, hasRead } = await check({});
   expect({ moved, unread, hasRead }).toEqual({ moved: [], unread: [], hasRead: true });
-  expect(rowsOf(table)).toContainEqual(['discord', DISCORD.sources.length + 2, 0, 0, 0]);
+  expect(rowsOf(table)).toContainEqual(['discord', LINKS.length, 0, 0, 0]);
 });
 
 test('the table says of each profile how much could be read', async () => {
-  const [first = '', second = ''] = DISCORD.sources;
   const pages = {
-    [first]: redirectTo(302, '/sign-in'),
-    [second]: () => new Response('', { status: 403 }),
-    [DISCORD.registration]: () => new Response('', { status: 410 }),
+    [REGISTRATION]: () => new Response('', { status: 410 }),
+    [PAGE]: redirectTo(302, '/sign-in'),
+    [OTHER_PAGE]: () => new Response('', { status: 403 }),
   };
-  const profiles = ['discord', 'twin'].map((name) => [name, DISCORD] as const);
-  const { table, unread } = await checkProfiles(profiles, network(pages));
+  const twin = GUIDE.replace(METADATA, PAGE);
+  const { table, unread } = await checkProfiles({ discord: GUIDE, twin }, network(pages));
+  const others = LINKS.length - 3;
   expect(rowsOf(table)).toEqual([
     ['profile', 'read', 'sent', 'on', 'moved', 'unread'],
-    ['discord', 1, 1, 1, 1],
-    ['twin', 1, 1, 1, 1],
-    ['all', 2, 1, 1, 1],
+    ['discord', others, 1, 1, 1],
+    ['twin', others - 1, 1, 1, 1],
+    ['all', others, 1, 1, 1],
   ]);
-  expect(unread).toEqual([`discord, twin: ${second} answers 403`]);
+  expect(unread).toEqual([`discord, twin: ${OTHER_PAGE} answers 403`]);
 });
 
 test.each([
@@ -72,8 +76,6 @@ test.each([
   expect(moved).toEqual([expect.stringContaining(expected)]);
   expect(moved[0]).toStartWith('discord: ');
 });
-
-const [PAGE = ''] = DISCORD.sources;
 
 test.each([
   ['is gone (404)', () => new Response('', { status: 404 })],

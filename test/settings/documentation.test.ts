@@ -1,8 +1,8 @@
 /** `--help` and the documentation say what the tables say, and the examples are right. */
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { PROFILES } from '../../src/providers/known.ts';
-import { UNSUPPORTED } from '../../src/providers/unsupported.ts';
+import { readGuides } from '../../src/providers/guides.ts';
+import { PROFILES, UNSUPPORTED } from '../../src/providers/known.ts';
 import { settingsHelp } from '../../src/settings/index.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS, type SettingsTable } from '../../src/settings/names.ts';
 import { faultsOf } from './read.ts';
@@ -37,12 +37,12 @@ test('docs/configuration.md has each setting of the tables, and no other', () =>
   );
 });
 
-test('docs/providers.md names each provider that has a profile, each that cannot have one, and no other', () => {
+test('docs/providers.md names each provider that has a guide, and no other', () => {
   const page = readFileSync(`${docs}/providers.md`, 'utf8');
   const table = page.split('\n').filter((line) => line.startsWith('| '));
   const named = table.flatMap((row) => [...row.matchAll(/`([a-z]+)`/g)].map(([, name]) => name));
   expect([...new Set(named)].toSorted()).toEqual([...PROFILES.keys()].toSorted());
-  const shown = [...UNSUPPORTED.values()].map(({ displayName }) => displayName);
+  const shown = UNSUPPORTED.map((name) => /^# (.*)/.exec(readGuides()[name] ?? '')?.[1]);
   expect(page).toContain(`${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}: `);
 });
 

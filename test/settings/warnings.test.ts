@@ -79,7 +79,7 @@ describe('what is allowed but rarely intended', () => {
   test('a provider that wants to know who asks', () => {
     const bangumi = { PROVIDERS: 'bangumi', BANGUMI_CLIENT_ID: 'id', BANGUMI_CLIENT_SECRET: 's' };
     expect(warningsOf(bangumi)).toEqual([
-      'BANGUMI_USER_AGENT is not set: Bangumi wants it to name you and your app, as in `sai/my-private-project`',
+      'BANGUMI_USER_AGENT is not set: Bangumi wants it to name you and your app, for example `sai/my-private-project`',
     ]);
     expect(warningsOf({ ...bangumi, BANGUMI_USER_AGENT: 'acme/tv' })).toEqual([]);
   });

@@ -1,0 +1,15 @@
+/** The guides to providers, profiles/*.md: how to register an app there, what to set, and what goes wrong. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/**
+ * Returns them by name, in alphabetical order. src/cli/show-providers.ts imports it as a macro,
+ * so Bun calls it while it bundles the command line, and no other build has the guides.
+ */
+export function readGuides(): Record<string, string> {
+  const folder = `${import.meta.dirname}/profiles`;
+  const files = readdirSync(folder).filter((file) => file.endsWith('.md'));
+  const guides = files.sort().map((file) => {
+    return [file.replace('.md', ''), readFileSync(`${folder}/${file}`, 'utf8')] as const;
+  });
+  return Object.fromEntries(guides);
+}

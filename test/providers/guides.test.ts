@@ -1,0 +1,101 @@
+/** The guides to providers: complete, and true of the profiles beside them. */
+import { describe, expect, test } from 'bun:test';
+import { showProviders } from '../../src/cli/show-providers.ts';
+import { type ProviderConfig, prefixOf } from '../../src/providers/config.ts';
+import { readGuides } from '../../src/providers/guides.ts';
+import { PROFILES, UNSUPPORTED } from '../../src/providers/known.ts';
+import { OWN_URL } from '../../src/providers/profile.ts';
+import { parseEnvFile } from '../../src/settings/env-file.ts';
+import { readSettings } from '../../src/settings/index.ts';
+import { namesOf, PROVIDER_SETTINGS, RELAY_SETTINGS } from '../../src/settings/names.ts';
+
+const GUIDES = Object.entries(readGuides());
+
+/** Indented blocks of a Markdown text. */
+const blocksOf = (text: string) => text.match(/^ {4}.*/gm)?.map((line) => line.trim()) ?? [];
+
+const sectionOf = (guide: string, title: string) =>
+  guide.split(/^## /m).find((section) => section.startsWith(`${title}\n`)) ?? '';
+
+const itemsOf = (section: string) => section.match(/^- .*/gm) ?? [];
+
+test('every provider that is known by its name has a guide, and no other', () => {
+  const known = [...PROFILES.keys(), ...UNSUPPORTED];
+  expect(GUIDES.map(([name]) => name)).toEqual(known.toSorted());
+  expect(UNSUPPORTED.filter((name) => PROFILES.has(name))).toEqual([]);
+});
+
+test.each(GUIDES)('%s: every setting that the guide names exists', (name, guide) => {
+  const own = [name, ...PROFILES.keys()].map(prefixOf);
+  const known = new Set([
+    ...namesOf(RELAY_SETTINGS),
+    ...own.flatMap((prefix) => namesOf(PROVIDER_SETTINGS).map((setting) => prefix + setting)),
+  ]);
+  const named = guide.match(/(?<=[`\s])[A-Z]+(_[A-Z]+)*(?==|`)/g) ?? [];
+  expect(named.filter((setting) => !known.has(setting))).toEqual([]);
+});
+
+test.each(GUIDES)(
+  '%s: the guide has two sources, unless it says what is unverified',
+  (name, guide) => {
+    const sources = sectionOf(guide, 'Sources');
+    expect(sources).toMatch(/read on \d{4}-\d\d-\d\d\./);
+    const isWhole = PROFILES.has(name) && !guide.includes('\n## Unverified\n');
+    expect(itemsOf(sources).length).toBeGreaterThanOrEqual(isWhole ? 2 : 1);
+  },
+);
+
+describe.each([...PROFILES])('%s', (name, profile) => {
+  const guide = readGuides()[name] ?? '';
+  const prefix = prefixOf(name);
+
+  test('the guide has the redirect URI, and the settings without which nobody signs in', () => {
+    const { clientSecret, userAgentNames = '', authorizeUrl, defaultUrl } = profile;
+    expect(guide).toStartWith(`# ${profile.displayName}\n`);
+    if (clientSecret !== 'none') expect(guide).toContain(`/auth/${name}/callback\``);
+    const set = blocksOf(guide).map((line) => line.split('=', 1)[0]);
+    expect(set).toEqual([
+      'PROVIDERS',
+      ...(authorizeUrl.startsWith(OWN_URL) && !defaultUrl ? [`${prefix}URL`] : []),
+      `${prefix}CLIENT_ID`,
+      ...(clientSecret === undefined ? [`${prefix}CLIENT_SECRET_FILE`] : []),
+      ...(userAgentNames ? [`${prefix}USER_AGENT`] : []),
+    ]);
+    expect(guide).toContain(userAgentNames);
+  });
+
+  test('the guide says why each fact is unverified that the profile names', () => {
+    const { unverified = [] } = profile;
+    const reasons = itemsOf(sectionOf(guide, 'Unverified'));
+    expect(reasons.map((item) => /^- ([^:]+): ./.exec(item)?.[1])).toEqual([...unverified]);
+  });
+
+  test('the guide says what the table says of refresh tokens and of a device flow', () => {
+    const { refreshToken, hasDeviceFlow = false } = profile;
+    const tokens = sectionOf(guide, 'Tokens');
+    expect(tokens.includes('gives no refresh token.')).toBe(refreshToken === 'never');
+    expect(tokens.includes('Some sign-ins give')).toBe(refreshToken === 'sometimes');
+    expect(guide.includes('## Its own device flow')).toBe(hasDeviceFlow);
+  });
+
+  test('the defaults that are shown are what the relay uses', () => {
+    const { text } = showProviders(name);
+    const common = `OAUTH_BASE_URL=https://relay.example\nPROVIDERS=${name}\n${prefix}CLIENT_ID=id\n`;
+    const isOwnServer = profile.authorizeUrl.startsWith(OWN_URL) && !profile.defaultUrl;
+    const url = isOwnServer ? `${prefix}URL=https://${name}.example` : '';
+    const defaults = blocksOf(sectionOf(text, 'Defaults')).join('\n').replace(CLIENT_ID, 'id');
+    expect(readProvider(common + defaults)).toEqual(readProvider(common + url));
+  });
+});
+
+/** Placeholder in the URL of GitHub's revocation endpoint. */
+const CLIENT_ID = '[client id]';
+
+/** The one provider that these settings enable. */
+function readProvider(lines: string): object {
+  const read = readSettings(parseEnvFile(lines).environment, () => '');
+  if (!read.ok) throw new Error(JSON.stringify(read.faults));
+  // No setting has where users remove the app.
+  const [{ removeAt: _, ...provider } = {}] = read.settings.providers as readonly ProviderConfig[];
+  return JSON.parse(JSON.stringify(provider).replace(CLIENT_ID, 'id'));
+}
