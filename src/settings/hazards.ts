@@ -2,9 +2,8 @@
 import { prefixOf } from '../providers/config.ts';
 import { PROFILES } from '../providers/known.ts';
 import type { Profile } from '../providers/profile.ts';
-import { isLoopback } from '../providers/url.ts';
-import { findOtherBaseUrls } from './misspelt.ts';
-import type { Reading } from './reading.ts';
+import { isLoopback, parseUrl } from '../providers/url.ts';
+import type { Environment, Reading } from './reading.ts';
 import type { Settings } from './settings.ts';
 
 /** Client ids that a hint names; many providers may be listed. */
@@ -20,7 +19,7 @@ export function warnOfHazards(
   const { baseUrl, providers, discoveries, trustedProxyCidrs, adminHost, adminToken } = settings;
   const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
   if (baseUrl === undefined) {
-    const [other] = findOtherBaseUrls(env);
+    const other = findOtherBaseUrl(env);
     const hint = other === undefined ? '' : `; ${other} is set, but is not a setting of the relay`;
     warn('OAUTH_BASE_URL', `is not set: every sign-in gets a 503${hint}`);
   }
@@ -58,6 +57,15 @@ export function warnOfHazards(
   }
   warnOfUnused(reading);
 }
+
+/** The variable in which another program has its public URL. */
+function findOtherBaseUrl(env: Environment): string | undefined {
+  return Object.keys(env).find(
+    (name) => OTHER_BASE_URL.test(name) && parseUrl(env[name]?.trim() ?? ''),
+  );
+}
+
+const OTHER_BASE_URL = /(BASE|PUBLIC|EXTERNAL|OAUTH|RELAY)_?(URL|URI|ORIGIN|ADDRESS|HOST)$/i;
 
 /** Settings that have an effect only with another one. */
 const NEEDS = {

