@@ -1,6 +1,7 @@
 /**
- * The operator's logo. Every user's browser gets it from the relay, so its type is read
- * from its bytes, and an SVG that could run or load anything is refused.
+ * The operator's logo. Its type is read from its bytes. An SVG may contain anything: pages show it
+ * in an `<img>`, and its response has a policy under which it runs and loads nothing
+ * (http/responses.ts).
  */
 import { Buffer } from 'node:buffer';
 
@@ -23,21 +24,6 @@ const TYPES: readonly (readonly [mediaType: string, start: RegExp])[] = [
   ],
 ];
 
-/** What an SVG must not contain. Browsers run none of it in an `<img>`, but a user may open the picture by itself. */
-const UNSAFE: readonly (readonly [what: string, pattern: RegExp])[] = [
-  ['a <script> element', /<\s*(?:\w+:)?script/i],
-  ['HTML (<foreignObject>)', /<\s*(?:\w+:)?foreignObject/i],
-  ['an event handler such as onload', /[\s"'/]on\w+\s*=/i],
-  ['a document type or an entity', /<!(?:DOCTYPE|ENTITY)/i],
-  ['a processing instruction', /<\?(?!xml\s)/i],
-  [
-    'a link to elsewhere',
-    /(?:href|src)\s*=\s*(?:"\s*(?!#|data:image\/)[^"]|'\s*(?!#|data:image\/)[^']|[^\s"'])/i,
-  ],
-  ['a style that loads something', /@import|url\(\s*(?:["']\s*)?(?!#|data:image\/)[^\s"')]/i],
-  ['a javascript: address', /javascript\s*:/i],
-];
-
 /** `bytes` in ISO 8859-1. Returns the picture, or what is wrong with it. */
 export function readPicture(bytes: string): Picture | { readonly problem: string } {
   if (bytes.length > LOGO_BYTES) {
@@ -46,16 +32,7 @@ export function readPicture(bytes: string): Picture | { readonly problem: string
   }
   const [mediaType] = TYPES.find(([, start]) => start.test(bytes)) ?? [];
   if (mediaType === undefined) return { problem: 'must be a PNG, JPEG, WebP or SVG picture' };
-  if (mediaType === 'image/svg+xml') {
-    const [what] = UNSAFE.find(([, pattern]) => pattern.test(withoutComments(bytes))) ?? [];
-    if (what !== undefined) return { problem: `must be an SVG without ${what}` };
-  }
   return { mediaType, base64: Buffer.from(bytes, 'latin1').toString('base64') };
-}
-
-/** A comment that does not end lasts to the end of the file. */
-function withoutComments(svg: string): string {
-  return svg.replace(/<!--[\s\S]*?(?:-->|$)/g, '');
 }
 
 /** The bytes of a `data:` URL, in ISO 8859-1. Undefined for anything else. RFC 2397. */
