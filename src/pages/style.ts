@@ -10,7 +10,7 @@ import type { Picture } from './picture.ts';
  * page at the end is centred.
  *
  * Contrast of text is at least 7:1 in both colour schemes (WCAG 2.2, 1.4.6), on a button
- * of the operator's colour at least 4.5:1 (1.4.3). Sizes are in rem, so that the user's
+ * of the operator's colour at least 4.5:1 (accent.ts). Sizes are in rem, so that the user's
  * own text size applies. Buttons are at least 44 px high (2.5.5). The smallest screen is
  * 320 by 568 px. Decline is as large and as legible as Continue: beside it if both words
  * have room in half a row, otherwise below. Labels are beside their values if the card has
@@ -68,11 +68,11 @@ input,button{width:100%;border:1px solid var(--line);border-radius:.875rem;font:
 input{min-height:max(4rem,44px);padding:.25rem .5rem;background:var(--card);color:var(--text);font-size:max(min(1.75rem,8vw),17px);letter-spacing:.1em;text-align:center;text-transform:uppercase}
 input::placeholder{color:var(--line);opacity:1;font-weight:400}
 [aria-invalid]{border-color:var(--bad)}
-button{min-height:max(3.25rem,44px);margin-top:1rem;font-size:min(1.0625rem,10vw);padding:.5rem;border-color:transparent;background:var(--accent);color:var(--on-accent);font-weight:600;overflow-wrap:normal;cursor:pointer}
+button{min-height:max(3.25rem,44px);margin-top:1rem;font-size:min(1.0625rem,10vw);padding:.5rem;border-color:currentColor;background:var(--accent);color:var(--on-accent);font-weight:600;overflow-wrap:normal;cursor:pointer}
 button:active{box-shadow:inset 0 0 0 9rem var(--press)}
-.tinted{--press:#8884;background:var(--fill);color:var(--text)}
+.tinted{--press:#8884;border-color:transparent;background:var(--fill);color:var(--text)}
 :focus-visible{outline:2px solid var(--text);outline-offset:2px}
-input:focus-visible{outline-color:var(--accent);outline-offset:-1px;box-shadow:0 0 0 .25rem var(--wash)}
+input:focus-visible{outline-offset:-1px;box-shadow:0 0 0 .25rem var(--wash)}
 .choice{display:flex;flex-wrap:wrap;gap:.75rem;margin-top:1rem}
 .choice button{flex:1 1 calc(50% - .375rem);width:auto;margin:0;padding-inline:.25rem}
 .about{margin-top:1.5rem;padding-top:1rem;border-top:1px solid var(--rule);font-size:.9375rem}

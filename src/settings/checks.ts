@@ -1,7 +1,7 @@
 /** Which values each setting accepts, and what they are converted to. */
 import ipaddr from 'ipaddr.js';
 import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS, SHOWN_NAME_CHARACTERS } from '../limits.ts';
-import { type Accent, CARDS, contrast, MIN_ACCENT_CONTRAST, parseColour } from '../pages/accent.ts';
+import { type Accent, parseColour } from '../pages/accent.ts';
 import { cleanName, hasUnseen } from '../pages/shown-name.ts';
 import { findEndpointProblem, type OpenEndpoints } from '../providers/open.ts';
 import {
@@ -274,23 +274,7 @@ function checkAccent(text: string): Checked<Accent> {
   if (written.length > 2 || light === undefined || dark === undefined) {
     return { problems: ['must be a colour such as #c2410c, or two, for light and for dark'] };
   }
-  const problems =
-    light === dark
-      ? findAccentProblems(light, ['light', 'dark'])
-      : [...findAccentProblems(light, ['light']), ...findAccentProblems(dark, ['dark'])];
-  return problems.length > 0 ? { problems } : { value: { light, dark } };
-}
-
-function findAccentProblems(colour: string, schemes: readonly (keyof Accent)[]): string[] {
-  const unclear = schemes.filter((scheme) => contrast(colour, CARDS[scheme]) < MIN_ACCENT_CONTRAST);
-  if (unclear.length === 0) return [];
-  const found = unclear.map(
-    (scheme) => `${contrast(colour, CARDS[scheme]).toFixed(2)}:1 on the ${scheme} page`,
-  );
-  const hint = schemes.length > 1 ? '; or set two colours, for light and for dark' : '';
-  return [
-    `must have a contrast of at least ${MIN_ACCENT_CONTRAST}:1 (WCAG 1.4.11), and ${colour} has ${found.join(' and ')}${hint}`,
-  ];
+  return { value: { light, dark } };
 }
 
 function findLinkProblem(text: string): string | undefined {

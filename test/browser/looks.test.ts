@@ -5,6 +5,7 @@
  */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { contrast } from '../../src/pages/accent.ts';
 import { LANGUAGES } from '../../src/pages/messages/catalogue.ts';
 import { findViolations, launchChromium, showPage } from '../kit/chromium.ts';
 import { BRANDED, LONGEST, renderEveryPage } from '../kit/pages.ts';
@@ -100,6 +101,42 @@ test.each([
     await context.close();
   },
 );
+
+/** As faint as they can be on the light card, and on the dark one. */
+const FAINT = ['#ffffff', '#16181d'];
+
+test.each(['light', 'dark'] as const)(
+  '%s: a button is seen on the card, and the focus too, whatever the accent (1.4.11)',
+  async (colorScheme) => {
+    const page = await browser.newPage({ colorScheme, reducedMotion: 'reduce' });
+    for (const colour of [...FAINT, '#f97316', '#777777']) {
+      const branding = { accent: { light: colour, dark: colour } };
+      await showPage(page, renderEveryPage('en', branding)['code-form'] ?? '', branding);
+      await page.getByRole('textbox').focus();
+      const [card = '', fill = '', border = '', text = '', focus = ''] = await page.evaluate(() => {
+        const styleOf = (selector: string) =>
+          getComputedStyle(document.querySelector(selector) ?? document.body);
+        const button = styleOf('button');
+        const { backgroundColor: card } = styleOf('main');
+        const { outlineColor: focus } = styleOf('input');
+        return [card, button.backgroundColor, button.borderTopColor, button.color, focus];
+      });
+      const contrastOf = (one: string, other: string) => contrast(toHex(one), toHex(other));
+      const seen = Math.max(contrastOf(fill, card), contrastOf(border, card));
+      expect(seen).toBeGreaterThanOrEqual(3);
+      expect(contrastOf(text, fill)).toBeGreaterThanOrEqual(4.5);
+      expect(contrastOf(focus, card)).toBeGreaterThanOrEqual(3);
+    }
+    await page.close();
+  },
+);
+
+/** From what a browser writes: `rgb(255, 255, 255)`, and `rgba` only if one can see through it. */
+function toHex(colour: string): string {
+  const parts = /^rgb\((\d+), (\d+), (\d+)\)$/.exec(colour)?.slice(1) ?? [];
+  if (parts.length < 3) throw new Error(`${colour} is not opaque`);
+  return `#${parts.map((part) => Number(part).toString(16).padStart(2, '0')).join('')}`;
+}
 
 /** These say more than has room on the smallest screen, after what the user needs first. */
 const LONGER_PAGES = [
