@@ -1,11 +1,7 @@
 /**
- * Tells the operator by one HTTP POST (NOTIFY_URL) when something needs a person, and when it is
- * over. docs/operating.md "Notifications".
+ * Notifies the operator with one HTTP POST (NOTIFY_URL) when something needs a person, and when
+ * it is over. docs/operating.md "Notifications".
  */
-import { hash } from 'node:crypto';
-import { lstatSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { log } from './log.ts';
 import type { Monitor } from './monitor.ts';
 import type { Fetch } from './providers/config.ts';
@@ -14,16 +10,16 @@ import type { ServiceState } from './service.ts';
 import type { Clock } from './sign-ins/time.ts';
 
 const CHECK_MS = 30_000;
-/** A cause that comes and goes is told so often at most. */
+/** Notify at most hourly per flapping cause. */
 const QUIET_MS = 3_600_000;
 const TIMEOUT_MS = 5_000;
-/** The latest of one provider: most of them have failed, and not only one or two. */
+/** A provider is a cause if most of its latest sign-ins failed, and not only one or two. */
 const OUTCOMES = 20;
 const LEAST_FAILURES = 3;
-/** Of one client, among failures that anybody can cause: too few for a notice without another client. */
+/** Counts this many failures of one client, which must not cause a notice alone. */
 const FAILURES_OF_CLIENT = LEAST_FAILURES - 1;
 
-/** How a sign-in ended that came back from the provider. */
+/** The end of a sign-in whose user came back from the provider. */
 interface Ended {
   readonly hasFailed: boolean;
   readonly hint?: string;
@@ -31,7 +27,7 @@ interface Ended {
   readonly client?: string | undefined;
 }
 
-/** Where notices go, and whose they are. */
+/** Where notices go, and which relay they are about. */
 export interface Target {
   readonly notifyUrl: string;
   readonly baseUrl: string | undefined;
@@ -39,20 +35,20 @@ export interface Target {
 }
 
 /**
- * `cause` is the same at the beginning and at the end, such as `provider mal`; `text` has no
- * secret. Never rejects. Resolves with why the notice did not arrive; undefined: it did.
+ * Sends a notice. `cause` is the same at the beginning and at the end, such as `provider mal`.
+ * `text` has no secret. Never rejects. Resolves with why the notice did not arrive, or undefined.
  */
 export async function send(target: Target, cause: string, text: string, isOver = false) {
   const { notifyUrl, baseUrl, fetch } = target;
   const url = new URL(notifyUrl);
   const title = `Sign-in Relay ${baseUrl === undefined ? '' : new URL(baseUrl).host}`.trim();
-  const said = isOver ? `Over: ${text}` : text;
+  const message = isOver ? `Over: ${text}` : text;
   // `text` is what Slack and Mattermost show, `content` what Discord does.
-  const line = `${title}: ${said}`;
+  const line = `${title}: ${message}`;
   const json = { text: line, content: line, cause, over: isOver };
   const isNtfy = url.hostname.startsWith('ntfy.') || url.hash === '#ntfy';
   const request = isNtfy
-    ? { headers: { Title: title, Tags: isOver ? 'white_check_mark' : 'warning' }, body: said }
+    ? { headers: { Title: title, Tags: isOver ? 'white_check_mark' : 'warning' }, body: message }
     : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(json) };
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
@@ -79,14 +75,15 @@ export interface NotifierOptions {
 export function createNotifier(target: Target, options: NotifierOptions) {
   const { clock, services, maxSessions } = options;
   const providers = services.map((service) => ({ ...service, ended: [] as Ended[] }));
-  const told = new Map<string, { readonly text: string; readonly atMs: number; isOver: boolean }>();
+  /** The last notice of each cause. */
+  const sent = new Map<string, { readonly text: string; readonly atMs: number; isOver: boolean }>();
 
   function findCauses({ unreadiness, limitation, liveSessions = 0 }: ServiceState) {
     const causes = new Map<string, string>();
     for (const { name, displayName, ended } of providers) {
       const failed = ended.filter(({ hasFailed }) => hasFailed);
       if (failed.length < LEAST_FAILURES || failed.length * 2 <= ended.length) continue;
-      // What a stranger cannot cause says more.
+      // The hint of a failure that no stranger can cause is more reliable.
       const own = failed.findLast(({ client }) => client === undefined);
       const { hint } = own ?? failed.at(-1) ?? {};
       const count = `${failed.length} of the last ${ended.length}`;
@@ -111,7 +108,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     ended.push(outcome);
   }
 
-  /** What did not arrive is sent again at the next check, while it is still so. */
+  /** Returns false if the notice did not arrive. The next check sends it again if it is still true. */
   async function deliver(cause: string, text: string, isOver: boolean): Promise<boolean> {
     const problem = await send(target, cause, text, isOver);
     if (problem !== undefined) log.warning('notify_failed', { problem });
@@ -122,12 +119,12 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     if (state.unreadiness === 'draining') return;
     const causes = findCauses(state);
     for (const [cause, text] of causes) {
-      const last = told.get(cause);
+      const last = sent.get(cause);
       if (last && (!last.isOver || clock.now() - last.atMs < QUIET_MS)) continue;
-      const isTold = await deliver(cause, text, false);
-      if (isTold) told.set(cause, { text, atMs: clock.now(), isOver: false });
+      const hasArrived = await deliver(cause, text, false);
+      if (hasArrived) sent.set(cause, { text, atMs: clock.now(), isOver: false });
     }
-    for (const [cause, last] of told) {
+    for (const [cause, last] of sent) {
       if (last.isOver || causes.has(cause)) continue;
       last.isOver = await deliver(cause, last.text, true);
     }
@@ -135,7 +132,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
 
   return {
     check,
-    /** The same monitor, to which the notifier listens. */
+    /** Returns a monitor that passes all events on, and counts how sign-ins end. */
     listenTo: (monitor: Monitor): Monitor => ({
       ...monitor,
       ended(service, outcome) {
@@ -148,37 +145,10 @@ export function createNotifier(target: Target, options: NotifierOptions) {
         if (ENDS.has(event)) keep(service, { hasFailed: true, hint, client });
       },
     }),
-    /** Checks time and again, one check after the other. */
+    /** Checks every CHECK_MS, one check after the other. */
     watch(readState: () => Promise<ServiceState>): void {
       const later = () => clock.setTimer(CHECK_MS, () => void readState().then(check).then(later));
       later();
     },
   };
-}
-
-/** A file in the temporary folder, since a supervisor may start the relay again every second. */
-const markOf = ({ notifyUrl }: Target) =>
-  join(tmpdir(), `sign-in-relay-${hash('sha256', notifyUrl).slice(0, 16)}`);
-
-export async function tellFailedStart(target: Target, text: string): Promise<void> {
-  const mark = markOf(target);
-  const told = lstatSync(mark, { throwIfNoEntry: false });
-  if (told !== undefined && Date.now() - told.mtimeMs < QUIET_MS) return;
-  try {
-    rmSync(mark, { force: true });
-    writeFileSync(mark, '', { flag: 'wx', mode: 0o600 });
-  } catch {
-    // It is told more often where nothing can be written.
-  }
-  await send(target, 'start', `It does not start: ${text}`);
-}
-
-/** If a failed start was told before it. */
-export async function tellStarted(target: Target): Promise<void> {
-  try {
-    rmSync(markOf(target));
-  } catch {
-    return;
-  }
-  await send(target, 'start', 'It did not start', true);
 }

@@ -70,13 +70,6 @@ async function start(read: SettingsReading, runtime: Runtime): Promise<void> {
   const format = logFormat ?? (process.stdout.isTTY ? 'text' : 'json');
   const write = createLogOutput(process.stdout, process.stderr);
   startLog({ level, format, write, hasPriorities: isJournal(process.env.JOURNAL_STREAM) });
-  const { notifyUrl, baseUrl } = read.ok ? read.settings : read;
-  const tell = async (problem: string) => {
-    if (notifyUrl === undefined) return;
-    const { tellFailedStart } = await import('../notify.ts');
-    await tellFailedStart({ notifyUrl, baseUrl, fetch: runtime.fetch }, problem);
-  };
-  if (!read.ok) await tell(`${countWrong(read.faults)}: ${namesOf(read.faults)}`);
   if (!read.ok && format === 'text') {
     fail(describeFaults(read.faults, read.warnings), WRONG_SETTINGS);
   }
@@ -91,7 +84,6 @@ async function start(read: SettingsReading, runtime: Runtime): Promise<void> {
   } catch (error) {
     const problem = describeStartFailure(error, read.settings);
     if (problem === undefined) fail(describeUnexpected(error));
-    await tell(problem);
     if (format === 'text') fail(`${problem}\n`);
     failInLog(problem);
   }
@@ -103,9 +95,6 @@ function isJournal(stream: string | undefined): boolean {
   const { dev, ino } = fstatSync(1);
   return stream === `${dev}:${ino}`;
 }
-
-const namesOf = (faults: readonly { readonly setting: string }[]) =>
-  [...new Set(faults.map(({ setting }) => setting))].join(', ');
 
 /** Exits once the log is written. */
 function failInLog(problem: string, exitCode = 1): void {

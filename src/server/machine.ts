@@ -9,11 +9,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Adds a fault for what this runtime cannot do. */
 export function checkRuntime(read: SettingsReading): SettingsReading {
   if (!read.ok || read.settings.sessionsFile === undefined || isBuiltin('node:sqlite')) return read;
-  const { sessionsFile: value, baseUrl, notifyUrl, logLevel, logFormat } = read.settings;
+  const { sessionsFile: value, baseUrl, logLevel, logFormat } = read.settings;
   const problem = `needs Bun, or Node 22.13 or newer: this is Node ${process.versions.node}`;
   const faults = [{ setting: 'SESSIONS_FILE', value, problem }];
   const { warnings } = read;
-  return { ok: false, faults, warnings, baseUrl, notifyUrl, logLevel, logFormat };
+  return { ok: false, faults, warnings, baseUrl, logLevel, logFormat };
 }
 
 export function findMachineWarnings(settings: Settings, environment: Environment) {

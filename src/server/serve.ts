@@ -38,7 +38,6 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   const idleSeconds = settings.pollSeconds + IDLE_MARGIN_SECONDS;
   running.listener = await listen(runtime, settings, { handle: service.handle, idleSeconds });
   notifier?.watch(service.readState);
-  void notifier?.tellStarted();
   log.info('listening', {
     url: running.listener.url,
     baseUrl: settings.baseUrl ?? null,
@@ -78,10 +77,13 @@ async function createAdminOf(settings: Settings, { name }: Runtime) {
 async function createNotifierOf(settings: Settings, { fetch }: Runtime) {
   const { notifyUrl, baseUrl, maxSessions } = settings;
   if (notifyUrl === undefined) return undefined;
-  const { createNotifier, tellStarted } = await import('../notify.ts');
+  const { createNotifier } = await import('../notify.ts');
   const target = { notifyUrl, baseUrl, fetch };
-  const options = { clock: systemClock, services: listInOrder(settings), maxSessions };
-  return { ...createNotifier(target, options), tellStarted: () => tellStarted(target) };
+  return createNotifier(target, {
+    clock: systemClock,
+    services: listInOrder(settings),
+    maxSessions,
+  });
 }
 
 /** Listens until the process ends, so that a drain can be watched. */

@@ -33,7 +33,6 @@ export type SettingsReading = { readonly warnings: readonly SettingWarning[] } &
       readonly faults: readonly SettingFault[];
       /** Undefined also if it is wrong. */
       readonly baseUrl: Settings['baseUrl'] | undefined;
-      readonly notifyUrl: Settings['notifyUrl'] | undefined;
       /** How to report them. */
       readonly logLevel: Settings['logLevel'];
       readonly logFormat: Settings['logFormat'] | undefined;
@@ -65,9 +64,8 @@ export function readSettings(environment: Environment, readFile: ReadFile): Sett
     reject(reading, 'ADMIN_PORT', 'must not be the same as PORT');
   }
   if (faults.length > 0) {
-    const { OAUTH_BASE_URL: baseUrl, NOTIFY_URL: notifyUrl } = relay;
-    const { LOG_LEVEL: logLevel, LOG_FORMAT: logFormat } = relay;
-    return { ok: false, faults, warnings, baseUrl, notifyUrl, logLevel, logFormat };
+    const { OAUTH_BASE_URL: baseUrl, LOG_LEVEL: logLevel, LOG_FORMAT: logFormat } = relay;
+    return { ok: false, faults, warnings, baseUrl, logLevel, logFormat };
   }
   const settings = freezeDeeply(settingsFrom(relay, enabled, logo));
   warnOfHazards(reading, settings, relay.PROVIDERS);

@@ -191,7 +191,7 @@ export const RELAY_SETTINGS = {
     shown: 'all',
   },
   NOTIFY_URL: {
-    meaning: 'Where the relay tells when something needs a person: a webhook, or a topic of ntfy.',
+    meaning: 'Webhook or ntfy topic for operator alerts.',
     example: 'https://ntfy.sh/a-topic-that-nobody-guesses',
     isSecret: true,
   },

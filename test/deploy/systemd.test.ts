@@ -10,7 +10,7 @@ import { plantSecret } from '../kit/secrets.ts';
 
 setDefaultTimeout(120_000);
 
-const UNIT = '/etc/systemd/system/sign-in-relay.service';
+const UNITS = ['sign-in-relay.service', 'sign-in-relay-failed.service'];
 const shared = mkdtempSync(join(tmpdir(), 'sign-in-relay-systemd-'));
 const readPage = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8');
 
@@ -22,7 +22,7 @@ let outputs: ReadonlyMap<string, string>;
 beforeAll(async () => {
   await buildExecutable(join(shared, 'sign-in-relay'));
   mkdirSync(join(shared, 'deploy'));
-  for (const name of ['sign-in-relay.service', 'sign-in-relay.env']) {
+  for (const name of [...UNITS, 'sign-in-relay.env']) {
     copyFileSync(join(ROOT, 'deploy', name), join(shared, 'deploy', name));
   }
   const [, install = ''] = /^```sh\n(install -m 755 .*?)^```$/ms.exec(readPage('install.md')) ?? [];
@@ -37,7 +37,7 @@ beforeAll(async () => {
     begin install
     ${install}
     begin verify
-    systemd-analyze verify ${UNIT}
+    systemd-analyze verify ${UNITS.map((name) => `/etc/systemd/system/${name}`).join(' ')}
     begin security
     systemd-analyze security --no-pager sign-in-relay
     begin start
@@ -51,6 +51,13 @@ beforeAll(async () => {
     status
     begin check
     (${check})
+    begin webhook
+    cd /etc/systemd/system
+    printf '[Socket]\\nListenStream=127.0.0.1:9000\\nAccept=yes\\n' > webhook.socket
+    printf '[Service]\\nStandardInput=socket\\nExecStart=sh /shared/webhook\\n' > webhook@.service
+    cd /shared
+    printf http://127.0.0.1:9000/${plantSecret('a-topic-that-nobody-guesses')} > /etc/sign-in-relay/secrets/notify-url
+    systemctl start webhook.socket sign-in-relay-failed
     begin killed
     systemctl kill --signal=KILL sign-in-relay
     until [ "$(status)" = '1 active' ]; do sleep 0.1; done
@@ -76,10 +83,15 @@ beforeAll(async () => {
     systemctl restart sign-in-relay
     until systemctl --quiet is-failed sign-in-relay; do sleep 0.1; done
     status
+    until [ -s notices ]; do sleep 0.1; done
+    systemctl list-units --plain --no-legend --failed
     begin errors
     journalctl --unit=sign-in-relay --priority=err --output=cat --no-pager _COMM=sign-in-relay
   `;
   writeFileSync(join(shared, 'script'), script);
+  // Answers, and keeps the body, which is one line.
+  const webhook = `printf 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'\ngrep '^{' >> /shared/notices`;
+  writeFileSync(join(shared, 'webhook'), webhook);
   const boot = ['unshare', '--mount', 'test/deploy/boot-systemd.sh', shared, 'script'];
   const { exitCode, output } = await runChild(boot, { cwd: ROOT });
   if (exitCode !== 0) throw new Error(`systemd failed:\n${output}`);
@@ -127,11 +139,18 @@ test('every sign-in in progress survives the upgrade: the unit has a sessions fi
 });
 
 test('a relay whose setting is wrong is not started again, and is found by the priority of its lines', () => {
-  expect(outputs.get('misconfigured')).toBe('0 failed\n');
+  const [status, ...failedUnits] = outputs.get('misconfigured')?.trim().split('\n') ?? [];
+  expect([status, failedUnits.length]).toEqual(['0 failed', 1]);
   expect(
     outputs
       .get('errors')
       ?.match(/^{.*"event":"\w+"/gm)
       ?.map((line) => line.slice(-20)),
   ).toEqual([expect.stringContaining('"setting"'), expect.stringContaining('"not_started"')]);
+});
+
+test('the second unit notifies of the wrong setting, and of no other end of the relay', () => {
+  const notices = readFileSync(join(shared, 'notices'), 'utf8').trim().split('\n');
+  const text = expect.stringContaining('does not start: a setting is wrong');
+  expect(notices.map((line) => JSON.parse(line))).toEqual([{ text, content: text }]);
 });
