@@ -115,7 +115,7 @@ export const refresh = cases((test) => {
     expectRequests(kit, refreshToken, 1);
   });
 
-  test('docs/extensions.md "Refreshing": the provider decided: 400 with its standard error, and no text of its own', async (kit) => {
+  test('docs/extensions.md "Refreshing": the provider decided: 400 with its OAuth error, and no text of its own', async (kit) => {
     const { provider } = kit;
     for (const [error, status] of [
       ['invalid_grant', 400],

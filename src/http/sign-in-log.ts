@@ -28,8 +28,8 @@ const SESSIONS_FULL_HINT =
 /** Stale links are routine, and 'busy' does not end the sign-in. */
 const NO_END: ReadonlySet<string> = new Set(['link_invalid', 'cancelled', 'busy']);
 
-/** The event of the log when such a request fails. */
-const GRANTS = {
+/** What failed, by the event of the log. */
+const FAILED_GRANTS = {
   exchange_failed: 'exchange',
   refresh_failed: 'refresh',
   revocation_failed: 'revoke',
@@ -94,7 +94,7 @@ export class SignInLog {
     log[level]('sign_in_finished', { requestId: request.id, service, signIn, outcome });
   }
 
-  /** `error` is a standard error code, `other`, or `none` if the provider sent neither error nor code. */
+  /** `error` is an OAuth error code, `other`, or `none` if the provider sent neither error nor code. */
   authorizationFailed(
     request: RelayRequest,
     provider: Provider,
@@ -112,7 +112,7 @@ export class SignInLog {
 
   /** A request to the provider failed. Only an exchange has a browser state. */
   fail(
-    event: keyof typeof GRANTS,
+    event: keyof typeof FAILED_GRANTS,
     request: RelayRequest,
     provider: Provider,
     failure: TokenFailure,
@@ -120,7 +120,7 @@ export class SignInLog {
   ): void {
     const { name: service } = provider;
     const signIn = browserState && signInIdOf(browserState);
-    const hint = hintForTokenFailure(provider, failure, GRANTS[event]);
+    const hint = hintForTokenFailure(provider, failure, FAILED_GRANTS[event]);
     const fields = { service, ...(signIn && { signIn }), ...failure, hint };
     log.warning(event, { requestId: request.id, ...fields });
     const client = canAnybodyCause(failure) ? this.#clientOf(request) : undefined;

@@ -3,12 +3,11 @@
  * contains no text from a provider. docs/operating.md lists the events.
  */
 import { EXCHANGE_TIMEOUT_MS } from '../limits.ts';
+import type { Grant } from '../monitor.ts';
 import type { ExpiredStage } from '../sign-ins/session.ts';
 import { prefixOf } from './config.ts';
 import type { Provider } from './provider.ts';
 import type { ProviderError, TokenFailure } from './token-endpoint.ts';
-
-export type Grant = 'exchange' | 'refresh' | 'revoke';
 
 export function hintForTokenFailure(
   provider: Provider,
@@ -74,8 +73,8 @@ function hintForStatus(provider: Provider, failure: TokenFailure, grant: Grant):
   }
   const facts = `${url}, ${prefixOf(name)}CLIENT_ID`;
   return grant === 'revoke'
-    ? `${displayName} answered ${status} without a standard error: check ${facts}`
-    : `${displayName} answered ${status} without a standard error: check ${facts} and the redirect URI ${provider.redirectUri}`;
+    ? `${displayName} answered ${status} without an OAuth error: check ${facts}`
+    : `${displayName} answered ${status} without an OAuth error: check ${facts} and the redirect URI ${provider.redirectUri}`;
 }
 
 function hintForError(provider: Provider, error: ProviderError, grant: Grant): string {

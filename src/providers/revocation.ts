@@ -20,9 +20,9 @@ export function revokeToken(
   provider: ProviderConfig,
   revocation: Revocation,
   token: string,
-  kind: TokenKind | undefined,
+  tokenKind: TokenKind | undefined,
 ): Promise<RevocationOutcome<TokenFailure>> {
-  const request = createRequest(provider, revocation, token, kind);
+  const request = createRequest(provider, revocation, token, tokenKind);
   return endpoint.send(provider, request, (status, text) =>
     parseResponse(revocation, status, text),
   );
@@ -36,20 +36,20 @@ function createRequest(
 ): TokenRequest {
   const { clientAuth = provider.clientAuth, tokenIn, takes, body, url } = revocation;
   const { method = 'POST' } = revocation;
-  const kind = 'revoke';
+  const grant = 'revoke';
   const client = asClient(provider, clientAuth, body);
   const headers = headersFor(client);
   if (tokenIn === 'bearer') {
     // Dropbox refuses a content type without a body.
     const { 'Content-Type': _, ...others } = headers;
-    return { url, kind, method, headers: { ...others, Authorization: `Bearer ${token}` } };
+    return { url, grant, method, headers: { ...others, Authorization: `Bearer ${token}` } };
   }
   // The others know no such parameter.
   const takesHint = tokenKind !== undefined && takes === undefined && clientAuth !== 'none';
   const hint = takesHint ? `&token_type_hint=${tokenKind}` : '';
   const credentials = clientAuth === 'none' ? '' : credentialsInBody(client);
   const form = `${tokenIn ?? 'token'}=${formEncode(token)}${hint}${credentials}`;
-  return { url, kind, method, headers, body: encodeBody(client, form) };
+  return { url, grant, method, headers, body: encodeBody(client, form) };
 }
 
 /** The client as a revocation endpoint wants to see it. */

@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
-import { type Monitor, TOKEN_ERRORS, type UpstreamOutcome } from '../monitor.ts';
+import { type Grant, type Monitor, TOKEN_ERRORS, type UpstreamOutcome } from '../monitor.ts';
 import type { TokenOutcome } from '../sign-ins/refreshes.ts';
 import type { TokenResult } from '../sign-ins/session.ts';
 import {
@@ -28,8 +28,8 @@ export interface TokenRequest {
   readonly method: 'POST' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** What the metrics call it. */
-  readonly kind: 'exchange' | 'refresh' | 'revoke';
+  /** For the metrics. */
+  readonly grant: Grant;
 }
 
 /** Why there are no tokens, or why a token was not revoked. Safe to log, and to tell a device. */
@@ -113,7 +113,7 @@ export class TokenEndpoint {
    */
   async send<Outcome extends { readonly ok: true } | Failed>(
     provider: ProviderConfig,
-    { url, kind, ...request }: TokenRequest,
+    { url, grant, ...request }: TokenRequest,
     parse: (status: number, text: string | undefined) => Outcome,
   ): Promise<Outcome | Failed> {
     const { clock, monitor } = this.#options;
@@ -131,7 +131,7 @@ export class TokenEndpoint {
       this.#deadlines.cancel(deadline);
     }
     const tookMs = clock.now() - startedAtMs;
-    monitor.answered(provider.name, kind, describeOutcome(kind, outcome), tookMs);
+    monitor.answered(provider.name, grant, describeOutcome(grant, outcome), tookMs);
     return outcome;
   }
 
@@ -159,26 +159,23 @@ export class TokenEndpoint {
 export function requestTokens(
   endpoint: TokenEndpoint,
   provider: ProviderConfig,
-  kind: 'exchange' | 'refresh',
-  grant: string,
+  grant: 'exchange' | 'refresh',
+  form: string,
 ): Promise<TokenOutcome<TokenFailure>> {
   const request = {
-    url: (kind === 'refresh' && provider.refreshUrl) || provider.tokenUrl,
-    kind,
+    url: (grant === 'refresh' && provider.refreshUrl) || provider.tokenUrl,
+    grant,
     method: 'POST',
     headers: headersFor(provider),
-    body: encodeBody(provider, grant + credentialsInBody(provider)),
+    body: encodeBody(provider, form + credentialsInBody(provider)),
   } as const;
   return endpoint.send(provider, request, parseResponse);
 }
 
 /** The outcome in the metrics: the error that a device gets, if the provider decided; otherwise why it did not. */
-function describeOutcome(
-  kind: TokenRequest['kind'],
-  outcome: { readonly ok: true } | Failed,
-): UpstreamOutcome {
+function describeOutcome(grant: Grant, outcome: { readonly ok: true } | Failed): UpstreamOutcome {
   if (!outcome.ok) return outcome.failure.refusal ?? outcome.failure.reason;
-  return kind === 'revoke' ? 'revoked' : 'granted';
+  return grant === 'revoke' ? 'revoked' : 'granted';
 }
 
 function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure {
@@ -280,7 +277,7 @@ export function describeErrors(
 
 /**
  * A device discards its tokens after `invalid_grant`, so it gets that only if the provider
- * says so. A 401 without a standard error is about the client, such as a secret that was
+ * says so. A 401 without an OAuth error is about the client, such as a secret that was
  * rotated (RFC 6749 §5.2). Other responses do not make the token invalid.
  */
 function findRefusal(

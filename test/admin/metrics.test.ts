@@ -114,7 +114,7 @@ describe('what the providers answer', () => {
       async () => Response.json({ error: 'invalid_client' }, { status: 400 }),
       'invalid_client',
     ],
-    ['a refusal without a standard error', async () => new Response('', { status: 418 }), 'status'],
+    ['a refusal without an OAuth error', async () => new Response('', { status: 418 }), 'status'],
     ['no answer', () => Promise.reject(new Error('none')), 'unreachable'],
   ])('%s', async (_, fetch, outcome) => {
     const { service, read } = createWatched({ fetch });

@@ -123,7 +123,7 @@ describe('a failure has a hint that names what to change', () => {
     [400, { error: 'invalid_grant' }, 'redirect URI: https://relay.test/auth/anilist/callback'],
     [400, { error: 'invalid_scope' }, 'correct ANILIST_SCOPE'],
     [400, { error: 'invalid_request' }, 'ANILIST_PKCE and ANILIST_CLIENT_AUTH'],
-    [400, { error: 'own words' }, 'answered 400 without a standard error'],
+    [400, { error: 'own words' }, 'answered 400 without an OAuth error'],
     [302, '', 'redirects: correct ANILIST_TOKEN_URL'],
     [403, '', 'may block the address of your server'],
     [503, { error: 'invalid_client' }, 'has an error of its own (503)'],

@@ -110,19 +110,16 @@ describe('a refresh that fails', () => {
       { error: 'Bad Request', status: 400, message: 'Invalid refresh token' },
       'invalid_grant',
     ],
-  ])(
-    'because the provider refuses it (%s) has a standard error',
-    async (_, status, body, error) => {
-      const service = createTestService({}, { fetch: answering(status, body) });
-      expect(await refresh(service, 'old')).toMatchObject({ status: 400, body: { error } });
-    },
-  );
+  ])('because the provider refuses it (%s) has an OAuth error', async (_, status, body, error) => {
+    const service = createTestService({}, { fetch: answering(status, body) });
+    expect(await refresh(service, 'old')).toMatchObject({ status: 400, body: { error } });
+  });
 
   test.each<[string, Fetch]>([
     ['says to try again', answering(400, { error: 'temporarily_unavailable' })],
     ['says to try again with 401', answering(401, { error: 'temporarily_unavailable' })],
     ['has a limit of its own', answering(403, { error: 'rate_limit_exceeded' })],
-    ['fails with a standard error', answering(500, { error: 'invalid_grant' })],
+    ['fails with an OAuth error', answering(500, { error: 'invalid_grant' })],
   ])(
     'because the provider %s leaves the device its token: 503, and the next one asks again',
     async (_, fetch) => {

@@ -124,7 +124,7 @@ describe('the response of the provider', () => {
   test.each<[string, Fetch, string]>([
     ['401 in its own words', answering(401, { message: 'no' }), 'invalid_client'],
     ['an error with 200', answering(200, { error: 'invalid_request' }), 'invalid_request'],
-  ])('%s: 400 with a standard error', async (_, answer, error) => {
+  ])('%s: 400 with an OAuth error', async (_, answer, error) => {
     const { service } = createAcme(answer);
     const own = await revoke(service, TOKENS);
     expect([own.status, await own.json()]).toEqual([400, { error }]);
