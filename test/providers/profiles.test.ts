@@ -214,7 +214,7 @@ test('Discord, Spotify, GitLab and Trakt need no secret, so that devices can exc
   }
 });
 
-test('a provider that can’t be enabled by its name is refused, unless its endpoints are set', () => {
+test('a provider that can’t be enabled by its name needs endpoints of its own', () => {
   for (const name of UNSUPPORTED) {
     const prefix = prefixOf(name);
     const env = { PROVIDERS: name, [`${prefix}CLIENT_ID`]: 'id' };
