@@ -25,8 +25,6 @@ export interface Poll {
   readonly session: ModelSession;
   readonly wantsProgress: boolean;
   readonly dueAtMs: number;
-  /** It looks again when the lease of its session has run out. */
-  readonly seesLease: boolean;
 }
 
 /** One of them gets the first answer, the others get the other one. Undefined: they stay parked. */
@@ -42,8 +40,6 @@ export class ModelSession {
   /** The last millisecond of the session, or of the time in which its result is repeated. */
   endsAtMs: number;
   leaseEndsAtMs = Number.POSITIVE_INFINITY;
-  /** No relay has completed it: its lease ran out. */
-  hasLapsed = false;
   isOpened = false;
   isReported = false;
 
@@ -60,9 +56,9 @@ export class ModelSession {
 }
 
 /** When a poll is answered at the latest. */
-function endOf({ session, dueAtMs, seesLease }: Poll): number {
+function endOf({ session, dueAtMs }: Poll): number {
   const { state, startedAtMs, leaseEndsAtMs } = session;
-  const leaseEndMs = seesLease && state === 'exchanging' ? leaseEndsAtMs : Number.POSITIVE_INFINITY;
+  const leaseEndMs = state === 'exchanging' ? leaseEndsAtMs : Number.POSITIVE_INFINITY;
   return Math.min(dueAtMs, leaseEndMs + 1, startedAtMs + SESSION_MS + 1);
 }
 
@@ -84,10 +80,6 @@ export class Model {
     const session = new ModelSession(this.nowMs, service, hasAck, keepsErrors);
     this.sessions.push(session);
     return session;
-  }
-
-  hasLapsed(session: ModelSession): boolean {
-    return this.#stateOf(session) === 'completed' && session.hasLapsed;
   }
 
   isPending(session: ModelSession): boolean {
@@ -152,19 +144,12 @@ export class Model {
   }
 
   /** Undefined: it is parked. */
-  poll(
-    session: ModelSession,
-    waitMs: number,
-    wantsProgress: boolean,
-    isShared: boolean,
-  ): Answer | Poll {
+  poll(session: ModelSession, waitMs: number, wantsProgress: boolean): Answer | Poll {
     const state = this.#stateOf(session);
     if (state !== 'pending' && state !== 'exchanging') return this.#claim(session, state);
     if (wantsProgress && this.takeOpenedNotice(session)) return 'opened';
     if (waitMs === 0) return '204';
-    // In one process a lease that is taken later runs out only with the process.
-    const seesLease = isShared || state === 'exchanging';
-    const poll = { session, wantsProgress, dueAtMs: this.nowMs + waitMs, seesLease };
+    const poll = { session, wantsProgress, dueAtMs: this.nowMs + waitMs };
     this.parked.add(poll);
     return poll;
   }
@@ -219,7 +204,6 @@ export class Model {
     if (session.state === 'exchanging' && this.nowMs > session.leaseEndsAtMs) {
       session.state = 'completed';
       session.result = 'exchange_failed';
-      session.hasLapsed = true;
     }
     return session.state;
   }

@@ -35,12 +35,9 @@ export class Polls {
 
   async poll(device: Device, asked: Command): Promise<void> {
     const { world, model, faults } = this;
-    const { relay } = asked;
+    const { relay, waitSeconds } = asked;
     // One more would end one of them, which the model does not know: test/http/polls.test.ts.
     if (model.countParked(device.model) === MAX_PARKED) return;
-    // Nothing tells a relay over Redis that a lease ran out: a poll may be held as long as it asks.
-    const isHeld = world.restarted === 'one' && model.hasLapsed(device.model);
-    const waitSeconds = isHeld ? 0 : asked.waitSeconds;
     const wantsProgress = asked.wantsProgress && !device.model.keepsErrors;
     const leave = new AbortController();
     const options = { wantsProgress, signal: leave.signal };
@@ -58,8 +55,7 @@ export class Polls {
     }
     // Only the hint is lost.
     if (faults.hasLostReply) model.takeOpenedNotice(device.model);
-    const isShared = world.restarted === 'one';
-    const expected = model.poll(device.model, waitSeconds * 1_000, wantsProgress, isShared);
+    const expected = model.poll(device.model, waitSeconds * 1_000, wantsProgress);
     if (typeof expected === 'string') return this.#expectAnswer(real, expected);
     this.#parked.set(expected, real);
   }

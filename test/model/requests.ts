@@ -117,7 +117,7 @@ export function createRequest(name: RequestName, device: Device): ModelRequest {
     case 'poll once':
       return {
         ask: (service) => pollFor(service, device),
-        apply: (model) => ({ answer: model.poll(session, 0, false, false) as Answer }),
+        apply: (model) => ({ answer: model.poll(session, 0, false) as Answer }),
       };
     case 'poll with the state of the link':
       return {
