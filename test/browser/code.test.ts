@@ -79,7 +79,8 @@ test('the keyboard alone is enough, and the focus is visible', async () => {
       };
     });
   await page.goto(`${baseUrl}/link`);
-  // The field has the focus at once.
+  // The field has the focus by itself.
+  await page.locator('input:focus').waitFor();
   expect(await focused()).toEqual({ name: '', isShown: true });
   await keyboard.type(device.userCode);
   await follow(page, () => keyboard.press('Enter'));

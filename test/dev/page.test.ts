@@ -45,8 +45,8 @@ test('a user types the name of an ending', async () => {
 test('the list: tries an ending here, and plans one for the next sign-in', async () => {
   const page = await browser.newPage();
   await page.goto(dev.providerUrl);
-  await page.getByRole('link', { name: 'deny-at-relay' }).click();
   // The confirmation page of the relay, which only this ending has for the long link.
+  await follow(page, () => page.getByRole('link', { name: 'deny-at-relay' }).click());
   expect(page.url()).toStartWith(dev.relayUrl);
   expect(await follow(page, () => press(page, 'Decline'))).toMatchObject(DECLINED);
   await page.goto(dev.providerUrl);

@@ -232,12 +232,16 @@ export async function comeBack(page: Page, act: () => Promise<unknown>): Promise
   return readPage(page, response);
 }
 
-/** Does what sends a form, and reads the page that answers it. */
+/** Does what leads to another page, and reads that page. */
 export async function follow(page: Page, act: () => Promise<unknown>): Promise<RelayPage> {
   const isAnswer = (response: Response) =>
     response.request().isNavigationRequest() && ![302, 303].includes(response.status());
-  const [response] = await Promise.all([page.waitForResponse(isAnswer), act()]);
-  await response.finished();
+  const [response] = await Promise.all([
+    page.waitForResponse(isAnswer),
+    // Until then what is loaded is the page before.
+    page.waitForEvent('framenavigated', (frame) => frame === page.mainFrame()),
+    act(),
+  ]);
   await page.waitForLoadState();
   return readPage(page, response);
 }
