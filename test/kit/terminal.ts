@@ -8,6 +8,7 @@ export interface TerminalChild {
   type(keys: string): void;
   resize(columns: number, rows: number): void;
   readonly pid: number;
+  /** Resolves with the exit code once all output was read too. */
   readonly exited: Promise<number>;
 }
 
@@ -24,6 +25,7 @@ export function startInTerminal(
 ): TerminalChild {
   let output = '';
   const decoder = new TextDecoder();
+  const closed = Promise.withResolvers<void>();
   const child = Bun.spawn([...command], {
     env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', NO_PROXY: '127.0.0.1', ...env },
     terminal: {
@@ -32,6 +34,7 @@ export function startInTerminal(
       data(_terminal, part) {
         output += decoder.decode(part, { stream: true });
       },
+      exit: () => closed.resolve(),
     },
   });
   return {
@@ -45,7 +48,7 @@ export function startInTerminal(
     type: (keys) => void child.terminal?.write(keys),
     resize: (newColumns, newRows) => void child.terminal?.resize(newColumns, newRows),
     pid: child.pid,
-    exited: child.exited,
+    exited: closed.promise.then(() => child.exited),
   };
 }
 
