@@ -1,7 +1,9 @@
 /** What a user's browser does, without a browser: opens links, types codes, decides, comes back from the provider. */
 import { randomUUID } from 'node:crypto';
 import { type Started, start, type Target } from './device.ts';
+import type { Child } from './process.ts';
 import { plantSecret } from './secrets.ts';
+import { pollUntil } from './wait.ts';
 
 /** Sent with every form of the relay's own pages. */
 export const FROM_OWN_PAGE = { 'Sec-Fetch-Site': 'same-origin' };
@@ -39,6 +41,10 @@ export function decision(choice: string, headers: HeadersInit = FROM_OWN_PAGE): 
 /** Presses a button of the confirmation page, in a browser without cookies. */
 export const decide = (target: Target, address: string, choice = 'continue', peer?: string) =>
   target.ask(address, decision(choice), peer);
+
+/** The short link that a program shows, once it has written all of it. */
+export const readLink = (program: Pick<Child, 'output'>): Promise<string> =>
+  pollUntil('it shows its link', () => /http:\S+\/L\/\S+(?=\s)/.exec(program.output())?.[0]);
 
 /** Types a code into the form of the verification page. */
 export const typeCode = (target: Target, code: string) =>

@@ -16,8 +16,7 @@ import { startRedis } from '../kit/redis/server.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { formsOf, plantSecret } from '../kit/secrets.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
-import { createUser } from '../kit/user.ts';
-import { pollUntil } from '../kit/wait.ts';
+import { createUser, readLink } from '../kit/user.ts';
 
 setDefaultTimeout(60_000);
 
@@ -164,8 +163,7 @@ test.each([
     const { baseUrl, provider, find } = stage;
     const cwd = mkdtempSync(join(tmpdir(), 'sign-in-relay-blind-'));
     const program = startChild([...command, baseUrl, 'openid'], { cwd, hasInput: true });
-    await pollUntil('it shows its link', () => program.output().includes('/L/'));
-    const [link = ''] = /http:\S+\/L\/\S+/.exec(program.output()) ?? [];
+    const link = await readLink(program);
     const user = createUser({ ask: (url, init) => fetch(url, { redirect: 'manual', ...init }) });
     const { headers } = await user.decide(link, 'continue', { Origin: baseUrl });
     const page = await signInAs('Ada', headers.get('location') ?? '', AbortSignal.timeout(20_000));

@@ -9,8 +9,7 @@ import { findFreePort, startChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { MAIN, ROOT, startRelay } from '../kit/relay.ts';
-import { createUser } from '../kit/user.ts';
-import { pollUntil } from '../kit/wait.ts';
+import { createUser, readLink } from '../kit/user.ts';
 
 const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-open-')), 'sessions.db');
 const redis = await startRedis();
@@ -116,8 +115,7 @@ test.each(PROGRAMS)(
       env: { no_proxy: '127.0.0.1' },
       cwd: mkdtempSync(join(tmpdir(), 'sign-in-relay-open-')),
     });
-    await pollUntil('it shows its link', () => client.output().includes('/L/'));
-    const [link = ''] = /http:\S+\/L\/\S+/.exec(client.output()) ?? [];
+    const link = await readLink(client);
 
     await signInAt(link, baseUrl, provider.authorizeUrl);
     const exitCode = await client.exited;
@@ -142,8 +140,7 @@ test('login --open keeps tokens that token refreshes, and neither needs the rela
   const scope = 'scope=openid+offline_access&prompt=consent';
   const own = ['--token-url', provider.tokenUrl, '--client-id', provider.clientId];
   const login = command('login', '--open', `${provider.authorizeUrl}?${scope}`, ...own);
-  await pollUntil('it shows its link', () => login.output().includes('/L/'));
-  const [link = ''] = /http:\S+\/L\/\S+/.exec(login.output()) ?? [];
+  const link = await readLink(login);
   await signInAt(link, baseUrl, provider.authorizeUrl);
   expect(await login.exited).toBe(0);
   await relay.stop('SIGKILL');

@@ -130,7 +130,7 @@ function runProgram(command: readonly string[], cwd: string, cancelsBy: 'SIGINT'
     env: { HOME: cwd, PATH: `${join(cwd, 'bin')}:${process.env.PATH}` },
   });
   const links = () =>
-    [...child.output().matchAll(/^Open \S+(\/L\/\S+)$/gm)].map(([, path]) => path);
+    [...child.output().matchAll(/^Open \S+(\/L\/\S+)\r?\n/gm)].map(([, path]) => path);
   return {
     links: () => links().length,
     link: (nth = 1) => pollUntil(`link ${nth} is shown`, () => links()[nth - 1], STARTING_MS),
