@@ -59,8 +59,8 @@ test('Caddy in three lines is enough for a sign-in, with the settings beside it'
   const code = makeCode();
   expect((await bringCode(proxy, state, code)).status).toBe(200);
   expect(await result).toMatchObject(tokensFor(code));
-  expect(relay.events().filter(({ level }) => level === 'warning')).toEqual([]);
   await relay.stop();
+  expect(relay.events().filter(({ level }) => level === 'warning')).toEqual([]);
   provider.stop();
 });
 

@@ -155,7 +155,7 @@ describe('on Node, requests that are sent before the response to a poll', () => 
     await connection.send(GET_POLL(session).repeat(12_800));
     expect(statusOf(await connection.closed)).toBe('closed');
     await untilNoticed(own);
-    expect(own.events('poll_waiting')).toHaveLength(1);
+    expect(await own.waitForEvents('poll_waiting', 1)).toHaveLength(1);
   });
 });
 

@@ -209,6 +209,6 @@ test('a full disk: starts get a 503, /ready says why, and after that everything 
   rmSync(filler);
   await pollUntil('it is ready', async () => (await relay.ask('/ready')).status === 200);
   expect((await relay.ask('/auth/start', startRequest())).status).toBe(200);
+  expect(await relay.waitForEvents('store_accepts', 1)).toHaveLength(1);
   expect(relay.events('store_refuses')).toMatchObject([{ reason: 'SQLITE_FULL' }]);
-  expect(relay.events('store_accepts')).toHaveLength(1);
 });

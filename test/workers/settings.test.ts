@@ -65,7 +65,8 @@ test('with a wrong setting every sign-in gets a 503, /ready and check say so, an
   const refused = await relay.ask('/tv/auth/start', startRequest());
   expect([refused.status, await refused.text()]).toEqual([503, 'OAuth proxy not configured\n']);
   const reason = 'not configured: 2 settings are wrong, and the log says which';
-  const logged = relay.events('setting').length;
+  // Those of its start.
+  const { length: logged } = await relay.waitForEvents('setting', 2);
   const ready = await relay.ask('/tv/ready');
   expect([ready.status, await ready.text()]).toEqual([503, reason]);
   const wrong = (await relay.waitForEvents('setting', logged + 2)).slice(logged);
