@@ -1,5 +1,5 @@
 /** The admin port, /ready and `sign-in-relay health`, as an operator meets them. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -14,7 +14,7 @@ import { bringCode, makeCode } from '../kit/user.ts';
 const provider = startTokenEndpoint();
 afterAll(provider.stop);
 
-beforeAll(buildForNode);
+await buildForNode();
 
 const basicOf = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;
 

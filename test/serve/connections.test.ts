@@ -18,6 +18,8 @@ import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
 
+await buildForNode();
+
 const relays: RelayProcess[] = [];
 async function startOne(env: Record<string, string> = {}): Promise<RelayProcess> {
   const relay = await startRelay({ START_BURST: '10000', ...env });
@@ -117,7 +119,6 @@ describe('a device that leaves while its poll is parked', () => {
 
 describe('on Node, requests that are sent before the response to a poll', () => {
   async function startOnNode(): Promise<RelayProcess> {
-    await buildForNode();
     const [, [, command]] = RUNTIMES;
     const own = await startRelay({}, { command });
     relays.push(own);
@@ -176,7 +177,6 @@ describe('clients that leave after half a body', () => {
     ['Bun', [process.execPath, MAIN]],
     ['Node, in the host of examples/', ['node', `${ROOT}examples/node-server.mjs`]],
   ])('on %s cause no error', async (_, command) => {
-    await buildForNode();
     const own = await launchRelay({ START_BURST: '10000' }, { command });
     await untilHealthy(own.baseUrl);
     async function sendHalf(halfBody: string, end: (typeof WAYS)[number], afterMs: number) {

@@ -28,6 +28,8 @@ import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(30_000);
 
+await buildForNode();
+
 const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
 const providers: TokenEndpoint[] = [];
 const relays: RelayProcess[] = [];
@@ -156,7 +158,6 @@ describe.concurrent('a second relay on the same file', () => {
 const ON_NODE = ['node', `${ROOT}dist/cli/main.js`];
 
 test('on Node: as on Bun if it has SQLite, otherwise it is refused like a wrong setting', async () => {
-  await buildForNode();
   const asked = await runChild(['node', '-p', 'require("node:module").isBuiltin("node:sqlite")']);
   if (asked.output.trim() === 'true') {
     const host = await startWithFile(ON_NODE);
