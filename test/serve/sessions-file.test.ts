@@ -26,7 +26,7 @@ import {
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 await buildForNode();
 
