@@ -45,6 +45,7 @@ function createHome(random: () => number, longestMs: number) {
   /** By slot: the codes of the sign-ins that the relay completed. */
   const brought = new Map<number, string[]>();
   const opened = new Set<string>();
+  const users: Promise<void>[] = [];
 
   async function open({ slot, link = '' }: Line): Promise<void> {
     if (opened.has(link)) return;
@@ -61,7 +62,7 @@ function createHome(random: () => number, longestMs: number) {
       onLine(text) {
         const line = JSON.parse(text) as Line;
         onStep(line);
-        if (line.link !== undefined) void open(line);
+        if (line.link !== undefined) users.push(open(line));
       },
     });
   }
@@ -71,7 +72,9 @@ function createHome(random: () => number, longestMs: number) {
     const { expiresAt: _, ...tokens } = JSON.parse(readFileSync(join(home, `${key}.json`), 'utf8'));
     return tokens;
   };
-  return { run, brought, tokensOf };
+  /** A device may end before its user has seen the last page. */
+  const untilUsersAreDone = () => Promise.all(users);
+  return { run, brought, tokensOf, untilUsersAreDone };
 }
 
 /** Every other process is killed at a step of one of its sign-ins, the others at a random time. */
@@ -91,6 +94,7 @@ async function killOnce(index: number, random: () => number): Promise<number> {
   await killed.exited;
   const again = home.run(SLOTS);
   expect([await again.exited, again.output()]).toEqual([0, expect.any(String)]);
+  await home.untilUsersAreDone();
   let sets = 0;
   for (let slot = 0; slot < SLOTS; slot += 1) {
     const codes = home.brought.get(slot) ?? [];
