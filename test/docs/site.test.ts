@@ -35,7 +35,7 @@ beforeAll(async () => {
     (name) => name !== '404.html',
   );
   for (const name of names) pages.set(addressOf(name), readPage(join(folder, name)));
-}, 120_000);
+}, 300_000);
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
