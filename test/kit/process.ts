@@ -101,16 +101,30 @@ const [FIRST_PORT, LAST_PORT] = [10_000, 22_000];
 /** The nodes of a Redis Cluster talk to each other at their port plus this. */
 export const CLUSTER_BUS_OFFSET = 10_000;
 
-const given = new Set<number>();
-
-/** A port of 127.0.0.1 that is free, and whose Cluster bus port is. Never the same one twice. */
+/** A port of 127.0.0.1 that is free, and whose Cluster bus port is. Never one that a test was given that still runs. */
 export async function findFreePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST_PORT, LAST_PORT);
-    if (given.has(port)) continue;
-    given.add(port);
+    if (!(await claim(port)) || !(await claim(port + CLUSTER_BUS_OFFSET))) continue;
     if ((await isFree(port)) && (await isFree(port + CLUSTER_BUS_OFFSET))) return port;
   }
+}
+
+const claimed = new Set<number>();
+
+/**
+ * Among the processes of all tests of this machine, since a port stays free until what the test
+ * starts listens. As a name of Linux's abstract sockets, which ends with its process: unix(7).
+ */
+async function claim(port: number): Promise<boolean> {
+  if (claimed.has(port)) return false;
+  claimed.add(port);
+  if (process.platform !== 'linux') return true;
+  const holder = createServer().unref();
+  return new Promise((resolve) => {
+    holder.once('error', () => resolve(false));
+    holder.listen(`\0sign-in-relay-test-port-${port}`, () => resolve(true));
+  });
 }
 
 function isFree(port: number): Promise<boolean> {
