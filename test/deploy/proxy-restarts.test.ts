@@ -110,11 +110,14 @@ test('behind nginx no poll fails when both relays are killed and started again, 
 const countPolls = (relay: Awaited<ReturnType<typeof startRelay>>) =>
   relay.events('poll_waiting').length;
 
+/** Says that it closes: a proxy that does not know sends its next request over the same connection. */
+const NO_CONTENT = 'HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n';
+
 test('Caddy tries again for as long after a poll is lost, however long it was held', async () => {
   let lost = 0;
   const relay = await serveBytes((socket, _, request) => {
     const isPoll = request.startsWith('GET /auth/result');
-    if (!isPoll || lost > 0) return void socket.end('HTTP/1.1 204 No Content\r\n\r\n');
+    if (!isPoll || lost > 0) return void socket.end(NO_CONTENT);
     // Longer than Caddy tries, here 4 times a quarter of a second.
     setTimeout(() => {
       lost += 1;
@@ -164,7 +167,7 @@ test.each(['nginx for one', 'Caddy'] as const)(
 );
 
 test('nginx for one listens on IPv6 too, and sends users from http to https', async () => {
-  const relay = await serveBytes((socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n'));
+  const relay = await serveBytes((socket) => void socket.end(NO_CONTENT));
   await using proxy = await startProxy('nginx for one', [relay.port]);
   const { port } = new URL(proxy.baseUrl);
   const tls = { rejectUnauthorized: false };
