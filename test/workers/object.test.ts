@@ -6,7 +6,7 @@ import { openRaw, statusOf } from '../kit/sockets.ts';
 import { inLanes } from '../kit/wait.ts';
 import { startWorkers } from '../kit/workers.ts';
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 test('the limits go by the address that Cloudflare names, and no client can say another', async () => {
   await using relay = await startWorkers();
