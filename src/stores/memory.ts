@@ -54,7 +54,10 @@ export function createMemoryStore(
   /** Their time as live ones has ended since the last sweep. */
   let ended: Session[] = [];
 
-  for (const session of journal.load()) add({ session });
+  const loaded = journal.load().map((session) => ({ session }));
+  for (const entry of sortBy(loaded, ({ session }) => session.expiresAtMs)) add(entry);
+  for (const entry of sortBy(loaded, ({ session }) => machine.liveUntilMs(session) ?? 0))
+    noteDelivery(entry);
 
   function add(entry: Entry): void {
     const { ids, startedAtMs, expiresAtMs } = entry.session;
@@ -62,7 +65,6 @@ export function createMemoryStore(
     byPoll.set(ids.poll, entry);
     if (ids.code !== undefined) byCode.set(ids.code, entry);
     links.add(entry, expiresAtMs - startedAtMs, expiresAtMs);
-    noteDelivery(entry);
   }
 
   function noteDelivery(entry: Entry): void {
@@ -205,6 +207,9 @@ export function createMemoryStore(
     },
   };
 }
+
+const sortBy = (entries: readonly Entry[], untilMsOf: (entry: Entry) => number) =>
+  entries.toSorted((one, other) => untilMsOf(one) - untilMsOf(other));
 
 /** Entries in the order in which they end: one set for each duration, of which there are few. */
 function createExpiries<Value>() {

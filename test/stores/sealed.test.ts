@@ -1,17 +1,14 @@
-/** Nothing readable is in Redis or in a sessions file: whole sign-ins, and a search for each of their secrets at each state (docs/sealing.md). */
+/** Nothing readable is in Redis: whole sign-ins, and a search for each of their secrets at each state (docs/sealing.md). */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { poll, start, startWithCode } from '../kit/device.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { scanRedis, watchChannels } from '../kit/redis/scan.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import type { StoredState } from '../kit/relay-pair.ts';
-import { formsOf, plantSecret } from '../kit/secrets.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import { createTestService, SETTINGS } from '../kit/service.ts';
-import { openFile, openTestRedis } from '../kit/stores.ts';
+import { openTestRedis } from '../kit/stores.ts';
 import { bringCode, continueWithCode, deny } from '../kit/user.ts';
 import { createGate, pollUntil } from '../kit/wait.ts';
 
@@ -26,28 +23,8 @@ afterAll(() => Promise.all([redis.stop(), group.stop(), cluster.stop()]));
 
 const makeSecret = () => plantSecret(randomBytes(24).toString('base64url'));
 
-type OpenStores = () => Promise<
-  Pick<Awaited<ReturnType<typeof openTestRedis>>, 'stores' | 'refreshes' | 'close'>
->;
-
-const overRedis = (url: string) => async () => {
-  const prefix = `sealed-${crypto.randomUUID()}:`;
-  const options = { prefix, usesOwnTime: true };
-  const { stores, refreshes, close } = await openTestRedis(url, options);
-  // So that notices are published.
-  const other = await openTestRedis(url, options);
-  return {
-    stores,
-    refreshes,
-    close() {
-      close();
-      other.close();
-    },
-  };
-};
-
-/** A relay over a store, and everything that it, its devices and its users know and the store must not. */
-async function openRelay(open: OpenStores) {
+/** A relay over a Redis, and everything that it, its devices and its users know and Redis must not. */
+async function openRelay(url: string) {
   const secrets = new Set<string>();
   const remember = (secret: string): string => {
     secrets.add(secret);
@@ -56,7 +33,11 @@ async function openRelay(open: OpenStores) {
   const clientSecret = remember(makeSecret());
   const grant = { access_token: remember(makeSecret()), refresh_token: remember(makeSecret()) };
   const gate = createGate();
-  const { stores, refreshes, close } = await open();
+  const prefix = `sealed-${crypto.randomUUID()}:`;
+  const options = { prefix, usesOwnTime: true };
+  const { stores, refreshes, close } = await openTestRedis(url, options);
+  // So that notices are published.
+  const other = await openTestRedis(url, options);
   const service = createTestService(
     { providers: SETTINGS.providers.map((provider) => ({ ...provider, clientSecret })) },
     {
@@ -74,7 +55,10 @@ async function openRelay(open: OpenStores) {
     grant,
     gate,
     refreshes,
-    close,
+    close() {
+      close();
+      other.close();
+    },
     /** A device starts, and its user opens the link. */
     async start() {
       const { session, state, url } = await start(service);
@@ -112,7 +96,7 @@ describe.each([
 ] as [string, string, readonly RedisServer[]][])('%s', (_, url, servers) => {
   test('no secret is in a key, a value, a message or a file, at any state of a session', async () => {
     const watch = await watchChannels(servers);
-    const relay = await openRelay(overRedis(url));
+    const relay = await openRelay(url);
     const { service, gate, refreshes } = relay;
 
     /** Searches while there is a session in that state. */
@@ -176,41 +160,8 @@ describe.each([
   });
 });
 
-test('in a sessions file: no secret is in its bytes, at any state of a session', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sealed-'));
-  const path = join(folder, 'sessions.db');
-  const relay = await openRelay(async () => {
-    const { stores, refreshes, close } = await openFile(path);
-    return { stores, refreshes, close };
-  });
-  /** With what is not yet in the file itself, and what is not used any more. */
-  function expectSealed(state: StoredState): void {
-    const bytes = Buffer.concat(
-      readdirSync(folder).map((name) => readFileSync(join(folder, name))),
-    );
-    expect(bytes.includes(`"state":"${state}"`)).toBe(true);
-    for (const secret of relay.secrets) {
-      for (const form of formsOf(secret)) expect(bytes.includes(form.bytes)).toBe(false);
-    }
-  }
-  const first = await relay.start();
-  expectSealed('pending');
-  await relay.signIn(first.state);
-  expectSealed('completed');
-  const typed = await relay.startWithCode();
-  await relay.signIn(relay.remember(await continueWithCode(relay.service, typed.link)));
-  expect((await poll(relay.service, typed.session)).status).toBe(200);
-  expectSealed('delivered');
-  const refresh = relay.remember(`mal ${crypto.randomUUID()}`);
-  await relay.refreshes.begin(refresh);
-  await relay.refreshes.finish(refresh, JSON.stringify(relay.grant));
-  expectSealed('delivered');
-  relay.close();
-  rmSync(folder, { recursive: true });
-});
-
 test('each of these secrets would be found if the store kept it', async () => {
-  const relay = await openRelay(overRedis(redis.url));
+  const relay = await openRelay(redis.url);
   await relay.signIn((await relay.start()).state);
   await relay.startWithCode();
   for (const [index, secret] of [...relay.secrets].entries()) {

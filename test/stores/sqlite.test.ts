@@ -228,6 +228,23 @@ test('sessions of an earlier instance count against the limit, expire, and are r
   expect(sql.dump()).toBe('[]');
 });
 
+test('results that are delivered again end in their order, whichever session of an earlier instance expires first', async () => {
+  const sql = createSql();
+  const { time, store: earlier } = openDurable(sql);
+  const [first, second] = [
+    await createCompleted(earlier, { redeliveryMs: ACK_MS }),
+    await createCompleted(earlier, { redeliveryMs: ACK_MS, lifetimeMs: LIFETIME_MS + 1 }),
+  ];
+  await earlier.poll(second.pollSecret);
+  time.advance(1);
+  await earlier.poll(first.pollSecret);
+  const { store } = openDurable(sql, { time });
+  time.advance(ACK_MS);
+  expect(await store.countLive()).toBe(1);
+  time.advance(1);
+  expect(await store.countLive()).toBe(0);
+});
+
 test('nothing secret is in the SQLite of an object, at any step', async () => {
   const sql = createSql();
   const { store, refreshes } = openDurable(sql);

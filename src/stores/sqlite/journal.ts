@@ -9,14 +9,10 @@ const SESSION_ROWS = 'session';
 
 export const createJournal = (rows: Rows): Journal => ({
   /**
-   * In the order of expiry. Without malformed rows, and those of a newer version, which are there
-   * after a rollback: those users start again.
+   * Without malformed rows, and those of a newer version, which are there after a rollback: those
+   * users start again.
    */
-  load: () =>
-    rows
-      .readAll(SESSION_ROWS)
-      .flatMap(({ value }) => readRecord(value) ?? [])
-      .sort((one, other) => one.expiresAtMs - other.expiresAtMs),
+  load: () => rows.readAll(SESSION_ROWS).flatMap(({ value }) => readRecord(value) ?? []),
   write: (session: Session) =>
     rows.write(SESSION_ROWS, session.ids.link, writeRecord(session), neededUntilMs(session)),
   remove: (session: Session) => rows.remove(SESSION_ROWS, session.ids.link),
