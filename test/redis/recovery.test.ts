@@ -134,11 +134,11 @@ describe('what changes while the relay runs is named in the log, at /ready and o
     [
       'another password',
       'WRONGPASS',
-      'password of REDIS_URL',
+      'correct REDIS_URL',
       ['resetpass', '>another-password'],
       ['resetpass', `>${USER.password}`],
     ],
-    ['a user that is disabled', 'WRONGPASS', 'password of REDIS_URL', ['off'], ['on']],
+    ['a user that is disabled', 'WRONGPASS', 'correct REDIS_URL', ['off'], ['on']],
     ['no right to run scripts', 'NOPERM', '+evalsha', ['-evalsha'], ['+evalsha']],
     [
       'keys of another prefix',
@@ -200,7 +200,7 @@ describe('what changes while the relay runs is named in the log, at /ready and o
     await using redis = await startRedis({ user: { ...USER, rules: RULES } });
     const opening = openTestRedis(redis.url, { prefix: 'other:' });
     const problem = await opening.catch((error: Error) => error.message);
-    expect(problem).toMatch(/^the user may not use .* REDIS_PREFIX.*\(NOPERM\)$/);
+    expect(problem).toMatch(/^the user of REDIS_URL may not use .* REDIS_PREFIX.*\(NOPERM\)$/);
   });
 });
 

@@ -154,6 +154,8 @@ describe('refusals', () => {
       target: { type: 'single', addresses: [], tls: false },
       clock: createFakeClock(),
       onEvent: (event) => events.push(event),
+      probe: async () => {},
+      reconnect: () => {},
     });
     health.refused(new ErrorReply(word));
     expect(events).toEqual([]);

@@ -5,8 +5,8 @@ import { createSignIns } from '../../sign-ins/sign-ins.ts';
 import { StoreUnavailable } from '../../sign-ins/store.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { connectRedis } from '../../stores/redis/connect.ts';
-import { infoField, replyIn } from '../../stores/redis/failures.ts';
-import { openRedis, type RedisEvent } from '../../stores/redis/open.ts';
+import { replyIn } from '../../stores/redis/failures.ts';
+import { infoField, openRedis, type RedisEvent } from '../../stores/redis/open.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 const WHAT = 'redis';

@@ -3,6 +3,7 @@
  * without a reply are repeated. Each is valid until a time on the store's clock.
  */
 import { Buffer } from 'node:buffer';
+import { ErrorReply } from '@redis/client';
 import {
   EXCHANGE_LEASE_MS,
   STORE_DEADLINE_MS,
@@ -14,7 +15,7 @@ import type { RandomBytes } from '../../sign-ins/secrets.ts';
 import { StoreUnavailable } from '../../sign-ins/store.ts';
 import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../sign-ins/time.ts';
 import type { RedisClient } from './connect.ts';
-import { isAnswer, isRefusal, reasonOf } from './failures.ts';
+import { isRefusal, reasonOf } from './failures.ts';
 import type { StoreHealth } from './health.ts';
 import { type Script, TOO_LATE } from './scripts.ts';
 
@@ -61,9 +62,10 @@ export function createRedisCommands(options: RedisCommandsOptions) {
       return reply;
     } catch (error) {
       const { cause } = error as StoreUnavailable;
-      if (isAnswer(cause)) health.refused(cause, script);
+      if (cause instanceof ErrorReply) health.refused(cause, script);
       // A command that came too late is repeated.
-      if (!isTooLate(cause)) monitor.storeFailed(isAnswer(cause) ? 'refused' : 'unreachable');
+      if (!isTooLate(cause))
+        monitor.storeFailed(cause instanceof ErrorReply ? 'refused' : 'unreachable');
       throw error;
     } finally {
       end();
@@ -73,7 +75,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
   function evaluate(script: Script, command: string[]): Promise<unknown> {
     return client.send(command).catch((error: unknown) => {
       // The server was restarted, or has not run this script before.
-      if (!isAnswer(error) || reasonOf(error) !== 'NOSCRIPT') throw error;
+      if (!(error instanceof ErrorReply) || reasonOf(error) !== 'NOSCRIPT') throw error;
       return client.send(['EVAL', script.text, ...command.slice(2)]);
     });
   }
@@ -89,7 +91,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
       function fail(error: unknown): void {
         deadlines.cancel(deadline);
         const failure = unavailable(error);
-        if (!isAnswer(failure.cause)) onCut();
+        if (!(failure.cause instanceof ErrorReply)) onCut();
         reject(failure);
       }
       deadlines.add(deadline);
@@ -162,7 +164,7 @@ async function repeat<T>(clock: Clock, howLong: Patience, attempt: () => Promise
 }
 
 /** It came too late and was not executed. */
-const isTooLate = (error: unknown) => isAnswer(error) && reasonOf(error) === TOO_LATE;
+const isTooLate = (error: unknown) => error instanceof ErrorReply && reasonOf(error) === TOO_LATE;
 
 /** Undefined means that there was no reply. */
 function unavailable(error: unknown): StoreUnavailable {

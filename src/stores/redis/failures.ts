@@ -1,7 +1,6 @@
 /**
- * Failures of Redis, in words for the operator: why a connection could not be made, why a
- * server refuses commands, and what to do about it. The words are chosen here, by codes:
- * the message of an error may hold a user's name, a host or data of others.
+ * Failures of Redis, in words for the operator: what is wrong, and what to do about it. The words
+ * are chosen here, by codes: the message of an error may hold a user's name, a host or data of others.
  */
 import {
   ClientOfflineError,
@@ -13,10 +12,55 @@ import { StoreUnavailable } from '../../sign-ins/store.ts';
 import type { Script } from './scripts.ts';
 import type { RedisTarget } from './url.ts';
 
+/** What an error reply means, by its first word. */
+const REPLIES: Readonly<Record<string, string>> = {
+  OOM: 'Redis is full, so starts get a 503: raise its maxmemory, or lower MAX_SESSIONS',
+  READONLY: 'this is a replica: REDIS_URL must name the primary, or its Sentinels',
+  MASTERDOWN: 'this is a replica that has lost its primary: REDIS_URL must name a primary',
+  NOREPLICAS: 'fewer replicas keep up than min-replicas-to-write requires: bring them back',
+  LOADING: 'Redis is reading its data from disk: wait',
+  CLUSTERDOWN: 'slots of the Cluster have no node: bring the missing one back',
+  MISCONF: 'Redis cannot write its snapshot to disk: set save "", since no snapshot is needed',
+  BUSY: 'a script of another program blocks Redis',
+  NEWER: 'a newer version of the relay started a sign-in: replace this one too (docs/upgrading.md)',
+};
+
+/** Retrying does not help against these. */
+const LOGIN_REPLIES: Readonly<Record<string, string>> = {
+  WRONGPASS: 'the user or the password is wrong',
+  NOAUTH: 'the server requires a password',
+};
+
+const SENTINEL_LOGIN_REPLIES: Readonly<Record<string, string>> = {
+  WRONGPASS: 'the Sentinels refuse REDIS_SENTINEL_USERNAME or REDIS_SENTINEL_PASSWORD',
+  NOAUTH: 'the Sentinels require a password: set REDIS_SENTINEL_PASSWORD',
+};
+
+/** Replies that begin with ERR, at the connect. */
+const MESSAGES: readonly (readonly [RegExp, string])[] = [
+  [/cluster support disabled/, 'the server is not a Cluster: name one host'],
+  [/unknown command .?SENTINEL/i, 'the server is not a Sentinel'],
+  [/No such master/, 'the Sentinels know no primary of that name'],
+  [/max number of clients/, 'the server has as many connections as it may: raise its maxclients'],
+  [/DB index/, 'the server has no database of that number'],
+];
+
+/** Errors of a socket, by their code. */
+const CODES: readonly (readonly [RegExp, string])[] = [
+  [/^(ENOTFOUND|EAI_AGAIN|ENODATA|ESERVFAIL)$/, 'the host name is unknown'],
+  [/^ECONNREFUSED$/, 'nothing listens there'],
+  [/^ERR_SSL_WRONG_VERSION_NUMBER$/, 'the server does not speak TLS'],
+  [/CERT|SIGNATURE|ISSUER/, 'the certificate is not trusted'],
+  [/./, 'no connection'],
+];
+
+/** LATE is ours (commands.ts). The others are normal while a Cluster moves slots. */
+export const PASSING: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK']);
+
 export interface ConnectFailure {
   /** Completes a sentence that begins with REDIS_URL. */
   readonly problem: string;
-  /** Retrying does not help. */
+  /** Retrying does not help: the login is wrong. */
   readonly isFinal: boolean;
   /** The first word of the server's error, if it replied. */
   readonly reason?: string;
@@ -29,15 +73,15 @@ export class PrimaryFailure extends Error {
   }
 }
 
-/** Undefined for an error without a cause of its own, such as one that only wraps others. */
+/** Undefined for an error that says nothing, such as one that only wraps others. */
 export function describeConnectFailure(
   error: unknown,
   target: RedisTarget,
 ): ConnectFailure | undefined {
+  if (!(error instanceof Error)) return undefined;
   if (error instanceof ErrorReply) return describeReply(error, target.type === 'sentinel');
-  const problem = findProblem(error, target);
+  const problem = describeSocket(error, target);
   if (problem !== undefined) return { problem, isFinal: false };
-  if (!(error instanceof Error) || error.cause === undefined) return undefined;
   if (!(error instanceof PrimaryFailure)) return describeConnectFailure(error.cause, target);
   const failure = describeConnectFailure(error.cause, { ...target, type: 'single' });
   return (
@@ -45,130 +89,57 @@ export function describeConnectFailure(
   );
 }
 
-/** Also for a server that accepts the connection and sends nothing. */
+/** A server that accepts the connection and sends nothing. */
 export function noAnswer({ tls }: RedisTarget): ConnectFailure {
   const hint = tls ? '; does it speak TLS?' : '';
   return { problem: `the server does not answer${hint}`, isFinal: false };
 }
 
-function findProblem(error: unknown, target: RedisTarget): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if (error instanceof ConnectionTimeoutError) return noAnswer(target).problem;
-  if (error instanceof StoreUnavailable && error.cause === undefined) {
-    return noAnswer(target).problem;
-  }
-  if (error instanceof SocketClosedUnexpectedlyError) return closed(target);
-  if (error.message.startsWith('Unknown RESP type')) return 'the server there is not Redis';
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  if (CLOSED.has(code)) return closed(target);
-  if (UNKNOWN_HOST.has(code)) return `the host name is unknown (${code})`;
-  if (code === 'ETIMEDOUT') return noAnswer(target).problem;
-  if (code === 'ECONNREFUSED') return `nothing listens there (${code})`;
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return `the server does not speak TLS (${code})`;
-  if (/CERT|SIGNATURE|ISSUER/.test(code)) return `the certificate is not trusted (${code})`;
-  return code === '' ? undefined : `no connection (${code})`;
-}
-
-const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
-const UNKNOWN_HOST = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ENODATA', 'ESERVFAIL']);
-
-function closed({ tls }: RedisTarget): string {
-  return `the server closes the connection${tls ? '' : '; one that speaks TLS requires rediss://'}`;
-}
-
-/** Completes the sentence. Retrying does not help against a wrong login. */
 function describeReply(reply: ErrorReply, isSentinel: boolean): ConnectFailure {
   const reason = reasonOf(reply);
-  const isFinal = reason === 'WRONGPASS' || reason === 'NOAUTH';
-  return { problem: findReplyProblem(reply, reason, isSentinel), isFinal, reason };
+  const known = MESSAGES.find(([pattern]) => pattern.test(reply.message));
+  const login = (isSentinel ? SENTINEL_LOGIN_REPLIES : LOGIN_REPLIES)[reason];
+  const problem = known?.[1] ?? `${login ?? remedyFor(reply)} (${reason})`;
+  return { problem, isFinal: login !== undefined, reason };
 }
 
-function findReplyProblem(reply: ErrorReply, reason: string, isSentinel: boolean): string {
-  const { message } = reply;
-  if (reason === 'WRONGPASS') {
-    return isSentinel
-      ? 'the Sentinels refuse REDIS_SENTINEL_USERNAME or REDIS_SENTINEL_PASSWORD (WRONGPASS)'
-      : 'the user or the password is wrong (WRONGPASS)';
+function describeSocket(error: Error, target: RedisTarget): string | undefined {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const isClosed =
+    error instanceof SocketClosedUnexpectedlyError || /^(ECONNRESET|EPIPE)$/.test(code);
+  if (isClosed) {
+    const hint = target.tls ? '' : '; one that speaks TLS requires rediss://';
+    return `the server closes the connection${hint}`;
   }
-  if (reason === 'NOAUTH') {
-    return isSentinel
-      ? 'the Sentinels require a password: set REDIS_SENTINEL_PASSWORD (NOAUTH)'
-      : 'the server requires a password (NOAUTH)';
-  }
-  if (reason === 'NOPERM') return `the user ${describeMissingRight(message)} (NOPERM)`;
-  if (/cluster support disabled/.test(message)) return 'the server is not a Cluster: name one host';
-  if (/unknown command .?SENTINEL/i.test(message)) return 'the server is not a Sentinel';
-  if (/^ERR No such master/i.test(message)) return 'the Sentinels know no primary of that name';
-  if (/^ERR max number of clients/i.test(message)) {
-    return 'the server has as many connections as it may: raise its maxclients (ERR)';
-  }
-  if (/^ERR DB index/i.test(message)) return 'the server has no database of that number';
-  return `the server refuses (${reason})`;
+  const isSilent =
+    error instanceof ConnectionTimeoutError ||
+    (error instanceof StoreUnavailable && error.cause === undefined);
+  if (isSilent || code === 'ETIMEDOUT') return noAnswer(target).problem;
+  if (error.message.startsWith('Unknown RESP type')) return 'the server there is not Redis';
+  const known = CODES.find(([pattern]) => pattern.test(code));
+  return known && `${known[1]} (${code})`;
 }
 
-/** A field of the reply to INFO. https://redis.io/docs/latest/commands/info/ */
-export function infoField(info: string, name: string): string | undefined {
-  const line = info.split(/\r?\n/).find((each) => each.startsWith(`${name}:`));
-  return line?.slice(name.length + 1);
-}
-
-/** Settings of the server with which it may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
-export function describeUnfit({ info, save }: { info: string; save: string }): string[] {
-  const problems: string[] = [];
-  const policy = infoField(info, 'maxmemory_policy');
-  if (policy !== undefined && policy !== 'noeviction') {
-    problems.push(
-      `maxmemory-policy is ${policy}: sign-ins in progress may be lost; set noeviction`,
-    );
-  }
-  if (infoField(info, 'aof_enabled') === '1' || save !== '') {
-    problems.push(
-      'persistence is on: sealed sessions are written to disk; set save "" and appendonly no',
-    );
-  }
-  return problems;
-}
-
-/** Refusals in normal operation: `LATE` is ours (commands.ts), the others come from a Cluster that moves slots. */
-export const PASSING: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK']);
-
-const REMEDIES: ReadonlyMap<string, string> = new Map([
-  ['OOM', 'Redis is full, so starts get a 503: raise its maxmemory, or lower MAX_SESSIONS'],
-  ['READONLY', 'this is a replica: REDIS_URL must name the primary, or its Sentinels'],
-  ['NOREPLICAS', 'fewer replicas keep up than min-replicas-to-write requires: bring them back'],
-  ['NOAUTH', 'Redis requires a password: put it into REDIS_URL'],
-  ['WRONGPASS', 'the user or password of REDIS_URL is wrong: correct it, and restart the relay'],
-  ['MASTERDOWN', 'this is a replica that has lost its primary: REDIS_URL must name a primary'],
-  ['LOADING', 'Redis is reading its data from disk: wait'],
-  ['CLUSTERDOWN', 'slots of the Cluster have no node: bring the missing one back'],
-  ['MISCONF', 'Redis cannot write its snapshot to disk: set save "", since no snapshot is needed'],
-  ['BUSY', 'a script of another program blocks Redis'],
-  [
-    'NEWER',
-    'a newer version of the relay started a sign-in: replace this one too (docs/upgrading.md)',
-  ],
-]);
-
-/** What the operator should do about a refusal. `script`: the one that was refused. */
-export function remedyFor(reply: ErrorReply, script: Script | undefined): string {
+/** What the operator should do about an error reply. `script`: the one that was refused. */
+export function remedyFor(reply: ErrorReply, script?: Script): string {
   const reason = reasonOf(reply);
-  if (reason === 'NOPERM') {
-    return `the user of REDIS_URL ${describeMissingRight(reply.message, script)}`;
-  }
-  return REMEDIES.get(reason) ?? 'the log of Redis may say more';
+  if (reason === 'NOPERM') return `the user of REDIS_URL ${describeMissingRight(reply, script)}`;
+  const login = LOGIN_REPLIES[reason];
+  if (login !== undefined) return `${login}: correct REDIS_URL, and restart the relay`;
+  return REPLIES[reason] ?? 'the log of Redis may say more';
 }
 
 /** Passes on only the name of a command, nothing else of the error. */
-function describeMissingRight(message: string, script?: Script): string {
+function describeMissingRight({ message }: ErrorReply, script?: Script): string {
   const [, named] = /'([a-z|-]+)' command/i.exec(message) ?? [];
   const command = named ?? commandAt(message, script);
-  if (command !== undefined && !PLACE.test(message)) {
-    return `lacks +${command.toLowerCase()}: docs/scaling.md lists the rights that suffice`;
-  }
   const [place] = PLACE.exec(message) ?? [];
-  if (place === undefined) return 'lacks a right: docs/scaling.md lists those that suffice';
-  const granted = place === 'key' ? '~<REDIS_PREFIX>*' : '&<REDIS_PREFIX>wake:*';
-  return `may not use ${place}s that begin with REDIS_PREFIX: correct that, or grant ${granted} (docs/scaling.md)`;
+  if (place !== undefined) {
+    const granted = place === 'key' ? '~<REDIS_PREFIX>*' : '&<REDIS_PREFIX>wake:*';
+    return `may not use ${place}s that begin with REDIS_PREFIX: correct that, or grant ${granted} (docs/scaling.md)`;
+  }
+  if (command === undefined) return 'lacks a right: docs/scaling.md lists those that suffice';
+  return `lacks +${command.toLowerCase()}: docs/scaling.md lists the rights that suffice`;
 }
 
 /** What the user may not use, in the words of Redis 6 to 8 and of Valkey. */
@@ -182,38 +153,27 @@ function commandAt(message: string, script: Script | undefined): string | undefi
   return /redis\.call\('(\w+)'/.exec(text)?.[1];
 }
 
-/** The server accepts nothing at all while it refuses like this. */
+/** The first word of an error reply. For a command within a script: of that command's error, if the server passes it on. */
+export function reasonOf({ message }: ErrorReply): string {
+  if (/^\w+ The user executing the script can't/.test(message)) return 'NOPERM';
+  if (message.startsWith('ERR invalid password')) return 'WRONGPASS';
+  // Redis 6 puts a text of its own before it.
+  const [, reason = 'ERR'] = /^(?:ERR Error running script.*? -)?([A-Z]+)\b/.exec(message) ?? [];
+  return reason;
+}
+
+/** Whether the server accepts nothing at all. A full one refuses only starts; a missing right in a script, only that script. */
 export function stopsEverything(reply: ErrorReply): boolean {
   const reason = reasonOf(reply);
-  // A full server refuses new sessions only. Scripts work that do not use the command for which a right is missing.
-  return reason !== 'OOM' && !(reason === 'NOPERM' && IN_SCRIPT.test(reply.message));
+  return reason !== 'OOM' && !(reason === 'NOPERM' && /\bscript\b/.test(reply.message));
 }
 
 /** The reply that caused an error, if there was one. */
 export function replyIn(error: unknown): ErrorReply | undefined {
-  if (isAnswer(error)) return error;
-  return error instanceof Error && error.cause !== undefined ? replyIn(error.cause) : undefined;
+  if (error instanceof ErrorReply) return error;
+  return error instanceof Error ? replyIn(error.cause) : undefined;
 }
 
-/** The server answered with an error. */
-export function isAnswer(error: unknown): error is ErrorReply {
-  return error instanceof ErrorReply;
-}
-
-/** The first word of a server's error. For a command within a script: of that command's error, if the server passes it on. */
-export function reasonOf({ message }: ErrorReply): string {
-  if (NO_RIGHT.test(message)) return 'NOPERM';
-  if (message.startsWith('ERR invalid password')) return 'WRONGPASS';
-  const [, reason = 'ERR'] = REASON.exec(message) ?? [];
-  return reason;
-}
-
-/** Redis 6 puts a text of its own before it. */
-const REASON = /^(?:ERR Error running script.*? -)?([A-Z]+)\b/;
-const NO_RIGHT = /^\w+ The user executing the script can't/;
-const IN_SCRIPT = /\bscript\b/;
-
-/** The server refused, or was not asked. After any other failure it is unknown whether the command was carried out. */
-export function isRefusal(error: unknown): boolean {
-  return isAnswer(error) || error instanceof ClientOfflineError;
-}
+/** The server refused, or was not asked. After any other failure it is unknown whether the command was executed. */
+export const isRefusal = (error: unknown): boolean =>
+  error instanceof ErrorReply || error instanceof ClientOfflineError;

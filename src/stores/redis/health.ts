@@ -1,8 +1,8 @@
 /**
- * Whether the store can be used, for the log and for `/ready`. A refusal may not be noticed by
- * requests again: a load balancer sends none to a relay that is not ready. So while the store
- * refuses anything, and until it has accepted everything once, a script that uses every right
- * is run at intervals (scripts/probe.lua). docs/scaling.md "When Redis refuses commands".
+ * Whether the store can be used, for the log and for `/ready`. A load balancer sends no requests
+ * to a relay that is not ready, so they can't notice that a refusal is over. So while the store
+ * refuses anything, and until it has accepted everything once, a script that uses every right is
+ * run at intervals (scripts/probe.lua). docs/scaling.md "When Redis refuses commands".
  */
 import type { ErrorReply } from '@redis/client';
 import type { StoreProblem } from '../../sign-ins/store.ts';
@@ -29,17 +29,14 @@ export type HealthEvent =
 
 export type StoreHealth = ReturnType<typeof createStoreHealth>;
 
-export interface Prober {
-  /** Runs the script. Refusals are reported to `refused` too. */
-  readonly probe: () => Promise<unknown>;
-  /** Connects once more, as the address may belong to another server. */
-  readonly reconnect: () => void;
-}
-
 export interface HealthOptions {
   readonly target: RedisTarget;
   readonly clock: Clock;
   readonly onEvent: (event: HealthEvent) => void;
+  /** Runs the script. Refusals are reported to `refused` too. */
+  readonly probe: () => Promise<unknown>;
+  /** Connects once more, as the address may belong to another server. */
+  readonly reconnect: () => void;
 }
 
 /** The pause between two probes. */
@@ -48,20 +45,11 @@ export const STORE_PROBE_MS = 1_000;
 /** How long a refusal must not have occurred before it counts as over: a server may be at the limit of its memory for a while. */
 export const STORE_REFUSAL_QUIET_MS = 5_000;
 
-/** The name or address that the relay connected to may belong to another server by now. */
-const DEMOTED: ReadonlySet<string> = new Set(['READONLY', 'MASTERDOWN']);
-
-interface Refusal {
-  readonly remedy: string;
-  readonly lastMs: number;
-}
-
-export function createStoreHealth({ target, clock, onEvent }: HealthOptions) {
-  /** Keyed by reason. */
-  const refusals = new Map<string, Refusal>();
-  let prober: Prober | undefined;
+export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: HealthOptions) {
+  /** By reason. */
+  const refusals = new Map<string, { readonly remedy: string; readonly lastMs: number }>();
+  let state: 'starting' | 'started' | 'closed' = 'starting';
   let isProbing = false;
-  let isClosed = false;
   /** All commands have been accepted since the start. */
   let wasAccepted = false;
   /** What the last probe that was answered said. */
@@ -79,33 +67,28 @@ export function createStoreHealth({ target, clock, onEvent }: HealthOptions) {
   }
 
   async function keepProbing(): Promise<void> {
-    if (isProbing || prober === undefined) return;
+    if (isProbing) return;
     isProbing = true;
-    while (!isClosed && (refusals.size > 0 || !wasAccepted)) {
-      await probe(prober);
+    while (state === 'started' && (refusals.size > 0 || !wasAccepted)) {
+      await tryAll().catch(() => {});
       await pause(clock, STORE_PROBE_MS);
     }
     isProbing = false;
   }
 
-  /** Returns the error, if there is one. */
-  async function probe({ probe, reconnect }: Prober): Promise<unknown> {
+  /** Rejects if there was no reply. */
+  async function tryAll(): Promise<void> {
     try {
       await probe();
     } catch (error) {
       const reply = replyIn(error);
-      // Without a reply it is unknown.
-      if (reply !== undefined) isStopped = stopsEverything(reply);
-      if (reply !== undefined && DEMOTED.has(reasonOf(reply))) reconnect();
-      return error;
+      if (reply === undefined) throw error;
+      isStopped = stopsEverything(reply);
+      if (/^(READONLY|MASTERDOWN)$/.test(reasonOf(reply))) reconnect();
+      return;
     }
-    accepted();
-    isStopped = false;
-    return undefined;
-  }
-
-  function accepted(): void {
     wasAccepted = true;
+    isStopped = false;
     for (const [reason, { lastMs }] of refusals) {
       if (clock.now() - lastMs < STORE_REFUSAL_QUIET_MS) continue;
       refusals.delete(reason);
@@ -113,15 +96,7 @@ export function createStoreHealth({ target, clock, onEvent }: HealthOptions) {
     }
   }
 
-  function findText(): string | undefined {
-    const reasons = [...refusals.keys()];
-    // If it cannot be reached, refusals from before are not the cause.
-    const reason = isLost ? failure?.reason : reasons.at(-1);
-    const remedy = reason && refusals.get(reason)?.remedy;
-    if (remedy) return `store: Redis refuses commands (${reason}): ${remedy}`;
-    if (!isLost) return undefined;
-    return `store: Redis is unreachable: ${(failure ?? noAnswer(target)).problem}`;
-  }
+  const lostBecause = () => (failure ?? noAnswer(target)).problem;
 
   return {
     refused,
@@ -129,12 +104,12 @@ export function createStoreHealth({ target, clock, onEvent }: HealthOptions) {
     failed(error: unknown): void {
       failure = describeConnectFailure(error, target) ?? failure;
       const reply = replyIn(error);
-      if (reply !== undefined && prober !== undefined) refused(reply);
+      if (reply !== undefined && state !== 'starting') refused(reply);
     },
     /** Several heartbeats in a row were not received. */
     lost(): void {
       isLost = true;
-      onEvent({ type: 'store_lost', problem: (failure ?? noAnswer(target)).problem });
+      onEvent({ type: 'store_lost', problem: lostBecause() });
     },
     /** A heartbeat was received. */
     received(): void {
@@ -143,21 +118,25 @@ export function createStoreHealth({ target, clock, onEvent }: HealthOptions) {
       isLost = false;
       onEvent({ type: 'store_back' });
     },
-    /** Resolves after the first probe. Rejects if there was no reply to it. */
-    async start(first: Prober): Promise<void> {
-      const error = await probe(first);
-      if (error !== undefined && replyIn(error) === undefined) throw error;
-      prober = first;
+    /** Resolves after the first probe, also if that was refused. Rejects if there was no reply to it. */
+    async start(): Promise<void> {
+      await tryAll();
+      state = 'started';
       void keepProbing();
     },
     /** What the operator should know. Undefined: everything works. */
     findProblem(): StoreProblem | undefined {
-      const text = findText();
-      if (text === undefined) return undefined;
+      // If it cannot be reached, refusals from before are not the cause.
+      const reason = isLost ? failure?.reason : [...refusals.keys()].at(-1);
+      const remedy = reason && refusals.get(reason)?.remedy;
+      if (!remedy && !isLost) return undefined;
+      const text = remedy
+        ? `store: Redis refuses commands (${reason}): ${remedy}`
+        : `store: Redis is unreachable: ${lostBecause()}`;
       return { text, stopsEverything: isLost || isStopped || !wasAccepted };
     },
     close(): void {
-      isClosed = true;
+      state = 'closed';
     },
   };
 }

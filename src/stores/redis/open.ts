@@ -10,12 +10,7 @@ import type { Clock } from '../../sign-ins/time.ts';
 import { createSealedVault } from '../sealed-vault.ts';
 import { createRedisCommands } from './commands.ts';
 import { connectRedis } from './connect.ts';
-import {
-  type ConnectFailure,
-  describeConnectFailure,
-  describeUnfit,
-  noAnswer,
-} from './failures.ts';
+import { type ConnectFailure, describeConnectFailure, noAnswer } from './failures.ts';
 import { createStoreHealth, type HealthEvent } from './health.ts';
 import { createRedisKeys } from './keys.ts';
 import { createKnownSessions } from './known-sessions.ts';
@@ -144,14 +139,21 @@ async function startStores(
 ) {
   const { target, prefix, clock, randomBytes, onEvent, testClock } = options;
   const instance = Buffer.from(randomBytes(9)).toString('base64url');
-  const health = createStoreHealth({ target, clock, onEvent });
+  const keys = createRedisKeys(prefix, target.type === 'cluster');
+  const { channel } = keys;
   let notices: Notices | undefined;
+  const health = createStoreHealth({
+    target,
+    clock,
+    onEvent,
+    probe: () => commands.run(SCRIPTS.probe, [keys.probe], [`${channel} probe`]),
+    reconnect: () => client.suspect(),
+  });
   const onCut = (error?: unknown) => {
     notices?.connectionFailed();
     note(error);
     health.failed(error);
   };
-  const keys = createRedisKeys(prefix, target.type === 'cluster');
   const client = await connectRedis(target, keys.live, { onCut, signal });
   const commands = createRedisCommands({
     client,
@@ -163,13 +165,9 @@ async function startStores(
   });
   const problems = describeUnfit(await commands.within(client.describe()));
   const known = createKnownSessions(testClock ?? clock);
-  const { channel } = keys;
   notices = createNotices({ client, commands, clock, known, channel, instance, health });
   await notices.start();
-  await health.start({
-    probe: () => commands.run(SCRIPTS.probe, [keys.probe], [`${channel} probe`]),
-    reconnect: client.suspect,
-  });
+  await health.start();
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
   const { maxSessions } = options;
   const store = { commands, keys, known, notices, health, randomBytes, maxSessions };
@@ -186,4 +184,21 @@ async function startStores(
       client.close();
     },
   };
+}
+
+/** A field of the reply to INFO. https://redis.io/docs/latest/commands/info/ */
+export function infoField(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1];
+}
+
+/** Settings of the server with which it may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
+function describeUnfit({ info, save }: { info: string; save: string }): string[] {
+  const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction';
+  const isKept = infoField(info, 'aof_enabled') === '1' || save !== '';
+  return [
+    policy !== 'noeviction' &&
+      `maxmemory-policy is ${policy}: sign-ins in progress may be lost; set noeviction`,
+    isKept &&
+      'persistence is on: sealed sessions are written to disk; set save "" and appendonly no',
+  ].filter((problem) => problem !== false);
 }
