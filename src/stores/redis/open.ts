@@ -69,69 +69,38 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
     last = failure;
   }
 
-  try {
-    for (;;) {
-      const connecting = tryToStart(options, end.signal);
-      const cancelReport = clock.setTimer(STORE_SILENCE_MS, () =>
-        report(connecting.failure() ?? noAnswer(target)),
-      );
-      try {
-        return await connecting.outcome;
-      } catch (error) {
-        // An attempt that was ended at once has no failure of its own.
-        const failure = connecting.failure() ?? last ?? noAnswer(target);
-        if (end.signal.aborted || failure.isFinal) {
-          throw new StoreUnavailable(failure.problem, { cause: error });
-        }
-        report(failure);
-      } finally {
-        cancelReport();
-      }
-      // The clock's timers are unref'd; the process would exit here.
-      await setTimeout(STORE_RETRY_MS);
-    }
-  } finally {
-    cancelEnd();
-  }
-}
-
-/** One try to start. Whatever it has opened is closed when it fails, or when `end` is called first. */
-function tryToStart(options: RedisOptions, end: AbortSignal) {
-  const ending = new AbortController();
-  let failure: ConnectFailure | undefined;
-
-  /** The first error names the cause: later ones follow from it. */
-  function note(error: unknown): void {
-    failure ??= describeConnectFailure(error, options.target);
-  }
-
-  async function run(): Promise<RedisStores> {
+  for (;;) {
+    /** The first error names the cause: later ones follow from it. */
+    let failure: ConnectFailure | undefined;
+    const note = (error: unknown) => {
+      failure ??= describeConnectFailure(error, target);
+    };
+    const failed = new AbortController();
+    const cancelReport = clock.setTimer(STORE_SILENCE_MS, () =>
+      report(failure ?? noAnswer(target)),
+    );
     try {
-      const stores = await startStores(options, note, ending.signal);
-      if (!end.aborted) return stores;
-      stores.close();
+      const ending = AbortSignal.any([end.signal, failed.signal]);
+      const stores = await startStores(options, note, ending);
+      cancelEnd();
+      if (!ending.aborted) return stores;
       throw new StoreUnavailable('not answered in time');
     } catch (error) {
       note(error);
-      ending.abort();
-      throw error;
+      failed.abort();
+      // An attempt that was ended at once has no failure of its own.
+      const { problem, isFinal } = failure ?? last ?? noAnswer(target);
+      if (isFinal || end.signal.aborted) throw new StoreUnavailable(problem, { cause: error });
+      report({ problem, isFinal });
+    } finally {
+      cancelReport();
     }
+    // The clock's timers are unref'd; the process would exit here.
+    await setTimeout(STORE_RETRY_MS);
   }
-
-  const outcome = new Promise<RedisStores>((resolve, reject) => {
-    const cutOff = () => {
-      ending.abort();
-      reject(new StoreUnavailable('not answered in time'));
-    };
-    if (end.aborted) cutOff();
-    end.addEventListener('abort', cutOff);
-    run()
-      .then(resolve, reject)
-      .finally(() => end.removeEventListener('abort', cutOff));
-  });
-  return { outcome, failure: () => failure };
 }
 
+/** `signal` closes whatever it has opened. */
 async function startStores(
   options: RedisOptions,
   note: (error: unknown) => void,
@@ -155,6 +124,12 @@ async function startStores(
     health.failed(error);
   };
   const client = await connectRedis(target, keys.live, { onCut, signal });
+  const close = () => {
+    health.close();
+    notices?.stop();
+    client.close();
+  };
+  signal.addEventListener('abort', close);
   const commands = createRedisCommands({
     client,
     clock,
@@ -178,17 +153,14 @@ async function startStores(
     createRateLimiter: (name: string, policy: RateLimitPolicy) =>
       createRedisRateLimiter(commands, keys, testClock ?? clock, name, policy),
     findProblem: health.findProblem,
-    close() {
-      health.close();
-      notices.stop();
-      client.close();
-    },
+    close,
   };
 }
 
 /** A field of the reply to INFO. https://redis.io/docs/latest/commands/info/ */
 export function infoField(info: string, name: string): string | undefined {
-  return new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1];
+  const line = info.split(/\r?\n/).find((each) => each.startsWith(`${name}:`));
+  return line?.slice(name.length + 1);
 }
 
 /** Settings of the server with which it may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
