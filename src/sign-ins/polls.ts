@@ -28,22 +28,15 @@ export type PollOutcome =
   | { readonly state: 'pending'; readonly isOpened?: boolean }
   | { readonly state: 'gone' };
 
-/** What a look at the session found. */
-export type Looked = PollOutcome & {
-  /** How long until the session changes by itself. */
-  readonly steadyForMs?: number;
-};
-
-/** Asks for the result, and takes it if there is one. */
-export type Look = (key: PollKey, wantsProgress: boolean) => Awaitable<Looked>;
+/** What a look at the session found. `steadyForMs`: how long until the session changes by itself. */
+export type Looked = PollOutcome & { readonly steadyForMs?: number };
 
 const PENDING = { state: 'pending' } as const;
 
-export type Polls = ReturnType<typeof createPolls>;
-
+/** `look` asks for the result, and takes it if there is one. */
 export function createPolls(
   store: Pick<Store, 'watch' | 'unwatch'>,
-  look: Look,
+  look: (key: PollKey, wantsProgress: boolean) => Awaitable<Looked>,
   clock: Clock,
   maxParked = MAX_PARKED_POLLS,
 ) {
@@ -51,7 +44,9 @@ export function createPolls(
   const queues = new Map<number, DeadlineQueue>();
   /** Nothing announces that a lease ran out, so every poll looks again by then. */
   const rechecks = createDeadlineQueue(clock, EXCHANGE_LEASE_MS);
-  const counted = createCountedPolls();
+  /** The polls that count against the limits, the oldest first. */
+  const counted = new Set<ParkedPoll>();
+  const countedOfSession = new Map<string, ParkedPoll[]>();
   let isClosed = false;
 
   function queueOf(seconds: number): DeadlineQueue {
@@ -62,43 +57,43 @@ export function createPolls(
 
   async function park(poll: ParkedPoll, key: PollKey, signal: AbortSignal): Promise<PollOutcome> {
     // Watch first, look second: a change in between notifies the poll.
-    const knownForMs = store.watch(poll);
+    let steadyForMs = store.watch(poll);
     signal.addEventListener('abort', poll);
     try {
-      return await waitFor(poll, key, signal, knownForMs);
+      for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
+        // Never look for a device that has disconnected: it would lose the result.
+        if (signal.aborted) return PENDING;
+        const { notice } = poll;
+        poll.notice = undefined;
+        if (steadyForMs === undefined) {
+          const found = await tryToLook(key, poll.wantsProgress);
+          // A store that restarted without its sessions ends the poll as pending. The next one gets 'gone'.
+          if (found?.state === 'gone') return notice === 'recheck' ? PENDING : found;
+          if (found?.state === 'delivered' || found?.isOpened) return found;
+          // After a fault nothing may notify this poll.
+          steadyForMs = found === undefined ? retryMs : (found.steadyForMs ?? retryMs);
+        }
+        if (poll.isOver || isClosed) return PENDING;
+        // Only now, so that a poll with an invented secret evicts no other.
+        if (poll.isNew) count(poll);
+        if (poll.notice === undefined) await sleep(poll, steadyForMs);
+        steadyForMs = undefined;
+      }
     } finally {
       store.unwatch(poll);
       poll.queue.cancel(poll);
-      counted.remove(poll);
+      uncount(poll);
       signal.removeEventListener('abort', poll);
     }
   }
 
-  async function waitFor(
-    poll: ParkedPoll,
-    key: PollKey,
-    signal: AbortSignal,
-    knownForMs: number | undefined,
-  ): Promise<PollOutcome> {
-    let steadyForMs = knownForMs;
-    for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
-      // Never look for a device that has disconnected: it would lose the result.
-      if (signal.aborted) return PENDING;
-      const { notice } = poll;
-      poll.notice = undefined;
-      if (steadyForMs === undefined) {
-        const found = await tryTo(look, key, poll.wantsProgress);
-        // A store that restarted without its sessions ends the poll as pending. The next one gets 'gone'.
-        if (found?.state === 'gone') return notice === 'recheck' ? PENDING : found;
-        if (found?.state === 'delivered' || found?.isOpened) return found;
-        // After a fault nothing may notify this poll.
-        steadyForMs = found === undefined ? retryMs : (found.steadyForMs ?? retryMs);
-      }
-      if (poll.isOver || isClosed) return PENDING;
-      // Only now, so that a poll with an invented secret evicts no other.
-      if (poll.place === 'new') count(poll);
-      if (poll.notice === undefined) await sleep(poll, steadyForMs);
-      steadyForMs = undefined;
+  /** Undefined: the store refused or did not reply. The poll keeps waiting, because a device treats any error as final. */
+  async function tryToLook(key: PollKey, wantsProgress: boolean): Promise<Looked | undefined> {
+    try {
+      return await look(key, wantsProgress);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return undefined;
+      throw error;
     }
   }
 
@@ -114,16 +109,28 @@ export function createPolls(
   }
 
   function count(poll: ParkedPoll): void {
-    evict(counted.add(poll));
-    if (counted.size() > maxParked) evict(counted.oldest());
+    poll.isNew = false;
+    counted.add(poll);
+    const own = countedOfSession.get(poll.pollId) ?? [];
+    countedOfSession.set(poll.pollId, own);
+    if (own.push(poll) > MAX_POLLS_PER_SESSION) evict(own[0]);
+    const [oldest] = counted.size > maxParked ? counted : [];
+    evict(oldest);
   }
 
   /** It counts no longer, even if it is too young to end now. */
   function evict(poll: ParkedPoll | undefined): void {
     if (poll === undefined) return;
-    counted.remove(poll);
+    uncount(poll);
     if (clock.now() - poll.parkedAtMs >= MIN_HOLD_SECONDS * 1_000) poll.onDue();
     else poll.moveTo(queueOf(MIN_HOLD_SECONDS));
+  }
+
+  function uncount(poll: ParkedPoll): void {
+    if (!counted.delete(poll)) return;
+    const own = countedOfSession.get(poll.pollId) ?? [];
+    own.splice(own.indexOf(poll), 1);
+    if (own.length === 0) countedOfSession.delete(poll.pollId);
   }
 
   /** Every parked poll returns now. Later polls may park. */
@@ -137,18 +144,16 @@ export function createPolls(
      * when `signal` fires, or when released, and 'gone' as soon as the session has expired. One
      * poll more than a session, or all of them, may park evicts the one that was parked first.
      */
-    wait(
+    async wait(
       key: PollKey,
       signal: AbortSignal,
       holdSeconds: number,
       wantsProgress: boolean,
-    ): Awaitable<PollOutcome> {
+    ): Promise<PollOutcome> {
       if (signal.aborted) return PENDING;
-      if (holdSeconds > 0 && !isClosed) {
-        const poll = new ParkedPoll(key.id, wantsProgress, clock.now(), queueOf(holdSeconds));
-        return park(poll, key, signal);
-      }
-      return tryTo(look, key, wantsProgress).then((found) => found ?? PENDING);
+      if (holdSeconds === 0 || isClosed) return (await tryToLook(key, wantsProgress)) ?? PENDING;
+      const poll = new ParkedPoll(key.id, wantsProgress, clock.now(), queueOf(holdSeconds));
+      return park(poll, key, signal);
     },
     release,
     /** Like `release`, and from now on no poll parks. */
@@ -160,22 +165,13 @@ export function createPolls(
   };
 }
 
-/** Undefined: the store refused or did not reply. The poll keeps waiting, because a device treats any error as final. */
-async function tryTo(look: Look, key: PollKey, wantsProgress: boolean) {
-  try {
-    return await look(key, wantsProgress);
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return undefined;
-    throw error;
-  }
-}
-
 /** One parked poll. Thousands exist at a time, so it is one object: its own waiter, deadline and abort listener. */
 class ParkedPoll implements Waiter, Deadline {
   dueAtMs = 0;
   notice: Notice | 'recheck' | undefined;
   isOver = false;
-  place: 'new' | 'counted' | 'removed' = 'new';
+  /** It was not counted yet. */
+  isNew = true;
   #resume: (() => void) | undefined;
 
   constructor(
@@ -220,41 +216,4 @@ class ParkedPoll implements Waiter, Deadline {
       this.#resume = resolve;
     });
   }
-}
-
-/** The polls that count against the limits, in the order in which they were parked. */
-function createCountedPolls() {
-  const ofSession = new Map<string, ParkedPoll[]>();
-  /** Removed ones stay until half of the list is removed: to find the first of a Set takes longer the more were removed before it. */
-  let all: ParkedPoll[] = [];
-  let size = 0;
-  let first = 0;
-
-  return {
-    size: () => size,
-    /** Returns the oldest poll of the session if it has more than MAX_POLLS_PER_SESSION. */
-    add(poll: ParkedPoll): ParkedPoll | undefined {
-      poll.place = 'counted';
-      all.push(poll);
-      size += 1;
-      const own = ofSession.get(poll.pollId) ?? [];
-      ofSession.set(poll.pollId, own);
-      return own.push(poll) > MAX_POLLS_PER_SESSION ? own[0] : undefined;
-    },
-    oldest(): ParkedPoll | undefined {
-      while (all[first]?.place === 'removed') first += 1;
-      return all[first];
-    },
-    remove(poll: ParkedPoll): void {
-      if (poll.place !== 'counted') return;
-      poll.place = 'removed';
-      size -= 1;
-      const own = ofSession.get(poll.pollId) ?? [];
-      own.splice(own.indexOf(poll), 1);
-      if (own.length === 0) ofSession.delete(poll.pollId);
-      if (all.length < 2 * size + 64) return;
-      all = all.filter(({ place }) => place === 'counted');
-      first = 0;
-    },
-  };
 }
