@@ -7,6 +7,8 @@
  * (sign-ins/polls.ts), a request to a provider (providers/token-endpoint.ts), another
  * instance's refresh (sign-ins/refreshes.ts).
  */
+import { METHOD_NAME_ALL } from 'hono/router';
+import { TrieRouter } from 'hono/router/trie-router';
 import { describeError, log } from '../log.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';
 import type { Cors } from './cors.ts';
@@ -49,7 +51,7 @@ export interface AppOptions {
 }
 
 export function createApp(routes: readonly Route[], { cors, basePath }: AppOptions): HandleRequest {
-  const table = createTable(routes);
+  const find = createTable(routes);
   const localPath = createLocalPath(routes, basePath);
 
   return (raw, peers) => {
@@ -57,71 +59,42 @@ export function createApp(routes: readonly Route[], { cors, basePath }: AppOptio
     if (raw.headers.get('host')?.includes(',')) return refuse('malformed_request');
     const { url } = raw;
     const path = localPath(readPath(url));
-    const row = table.find(path);
-    if (row === undefined) return refuse('not_found');
-    const request = new RelayRequest(raw, url, path, parameterOf(row, path), peers);
-    return cors === undefined || !row.route.isForDevices
-      ? run(row, request)
-      : runWithCors(cors, row, request);
+    const found = find(path);
+    if (found === undefined) return refuse('not_found');
+    const { route, parameter } = found;
+    const request = new RelayRequest(raw, url, path, parameter, peers);
+    return cors === undefined || !route.isForDevices
+      ? run(route, request)
+      : runWithCors(cors, route, request);
   };
 }
 
-function runWithCors(cors: Cors, row: TableRow, request: RelayRequest) {
+function runWithCors(cors: Cors, route: Route, request: RelayRequest) {
   const preflight = cors.preflight(request.raw);
   if (preflight !== undefined) return preflight;
-  const response = run(row, request);
+  const response = run(route, request);
   return response instanceof Promise
     ? response.then((settled) => cors.allow(request.raw, settled))
     : cors.allow(request.raw, response);
 }
 
-interface TableRow {
+interface Found {
   readonly route: Route;
-  /** The path before and after the open segment. */
-  readonly prefix: string;
-  readonly suffix: string;
-  readonly allow: string;
+  /** Of the open segment. Empty for an exact path. */
+  readonly parameter: string;
 }
 
+/** Hono's router, which compares paths as they are. The first of several routes comes first. */
 function createTable(routes: readonly Route[]) {
-  const exact = new Map<string, TableRow>();
-  const open: TableRow[] = [];
-
-  for (const route of routes) {
-    const { path } = route;
-    const [prefix = '', suffix = ''] = path.split(/:\w+|\*/);
-    const row = { route, prefix, suffix, allow: allowOf(route) };
-    if (prefix === path) exact.set(path, row);
-    else open.push(row);
-  }
-
-  return {
-    find(path: string): TableRow | undefined {
-      const known = exact.get(path);
-      if (known !== undefined) return known;
-      for (const row of open) if (matches(row, path)) return row;
-      return undefined;
-    },
+  const router = new TrieRouter<Route>();
+  for (const route of routes) router.add(METHOD_NAME_ALL, route.path, route);
+  return (path: string): Found | undefined => {
+    for (const [route, parameters] of router.match(METHOD_NAME_ALL, path)[0]) {
+      const [parameter = ''] = Object.values(parameters as Record<string, string>);
+      if (route.isKnown?.(parameter) ?? true) return { route, parameter };
+    }
+    return undefined;
   };
-}
-
-function matches(row: TableRow, path: string): boolean {
-  const { route, prefix, suffix } = row;
-  if (!path.startsWith(prefix)) return false;
-  if (route.path.endsWith('*')) return true;
-  const end = path.length - suffix.length;
-  const isOneSegment = end > prefix.length && !path.slice(prefix.length, end).includes('/');
-  if (!isOneSegment || !path.endsWith(suffix)) return false;
-  return route.isKnown === undefined || route.isKnown(parameterOf(row, path));
-}
-
-/** The value of the open segment. Empty for an exact path. */
-function parameterOf({ prefix, suffix }: TableRow, path: string): string {
-  return path.slice(prefix.length, path.length - suffix.length);
-}
-
-function allowOf({ methods = {} }: Route): string {
-  return Object.keys(methods).join(', ');
 }
 
 /** Removes the base path if a proxy passed it on. */
@@ -147,12 +120,13 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
 /** A path that no route has. */
 const MISPLACED = '/.well-known/misplaced metadata';
 
-function run(row: TableRow, request: RelayRequest): Response | Promise<Response> {
-  const { route, allow } = row;
+function run(route: Route, request: RelayRequest): Response | Promise<Response> {
   const { methods, respond, refuseMethod = refuseMethodInText } = route;
   if (methods === undefined) return forMethod(request, respond?.(request) ?? refuse('not_found'));
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
-  if (handler === undefined) return forMethod(request, refuseMethod(allow));
+  if (handler === undefined) {
+    return forMethod(request, refuseMethod(Object.keys(methods).join(', ')));
+  }
   try {
     const answer = handler(request);
     return answer instanceof Promise
