@@ -78,7 +78,7 @@ export function providerEnv(origin: string) {
 
 const FROM_SOURCE = 'bun src/cli/main.ts';
 
-/** As bin/sign-in-relay starts the relay, but with this program. Resolves with the first response. */
+/** As bin/sign-in-relay.cjs starts the relay, but with this program. Resolves with the first response. */
 async function startRelay(env: Env, program = FROM_SOURCE) {
   const port = await findFreePort();
   const command = `exec env BUN_CONFIG_MAX_HTTP_REQUESTS=${FETCHES_AT_ONCE} ${program}`;

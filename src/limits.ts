@@ -88,7 +88,7 @@ export const TOKEN_RESPONSE_BYTES = 65_536;
  */
 export const EXCHANGE_LEASE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS;
 
-/** How many outgoing requests Bun makes at once; bin/sign-in-relay and deploy/ set the same. */
+/** How many outgoing requests Bun makes at once; bin/sign-in-relay.cjs and deploy/ set the same. */
 export const FETCHES_AT_ONCE = 5_000;
 
 /**

@@ -235,7 +235,7 @@ function readEnvFile(file: string, failureCode: number): EnvFile {
 
 /**
  * Bun reads its limit of outgoing requests when it starts. An executable has no launcher
- * that could set it (bin/sign-in-relay), so it starts itself again, in the same process.
+ * that could set it (bin/sign-in-relay.cjs), so it starts itself again, in the same process.
  */
 function raiseFetchLimit(): void {
   const { execPath, argv, env } = process;

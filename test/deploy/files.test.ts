@@ -9,7 +9,7 @@ import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
 import { runChild } from '../kit/process.ts';
 import { readAcl } from '../kit/redis/acl.ts';
-import { ROOT, startRelay } from '../kit/relay.ts';
+import { LAUNCHER, ROOT, startRelay } from '../kit/relay.ts';
 
 const read = (file: string) => readFileSync(`${ROOT}deploy/${file}`, 'utf8');
 
@@ -167,7 +167,7 @@ test('whatever starts the relay lets Bun make as many requests at once', () => {
   for (const file of ['Dockerfile', 'sign-in-relay.service']) {
     expect(read(file)).toContain(setting);
   }
-  expect(readFileSync(`${ROOT}bin/sign-in-relay`, 'utf8')).toContain(`:-${FETCHES_AT_ONCE}}`);
+  expect(readFileSync(LAUNCHER, 'utf8')).toContain(`HTTP_REQUESTS || '${FETCHES_AT_ONCE}'`);
 });
 
 test('the user in Valkey has the rights of docs/scaling.md, and no others', () => {

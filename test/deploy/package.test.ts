@@ -1,6 +1,14 @@
 /** The npm package and the executable: made, installed and run, each as docs/install.md says. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleForTv } from '../../client/tv-build.ts';
@@ -72,6 +80,7 @@ function findLastDescendant(pid: number): number {
 
 describe('the npm package', () => {
   const tarball = join(folder, `sign-in-relay-${packageJson.version}.tgz`);
+  const readTarball = async () => new Bun.Archive(await Bun.file(tarball).bytes());
   const empty = join(folder, 'empty');
   const npx = ['npx', '--yes', `--package=${tarball}`, 'sign-in-relay'];
 
@@ -84,28 +93,32 @@ describe('the npm package', () => {
   });
 
   test('contains what was built, and no test, bench or image', async () => {
-    const files = (await run(['tar', '-tzf', tarball])).trim().split('\n').sort();
     expect(
-      files.filter(
-        (file) => !/^package\/dist\/(cli\/(chunk-\w+|main)\.js|types\/[\w/-]+\.d\.ts)$/.test(file),
-      ),
+      [...(await (await readTarball()).files()).keys()]
+        .sort()
+        .filter(
+          (file) =>
+            !/^package\/dist\/(cli\/(chunk-\w+|main)\.js|types\/[\w/-]+\.d\.ts)$/.test(file),
+        ),
     ).toEqual([
       'package/CHANGELOG.md',
       'package/LICENSE',
       'package/README.md',
-      'package/bin/sign-in-relay',
+      'package/bin/bunfig.toml',
+      'package/bin/sign-in-relay.cjs',
       'package/dist/sign-in-relay.js',
       'package/dist/worker.js',
       'package/package.json',
+      'package/tsconfig.json',
     ]);
   });
 
   test('the template for Cloudflare takes this version, and a user signs in at the Worker in it', async () => {
     const template = join(folder, 'template');
     cpSync(join(ROOT, 'deploy/cloudflare'), template, { recursive: true });
-    const installed = join(template, 'node_modules/sign-in-relay');
-    mkdirSync(installed, { recursive: true });
-    await run(['tar', '-xzf', tarball, '--strip-components=1', '-C', installed]);
+    const modules = join(template, 'node_modules');
+    await (await readTarball()).extract(modules);
+    renameSync(join(modules, 'package'), join(modules, 'sign-in-relay'));
     expect(
       Bun.semver.satisfies(packageJson.version, templateJson.dependencies['sign-in-relay']),
     ).toBe(true);
@@ -121,7 +134,7 @@ describe('the npm package', () => {
 
   test('npx in an empty folder serves on Node where there is no Bun', async () => {
     const env = { ...npmEnv, npm_config_omit: 'optional' };
-    expect(await expectToServe(npx, env, empty)).toMatch(/^node .*\/dist\/cli\/main\.js$/);
+    expect(await expectToServe(npx, env, empty)).toMatch(/^node .*\/sign-in-relay$/);
   });
 
   test('npx names the version and the commit, and has the guides to providers', async () => {
@@ -141,7 +154,7 @@ describe('the npm package', () => {
     mkdirSync(bin);
     cpSync(process.execPath, join(bin, 'bun'));
     const env = { ...npmEnv, npm_config_omit: 'optional', PATH: `${bin}:${PATH_WITHOUT_BUN}` };
-    expect(await expectToServe(npx, env, empty)).toMatch(/^bun .*\/dist\/cli\/main\.js$/);
+    expect(await expectToServe(npx, env, empty)).toMatch(/^\S+\/bin\/bun .*\/dist\/cli\/main\.js$/);
     await expectUnaffected(npx, { cwd: strange, env });
   });
 

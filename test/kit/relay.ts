@@ -2,18 +2,27 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Target } from './device.ts';
-import { type Child, type ChildOptions, findFreePort, runChild, startChild } from './process.ts';
+import {
+  type Child,
+  type ChildOptions,
+  findFreePort,
+  NODE,
+  runChild,
+  startChild,
+} from './process.ts';
 import { pollUntil } from './wait.ts';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const MAIN = `${ROOT}src/cli/main.ts`;
+/** The command `sign-in-relay` of this checkout. */
+export const LAUNCHER = `${ROOT}bin/sign-in-relay.cjs`;
 /** Loaded into a relay before its own code; TEST_FAULT says what it does there. */
 const FAULTS = `${ROOT}test/kit/faults.ts`;
 
 /** Both programs that run the relay, and how. The second one needs buildForNode. */
 export const RUNTIMES = [
   ['Bun', [process.execPath, MAIN]],
-  ['Node', ['node', `${ROOT}dist/cli/main.js`]],
+  ['Node', [NODE, `${ROOT}dist/cli/main.js`]],
 ] as const;
 
 type Env = Readonly<Record<string, string>>;

@@ -7,29 +7,29 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDev } from '../kit/dev.ts';
-import { findFreePort, runChild, startChild } from '../kit/process.ts';
-import { launchRelay, ROOT, startRelay } from '../kit/relay.ts';
+import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
+import { LAUNCHER, launchRelay, ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 setDefaultTimeout(40_000);
 
-const COMMAND = join(ROOT, 'bin/sign-in-relay');
+const COMMAND = [NODE, LAUNCHER];
 const strange = makeStrangeFolder();
 afterAll(() => rmSync(strange, { recursive: true }));
 
 describe('in a folder of a stranger, a checkout', () => {
   test('runs no code of it and sets no variable of it', () =>
-    expectUnaffected([COMMAND], { cwd: strange }));
+    expectUnaffected(COMMAND, { cwd: strange }));
 
   test('is not affected by the folders above it either', async () => {
     const below = join(strange, 'a/b');
     mkdirSync(below, { recursive: true });
-    await expectUnaffected([COMMAND], { cwd: below });
+    await expectUnaffected(COMMAND, { cwd: below });
   });
 
   test('serves its pages and its metrics with its own packages', async () => {
     const env = { ADMIN_PORT: `${await findFreePort()}` };
-    const relay = await startRelay(env, { command: [COMMAND], cwd: strange });
+    const relay = await startRelay(env, { command: COMMAND, cwd: strange });
     for (const path of ['/auth/done', '/link', '/openapi.json', '/services']) {
       expect([path, (await relay.ask(path)).status]).toEqual([path, 200]);
     }
@@ -40,7 +40,7 @@ describe('in a folder of a stranger, a checkout', () => {
 
   test('asks Redis with its own client', async () => {
     const env = { REDIS_URL: `redis://127.0.0.1:${await findFreePort()}` };
-    const relay = await launchRelay(env, { command: [COMMAND], cwd: strange });
+    const relay = await launchRelay(env, { command: COMMAND, cwd: strange });
     const { problem } = await relay.waitForEvent('store_awaited');
     expect(problem).toContain('ECONNREFUSED');
     await relay.stop('SIGKILL');
@@ -49,7 +49,10 @@ describe('in a folder of a stranger, a checkout', () => {
   test('as login asks the relay that its user named, or the one on this machine', async () => {
     const firstLine = Promise.withResolvers<string>();
     const options = { cwd: strange, onLine: firstLine.resolve };
-    const login = startChild([COMMAND, 'login', 'mal', '--tokens', `${strange}/tokens`], options);
+    const login = startChild(
+      [...COMMAND, 'login', 'mal', '--tokens', `${strange}/tokens`],
+      options,
+    );
     // SIGN_IN_RELAY_URL of the folder is no address.
     expect(await firstLine.promise).not.toMatch(/--relay is the base URL of a relay|stranger/);
     login.kill('SIGKILL');
@@ -57,7 +60,7 @@ describe('in a folder of a stranger, a checkout', () => {
   });
 
   test('as dev builds the client of its television', async () => {
-    const dev = await startDev({ command: [COMMAND], cwd: strange });
+    const dev = await startDev({ command: COMMAND, cwd: strange });
     const client = await dev.askProvider('/client/dist/tv.js');
     expect([client.status, await client.text()]).toEqual([
       200,
@@ -92,8 +95,8 @@ test('a checkout without its packages takes none from the registry of the folder
   const cwd = join(folder, 'clone');
   mkdirSync(cwd);
   writeFileSync(join(cwd, '.npmrc'), `registry=${registry.url}\n`);
-  const env = { PATH: `${inPath}:/usr/bin:/bin`, HOME: folder, NO_PROXY: '127.0.0.1' };
-  const command = [join(checkout, 'bin/sign-in-relay'), '--version'];
+  const env = { PATH: inPath, HOME: folder, NO_PROXY: '127.0.0.1' };
+  const command = [NODE, join(checkout, 'bin/sign-in-relay.cjs'), '--version'];
   const { exitCode, output } = await runChild(command, { cwd, env });
   expect([exitCode, output]).toEqual([1, expect.stringContaining('Cannot find package')]);
   expect(asked).toEqual([]);

@@ -1,0 +1,199 @@
+/**
+ * `sign-in-relay` on each system and runtime: bin/sign-in-relay.cjs. As a package in
+ * test/dev/installed.test.ts, in a folder of a stranger in test/serve/current-folder.test.ts.
+ */
+import { describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
+import { EventEmitter } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join, win32 } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
+import { LAUNCHER, launchRelay, ROOT, startRelay } from '../kit/relay.ts';
+
+setDefaultTimeout(40_000);
+
+/** A file that changes Node before it runs the launcher. */
+function preload(code: string): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-preload-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'preload.cjs');
+  writeFileSync(file, code);
+  return ['--require', file];
+}
+
+const readChildren = (pid: number) =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
+
+/** Every line is an event, so nothing else was printed. */
+const expectEventsAlone = (output: string) => expect(output).toMatch(/^(\{"time":.*\}\n)+$/);
+
+test('where Node can replace its process, the launcher becomes Bun, and prints nothing', async () => {
+  const relay = await startRelay({}, { command: [NODE, LAUNCHER] });
+  const [program = ''] = readFileSync(`/proc/${relay.pid}/cmdline`, 'utf8').split('\0');
+  expect(program).toEndWith('node_modules/bun/bin/bun.exe');
+  expect(readChildren(relay.pid)).toEqual([]);
+  expect(await relay.stop()).toBe(0);
+  expectEventsAlone(relay.output());
+});
+
+describe('where Node cannot replace its process, as before 22.15, the launcher', () => {
+  const command = () => [NODE, ...preload('delete process.execve;'), LAUNCHER];
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'passes on %s, and ends with 0 after the relay',
+    async (signal) => {
+      const relay = await startRelay({}, { command: command() });
+      expect(readChildren(relay.pid)).toHaveLength(1);
+      expect(await relay.stop(signal)).toBe(0);
+      expect(relay.events('draining')).toMatchObject([{ signal }]);
+      expectEventsAlone(relay.output());
+    },
+  );
+
+  test('ends with the exit code of the relay', async () => {
+    const relay = await launchRelay({ POLL_SECONDS: 'none' }, { command: command() });
+    expect(await relay.exited).toBe(78);
+  });
+
+  test('ends by the signal that killed the relay', async () => {
+    const relay = await startRelay({}, { command: command() });
+    for (const pid of readChildren(relay.pid)) process.kill(Number(pid), 'SIGKILL');
+    expect(await relay.exited).toBe(128 + constants.signals.SIGKILL);
+  });
+});
+
+test('Bun runs the launcher where there is no Node, and stays the only process', async () => {
+  const command = [process.execPath, LAUNCHER];
+  const relay = await startRelay({ PATH: '' }, { command });
+  expect(readFileSync(`/proc/${relay.pid}/cmdline`, 'utf8')).toContain('--no-env-file');
+  expect(readChildren(relay.pid)).toEqual([]);
+  expect(await relay.stop()).toBe(0);
+});
+
+describe('without a Bun, the launcher', () => {
+  /** Of a package in which nothing else is installed. */
+  function install(build?: string): string {
+    const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-launcher-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    cpSync(join(ROOT, 'bin'), join(folder, 'bin'), { recursive: true });
+    mkdirSync(join(folder, 'dist/cli'), { recursive: true });
+    if (build !== undefined) writeFileSync(join(folder, 'dist/cli/main.js'), build);
+    return join(folder, 'bin/sign-in-relay.cjs');
+  }
+  const run = (launcher: string, options: readonly string[] = []) =>
+    runChild([NODE, ...options, launcher, 'check', '--json'], { env: { PATH: PATH_WITHOUT_BUN } });
+
+  test('runs the build for Node in its own process', async () => {
+    const launcher = install('console.log(process.argv.slice(2).join()); process.exitCode = 3;');
+    expect(await run(launcher)).toEqual({ exitCode: 3, output: 'check,--json\n' });
+  });
+
+  test('says what a Node lacks that is too old for the build', async () => {
+    const old = preload(
+      `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } });`,
+    );
+    expect(await run(install(''), old)).toEqual({
+      exitCode: 1,
+      output:
+        'sign-in-relay: there is no Bun 1.4 or newer, and Node 18.20.8 is too old: install Node 24\n',
+    });
+  });
+
+  test('says what a checkout lacks in which nothing was built', async () => {
+    expect(await run(install())).toEqual({
+      exitCode: 1,
+      output:
+        'sign-in-relay: there is no Bun 1.4 or newer, and there is no build for Node: run npm ci\n',
+    });
+  });
+});
+
+describe('with the paths and variables of Windows, the launcher', () => {
+  const HOME = 'C:\\Users\\Zoë Q';
+  const PACKAGE = `${HOME}\\AppData\\Roaming\\npm\\node_modules\\sign-in-relay`;
+  const BESIDE = `${HOME}\\AppData\\Roaming\\npm\\node_modules\\bun\\bin\\bun.exe`;
+  const IN_PATH = `${HOME}\\.bun\\bin\\bun.exe`;
+
+  /** Runs it with everything of the system replaced. `files`: what exists. */
+  function launch(files: readonly string[]) {
+    const child = Object.assign(new EventEmitter(), { killed: [] as string[] });
+    const asked: string[] = [];
+    const spawned: { program: string; args: string[]; options: { env: object } }[] = [];
+    const system = {
+      'node:path': win32,
+      'node:url': { pathToFileURL },
+      'node:fs': { existsSync: (file: string) => files.includes(file) },
+      'node:child_process': {
+        spawnSync(program: string) {
+          asked.push(program);
+          return { stdout: '1.4.5\n' };
+        },
+        spawn(program: string, args: string[], options: { env: object }) {
+          spawned.push({ program, args, options });
+          return Object.assign(child, { kill: (signal: string) => child.killed.push(signal) });
+        },
+      },
+    };
+    const exits: number[] = [];
+    const fakeProcess = Object.assign(new EventEmitter(), {
+      platform: 'win32',
+      versions: { node: '24.21.0' },
+      argv: ['C:\\Program Files\\nodejs\\node.exe', 'sign-in-relay.cjs', 'login', 'mal'],
+      // Windows itself looks for a program in the current folder before it looks in PATH.
+      env: { PATH: `.;tools;C:\\Windows;${HOME}\\.bun\\bin`, SystemRoot: 'C:\\Windows' },
+      execve: () => expect.unreachable('it throws there'),
+      exit: (code: number) => exits.push(code),
+    });
+    const code = readFileSync(LAUNCHER, 'utf8').replace(/^#!.*\n/, '');
+    new Function('require', '__dirname', 'process', code)(
+      (name: keyof typeof system) => system[name],
+      `${PACKAGE}\\bin`,
+      fakeProcess,
+    );
+    return { asked, spawned, child, process: fakeProcess, exits };
+  }
+
+  test('starts the Bun that npm installed beside it, with files of its own', () => {
+    const { spawned } = launch([BESIDE, IN_PATH]);
+    expect(spawned).toEqual([
+      {
+        program: BESIDE,
+        args: [
+          `--config=${PACKAGE}\\bin\\bunfig.toml`,
+          `--tsconfig-override=${PACKAGE}\\tsconfig.json`,
+          '--no-env-file',
+          '--no-install',
+          `${PACKAGE}\\dist\\cli\\main.js`,
+          'login',
+          'mal',
+        ],
+        options: {
+          stdio: 'inherit',
+          env: expect.objectContaining({
+            SystemRoot: 'C:\\Windows',
+            BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
+          }),
+        } as never,
+      },
+    ]);
+  });
+
+  test('takes a Bun from a full path in PATH, and none from the current folder', () => {
+    const here = ['bun.exe', '.\\bun.exe', 'tools\\bun.exe'];
+    const { asked, spawned } = launch([...here, IN_PATH]);
+    expect(asked).toEqual([IN_PATH]);
+    expect(spawned.map(({ program }) => program)).toEqual([IN_PATH]);
+  });
+
+  test('outlives Ctrl-C, which Bun gets too, kills nothing, and ends with the exit code of Bun', () => {
+    const { child, process, exits } = launch([IN_PATH]);
+    for (const signal of ['SIGINT', 'SIGBREAK', 'SIGHUP']) {
+      expect(process.listenerCount(signal)).toBe(1);
+      process.emit(signal);
+    }
+    expect(child.killed).toEqual([]);
+    child.emit('exit', 130, null);
+    expect(exits).toEqual([130]);
+  });
+});
