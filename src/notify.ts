@@ -55,7 +55,8 @@ export async function send(target: Target, cause: string, text: string, isOver =
     const init = { ...request, method: 'POST', redirect: 'manual', signal } as const;
     const response = await fetch(notifyUrl, init);
     await response.body?.cancel();
-    return response.ok ? undefined : `it answered ${response.status}`;
+    const isTaken = response.status >= 200 && response.status < 300;
+    return isTaken ? undefined : `it answered ${response.status}`;
   } catch (error) {
     return `it did not answer (${codeOf(error)})`;
   }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { buildExecutable } from '../scripts/build.ts';
 import { createFindProblems, readApiDocument, type Seen } from './kit/api-document.ts';
 import { forwardedFor, startForwarder } from './kit/forwarder.ts';
-import { findFreePort, runChild } from './kit/process.ts';
+import { findFreePort, NODE, runChild } from './kit/process.ts';
 import { type ProxyName, startProxy } from './kit/proxies.ts';
 import { startRedis } from './kit/redis/server.ts';
 import { buildForNode, launchRelay, ROOT, untilHealthy } from './kit/relay.ts';
@@ -237,7 +237,7 @@ function startBun(env: Env, port: number) {
 /** As `npx sign-in-relay` starts it where there is no Bun; test/deploy installs the package. */
 async function startPackage(env: Env, port: number) {
   await buildForNode();
-  return startRelayWith(env, port, ['node', `${ROOT}dist/cli/main.js`]);
+  return startRelayWith(env, port, [NODE, `${ROOT}dist/cli/main.js`]);
 }
 
 async function startExecutable(env: Env, port: number) {

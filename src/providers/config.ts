@@ -91,4 +91,7 @@ export interface FetchInit {
   readonly signal: AbortSignal;
 }
 
-export type Fetch = (url: string, init: FetchInit) => Promise<Response>;
+export type Fetch = (url: string, init: FetchInit) => Promise<ProviderResponse>;
+
+/** What is read of a `Response`, which on Node cannot have every status that servers send, such as 999. */
+export type ProviderResponse = Pick<Response, 'status' | 'headers' | 'body' | 'text'>;

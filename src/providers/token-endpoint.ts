@@ -14,7 +14,7 @@ import {
   type Deadline,
   type DeadlineQueue,
 } from '../sign-ins/time.ts';
-import type { Fetch, ProviderConfig, ProviderQuirks } from './config.ts';
+import type { Fetch, ProviderConfig, ProviderQuirks, ProviderResponse } from './config.ts';
 import { type ConnectProblem, codeOf, describeConnectProblem } from './connect-problem.ts';
 
 /** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
@@ -139,11 +139,11 @@ export class TokenEndpoint {
     url: string,
     request: Pick<TokenRequest, 'method' | 'headers' | 'body'>,
     signal: AbortSignal,
-  ): Promise<Response> {
+  ): Promise<ProviderResponse> {
     const { fetch } = this.#options;
     // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
     const init = { ...request, redirect: 'manual', signal } as const;
-    let response: Response;
+    let response: ProviderResponse;
     try {
       response = await fetch(url, init);
     } catch (error) {
@@ -242,14 +242,14 @@ export function formEncode(text: string): string {
 }
 
 /** Undefined when it is longer than TOKEN_RESPONSE_BYTES. */
-function readText(response: Response): Promise<string | undefined> {
+function readText(response: ProviderResponse): Promise<string | undefined> {
   if (isShort(response) || response.body === null) return response.text();
   const reading = readAtMost(response.body.getReader(), TOKEN_RESPONSE_BYTES);
   return reading.then(({ text, isCut }) => (isCut ? undefined : text));
 }
 
 /** Trusts Content-Length only if the body is neither chunked, which overrides it (RFC 9112 §6.3), nor compressed. */
-function isShort({ headers }: Response): boolean {
+function isShort({ headers }: ProviderResponse): boolean {
   const length = headers.get('content-length');
   const isExact = !headers.has('transfer-encoding') && !headers.has('content-encoding');
   return isExact && length !== null && Number(length) <= TOKEN_RESPONSE_BYTES;

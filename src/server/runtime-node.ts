@@ -8,7 +8,6 @@ import {
   request as httpRequest,
   type IncomingMessage,
   type RequestListener,
-  type ServerResponse,
 } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -17,20 +16,26 @@ import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-
 import { refuse } from '../http/responses.ts';
 import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
-import type { FetchInit } from '../providers/config.ts';
+import type { FetchInit, ProviderResponse } from '../providers/config.ts';
 import { decode } from './decode.ts';
 import type { Listener, ListenOptions, Runtime } from './runtime.ts';
 
+/** Older versions are past their end of life, and no test runs on them. */
+const OLDEST_SUPPORTED = 22;
+
+const isSupported = Number.parseInt(process.versions.node, 10) >= OLDEST_SUPPORTED;
+
 export const node: Runtime = {
   name: `Node ${process.versions.node}`,
+  ...(!isSupported && { problem: 'not supported: install Node 24 or Bun (docs/install.md "npm")' }),
   // docs/performance.md "On Node".
   hint: 'Bun is the fast way, then Node 24: on Node a sign-in takes two to three times the processor time (docs/install.md)',
   fetch,
   listen,
 };
 
-/** Uses node:http: Node's own fetch would take more than half of the processor time of a sign-in. */
-function fetch(url: string, init: FetchInit): Promise<Response> {
+/** Uses node:http: a request by Node's own fetch takes 2.5 times the processor time (Node 24.21). */
+function fetch(url: string, init: FetchInit): Promise<ProviderResponse> {
   const { method = 'GET', keepalive = true, signal, body } = init;
   const isTls = /^https:/i.test(url);
   const request = isTls ? tlsRequest : httpRequest;
@@ -41,7 +46,8 @@ function fetch(url: string, init: FetchInit): Promise<Response> {
       headers: {
         'User-Agent': 'node',
         ...init.headers,
-        // Node adds none to a DELETE, and its body would count as the next request.
+        // Node adds none to a DELETE, and its body would count as the next request (Node 26.10,
+        // https://github.com/nodejs/node/issues/27880).
         ...(body !== undefined && { 'Content-Length': Buffer.byteLength(body) }),
       },
       agent: keepalive && kept,
@@ -51,28 +57,22 @@ function fetch(url: string, init: FetchInit): Promise<Response> {
     // Whoever reads the body gets an error that comes after the headers.
     sent.on('error', reject);
     sent.once('response', (incoming) => resolve(toResponse(incoming)));
-    // After a 101 with `Upgrade` Node emits neither of them, and its deadline would not end it.
+    // After a 101 with `Upgrade` Node closes the connection and emits neither of them
+    // (https://nodejs.org/api/http.html#event-upgrade).
     sent.once('close', () => reject(new Error('closed without a response')));
     sent.end(body);
   });
 }
 
-function toResponse(incoming: IncomingMessage): Response {
+function toResponse(incoming: IncomingMessage): ProviderResponse {
   const { statusCode: status = 0, rawHeaders } = incoming;
   const headers = new Headers();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
   }
-  const body = WITHOUT_BODY.has(status) ? null : Readable.toWeb(incoming);
-  if (body === null) incoming.destroy();
-  const response = new Response(body as ReadableStream | null, { headers });
-  // A constructor takes 200 to 599 alone, and some servers send 999.
-  Object.defineProperty(response, 'status', { value: status });
-  return decode(response);
+  const body = Readable.toWeb(incoming) as unknown as ReadableStream;
+  return decode({ status, headers, body, text: () => new Response(body).text() });
 }
-
-/** `Response` allows none for them. */
-const WITHOUT_BODY = new Set([204, 205, 304]);
 
 /** How long an idle connection is kept, unless the provider asks for less (`Keep-Alive: timeout`). */
 const IDLE_CONNECTION_MS = 60_000;
@@ -82,7 +82,10 @@ const httpAgent = closeAtStrayBytes(
 );
 const tlsAgent = closeAtStrayBytes(new TlsAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }));
 
-/** Bytes on an idle connection are the response to no request. docs/protocol.md §9. */
+/**
+ * Bytes on an idle connection are the response to no request (docs/protocol.md §9), and would count
+ * as that of the next one. Node itself closes the connection since 22.23 and 24.17 (CVE-2026-48931).
+ */
 function closeAtStrayBytes<Agent extends HttpAgent>(agent: Agent): Agent {
   const { keepSocketAlive, reuseSocket } = HttpAgent.prototype;
   return Object.assign(agent, {
@@ -111,6 +114,8 @@ async function listen(options: ListenOptions): Promise<Listener> {
       return handle(request, { requestIP: () => (address === undefined ? null : { address }) });
     },
     {
+      // For HTTP/1.0 without Host, as of some health checks.
+      hostname: 'localhost',
       errorHandler(error) {
         // A request target that is no path, such as `*`.
         if (error instanceof RequestError) return refuse('malformed_request');
@@ -119,21 +124,16 @@ async function listen(options: ListenOptions): Promise<Listener> {
       },
     },
   );
-  function onRequest(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    // The adapter makes a URL of these, and fails if it is invalid.
-    incoming.headers.host = 'localhost';
-    incoming.url = originForm(incoming.url ?? '');
-    void respond(incoming, outgoing);
-  }
   const server = createServer(
     {
       keepAliveTimeout: idleSeconds * 1_000,
       headersTimeout: HEADERS_DEADLINE_MS,
       connectionsCheckingInterval: HEADERS_CHECK_MS,
     },
-    inTurn(onRequest),
+    inTurn((incoming, outgoing) => void respond(incoming, outgoing)),
   );
-  // Their size is limited. Node would ignore those after the 2000th, which a proxy may have set.
+  // Their size is limited. Node would ignore those after the 2000th, which a proxy may have set
+  // (https://nodejs.org/api/http.html#servermaxheaderscount).
   server.maxHeadersCount = 0;
   server.listen({ host: hostname, port });
   await once(server, 'listening');
@@ -152,8 +152,9 @@ const MAX_PIPELINED = 16;
 
 /**
  * Serves the requests of a connection one after the other, and closes it at more than
- * MAX_PIPELINED. Node would begin all at once, and tell only the first that the connection
- * has closed: a poll behind it would take a result for a device that has left.
+ * MAX_PIPELINED. Node would begin all at once, however many there are. Before 24.16, and in 22, it
+ * also tells only the first that the connection has closed, and a poll behind it would take a
+ * result for a device that has left (https://github.com/nodejs/node/pull/62534).
  */
 function inTurn(serve: RequestListener): RequestListener {
   const lines = new WeakMap<Socket, (() => void)[]>();
@@ -169,14 +170,6 @@ function inTurn(serve: RequestListener): RequestListener {
     if (line.length === 1) line[0]?.();
     else if (line.length > MAX_PIPELINED) socket.destroy();
   };
-}
-
-/** Path and query. A target without a path stays as it is. RFC 9112 §3.2. */
-function originForm(target: string): string {
-  const rest = target.replace(/^https?:\/\/[^/?#]*/i, '');
-  if (rest === target && !target.startsWith('/')) return target;
-  const { pathname, search } = new URL(`http://localhost${rest}`);
-  return pathname + search;
 }
 
 function originOf({ address, port, family }: AddressInfo): string {

@@ -5,6 +5,8 @@ import type { Fetch } from '../providers/config.ts';
 export interface Runtime {
   /** Its name and version. */
   readonly name: string;
+  /** What is wrong with this version, for the operator. */
+  readonly problem?: string;
   /** Why another runtime is better, for the operator. */
   readonly hint?: string;
   /** Sends requests to providers. Checks certificates whatever the environment says. */

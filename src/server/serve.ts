@@ -18,7 +18,8 @@ import type { Listener, Runtime } from './runtime.ts';
 export async function serve(settings: Settings, runtime: Runtime): Promise<void> {
   const running: Running = {};
   endOnSignal(running);
-  const { fetch, fetchesAtOnce } = runtime;
+  const { name, problem, fetch, fetchesAtOnce } = runtime;
+  if (problem !== undefined) log.warning('runtime', { runtime: name, problem });
   const admin = await createAdminOf(settings, runtime);
   const notifier = await createNotifierOf(settings, runtime);
   const monitor = admin?.monitor ?? NO_MONITOR;
@@ -43,7 +44,7 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
     baseUrl: settings.baseUrl ?? null,
     redirectUris: service.redirectUris(),
     version: VERSION,
-    runtime: runtime.name,
+    runtime: name,
     ...(runtime.hint && { hint: runtime.hint }),
   });
 }

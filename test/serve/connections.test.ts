@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { poll, start } from '../kit/device.ts';
+import { NODE } from '../kit/process.ts';
 import {
   buildForNode,
   launchRelay,
@@ -175,7 +176,7 @@ describe('clients that leave after half a body', () => {
 
   test.each([
     ['Bun', [process.execPath, MAIN]],
-    ['Node, in the host of examples/', ['node', `${ROOT}examples/node-server.mjs`]],
+    ['Node, in the host of examples/', [NODE, `${ROOT}examples/node-server.mjs`]],
   ])('on %s cause no error', async (_, command) => {
     const own = await launchRelay({ START_BURST: '10000' }, { command });
     await untilHealthy(own.baseUrl);

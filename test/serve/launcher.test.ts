@@ -8,19 +8,11 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { constants, tmpdir } from 'node:os';
 import { join, win32 } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { asNode, nodeAfter } from '../kit/old-node.ts';
 import { NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { LAUNCHER, launchRelay, ROOT, startRelay } from '../kit/relay.ts';
 
 setDefaultTimeout(40_000);
-
-/** A file that changes Node before it runs the launcher. */
-function preload(code: string): readonly string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-preload-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'preload.cjs');
-  writeFileSync(file, code);
-  return ['--require', file];
-}
 
 const readChildren = (pid: number) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
@@ -38,7 +30,7 @@ test('where Node can replace its process, the launcher becomes Bun, and prints n
 });
 
 describe('where Node cannot replace its process, as before 22.15, the launcher', () => {
-  const command = () => [NODE, ...preload('delete process.execve;'), LAUNCHER];
+  const command = () => [...nodeAfter('delete process.execve;'), LAUNCHER];
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'passes on %s, and ends with 0 after the relay',
@@ -81,8 +73,8 @@ describe('without a Bun, the launcher', () => {
     if (build !== undefined) writeFileSync(join(folder, 'dist/cli/main.js'), build);
     return join(folder, 'bin/sign-in-relay.cjs');
   }
-  const run = (launcher: string, options: readonly string[] = []) =>
-    runChild([NODE, ...options, launcher, 'check', '--json'], { env: { PATH: PATH_WITHOUT_BUN } });
+  const run = (launcher: string, node: readonly string[] = [NODE]) =>
+    runChild([...node, launcher, 'check', '--json'], { env: { PATH: PATH_WITHOUT_BUN } });
 
   test('runs the build for Node in its own process', async () => {
     const launcher = install('console.log(process.argv.slice(2).join()); process.exitCode = 3;');
@@ -90,10 +82,7 @@ describe('without a Bun, the launcher', () => {
   });
 
   test('says what a Node lacks that is too old for the build', async () => {
-    const old = preload(
-      `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } });`,
-    );
-    expect(await run(install(''), old)).toEqual({
+    expect(await run(install(''), asNode('18.20.8'))).toEqual({
       exitCode: 1,
       output:
         'sign-in-relay: there is no Bun 1.4 or newer, and Node 18.20.8 is too old: install Node 24\n',

@@ -12,7 +12,7 @@ import {
   start,
   startRequest,
 } from '../kit/device.ts';
-import { findFreePort, runChild } from '../kit/process.ts';
+import { findFreePort, NODE, runChild } from '../kit/process.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import {
   buildForNode,
@@ -155,10 +155,10 @@ describe.concurrent('a second relay on the same file', () => {
   });
 });
 
-const ON_NODE = ['node', `${ROOT}dist/cli/main.js`];
+const ON_NODE = [NODE, `${ROOT}dist/cli/main.js`];
 
 test('on Node: as on Bun if it has SQLite, otherwise it is refused like a wrong setting', async () => {
-  const asked = await runChild(['node', '-p', 'require("node:module").isBuiltin("node:sqlite")']);
+  const asked = await runChild([NODE, '-p', 'require("node:module").isBuiltin("node:sqlite")']);
   if (asked.output.trim() === 'true') {
     const host = await startWithFile(ON_NODE);
     const { session } = await start(host.now());

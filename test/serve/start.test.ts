@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'n
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { start } from '../kit/device.ts';
+import { asNode } from '../kit/old-node.ts';
 import { runChild } from '../kit/process.ts';
 import { startSilentIssuer } from '../kit/provider.ts';
-import { buildForNode, launchRelay, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
+import { buildForNode, launchRelay, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 
 setDefaultTimeout(30_000);
@@ -40,6 +41,19 @@ describe('a relay that starts', () => {
       expect(listening?.hint).toEqual(name === 'Node' ? hint : undefined);
     },
   );
+
+  test('on Node 20 warns that it is not supported there', async () => {
+    const command = [...asNode('20.20.2'), `${ROOT}dist/cli/main.js`];
+    const relay = await startRelay({}, { command });
+    await relay.stop();
+    expect(relay.events('runtime')).toEqual([
+      expect.objectContaining({
+        level: 'warning',
+        runtime: 'Node 20.20.2',
+        problem: expect.stringContaining('not supported: install Node 24'),
+      }),
+    ]);
+  });
 
   test('serves its pages wherever it is started from', async () => {
     const relay = await startRelay({}, { cwd: '/' });

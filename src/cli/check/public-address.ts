@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readAtMost } from '../../body.ts';
 import { createFindClientAddress } from '../../http/client-address.ts';
 import { MAX_WAIT_SECONDS } from '../../http/endpoints/sign-in.ts';
-import type { Fetch, FetchInit } from '../../providers/config.ts';
+import type { Fetch, FetchInit, ProviderResponse } from '../../providers/config.ts';
 import {
   type ConnectProblem,
   codeOf,
@@ -90,14 +90,16 @@ export function isTimeout(error: unknown): boolean {
 const RESPONSE_BYTES = 65_536;
 
 /** Empty if it breaks off. */
-export async function readText({ body }: Response): Promise<string> {
+export async function readText({ body }: ProviderResponse): Promise<string> {
   if (body === null) return '';
   const reading = readAtMost(body.getReader(), RESPONSE_BYTES);
   return reading.then(({ text }) => text).catch(() => '');
 }
 
 /** An empty object if the response is not a JSON object. */
-export async function readObject(response: Response): Promise<Readonly<Record<string, unknown>>> {
+export async function readObject(
+  response: ProviderResponse,
+): Promise<Readonly<Record<string, unknown>>> {
   try {
     const value: unknown = JSON.parse(await readText(response));
     return typeof value === 'object' && value !== null ? { ...value } : {};

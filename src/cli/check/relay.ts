@@ -1,5 +1,5 @@
 /** `sign-in-relay check --relay URL`: any relay from outside, without its settings. */
-import type { Fetch } from '../../providers/config.ts';
+import type { Fetch, ProviderResponse } from '../../providers/config.ts';
 import { describeConnectProblem } from '../../providers/connect-problem.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
 import { hasUserInfo, isLoopback, parseUrl } from '../../providers/url.ts';
@@ -53,7 +53,7 @@ async function findServices(
   baseUrl: string,
   fetch: Fetch,
 ): Promise<Finding | { readonly services: readonly OfferedService[] }> {
-  let response: Response;
+  let response: ProviderResponse;
   try {
     response = await fetch(`${baseUrl}/services`, request());
   } catch (error) {
