@@ -3,7 +3,7 @@
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 # The programs of examples/devices need what stands from python3-qrcode on.
-packages='caddy chromium-headless-shell curl nginx-light nodejs openssl prometheus redis-tools redis-server bsdutils systemd
+packages='caddy chromium-headless-shell curl nginx-light nodejs openssl prometheus redis-tools redis-server systemd
   python3-oauthlib python3-qrcode qrencode golang-go default-jre-headless libandroid-json-org-java
   luajit lua-socket lua-sec lua-cjson python3-authlib python3-requests'
 apt-get --quiet update

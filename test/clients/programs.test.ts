@@ -15,6 +15,7 @@ import {
   SIGNED_IN,
   setUp,
 } from '../kit/chromium.ts';
+import { has, type Need, PYTHON } from '../kit/needs.ts';
 import { startChild } from '../kit/process.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
@@ -38,6 +39,7 @@ const DOCUMENT = readFileSync(`${ROOT}docs/device-grant.md`, 'utf8');
 
 interface Client {
   readonly name: string;
+  readonly need?: Need;
   /** Interpreter and file. */
   readonly program: readonly [string, string];
   readonly service: Service;
@@ -76,14 +78,15 @@ const CLIENTS: readonly Client[] = [
   },
   {
     name: 'oauthlib',
-    // Debian's Python, because it finds Debian's packages.
-    program: ['/usr/bin/python3', 'with_oauthlib.py'],
+    need: 'Python',
+    program: [PYTHON, 'with_oauthlib.py'],
     service: 'demo',
     declined: 'decline',
     expired: 'expired_token',
   },
   {
     name: 'curl',
+    need: 'curl and qrencode',
     program: ['bash', 'curl.sh'],
     service: 'demo',
     declined: 'decline at the provider',
@@ -141,7 +144,10 @@ test.each(['openid-client', 'oauth4webapi'] as const)(
   },
 );
 
-describe.each(CLIENTS)('$name', (client) => {
+const isRunHere = ({ name, need }: Client) =>
+  need === undefined || has(need, `${name} signs in by the device grant`);
+
+describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
   const { service, declined, expired, checksIdToken } = client;
 
   test.concurrent(

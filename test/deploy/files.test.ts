@@ -7,6 +7,7 @@ import lockFile from '../../package-lock.json' with { type: 'json' };
 import { FETCHES_AT_ONCE, IDLE_MARGIN_SECONDS } from '../../src/limits.ts';
 import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
+import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { readAcl } from '../kit/redis/acl.ts';
 import { LAUNCHER, ROOT, startRelay } from '../kit/relay.ts';
@@ -127,7 +128,9 @@ test('the relays of both compose files trust the network of their proxy, and are
   }
 });
 
-test('Prometheus accepts its configuration, with the alert rules', async () => {
+const withPromtool = test.if(has('Prometheus', 'Prometheus accepts deploy/prometheus.yaml'));
+
+withPromtool('Prometheus accepts its configuration, with the alert rules', async () => {
   const command = ['promtool', 'check', 'config', `${ROOT}deploy/prometheus.yaml`];
   const { exitCode, output } = await runChild(command);
   expect([exitCode, output]).toEqual([0, expect.stringContaining('rules found')]);

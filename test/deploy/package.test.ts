@@ -82,7 +82,8 @@ describe('the npm package', () => {
   const tarball = join(folder, `sign-in-relay-${packageJson.version}.tgz`);
   const readTarball = async () => new Bun.Archive(await Bun.file(tarball).bytes());
   const empty = join(folder, 'empty');
-  const npx = ['npx', '--yes', `--package=${tarball}`, 'sign-in-relay'];
+  // What npx runs. Some machines have npm without it.
+  const npx = ['npm', 'exec', '--yes', `--package=${tarball}`, '--', 'sign-in-relay'];
 
   beforeAll(async () => {
     mkdirSync(empty);

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findNotes, findObstacles } from '../../scripts/release-notes.ts';
 import { listTracked } from '../../scripts/run.ts';
+import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { ROOT } from '../kit/relay.ts';
 
@@ -93,7 +94,11 @@ test('a tag is released if both packages have its version and name the repositor
   ]);
 });
 
-test('an owner names all addresses, and each version, with one command', async () => {
+const withCommands = test.if(
+  has('POSIX commands', 'the scripts name addresses and versions, and publish nothing twice'),
+);
+
+withCommands('an owner names all addresses, and each version, with one command', async () => {
   const checkout = makeFolder({});
   const run = async (...command: readonly string[]) => {
     const { exitCode, output } = await runChild(command, { cwd: checkout });
@@ -144,27 +149,33 @@ async function runRecorded(program: string, failing: string, ...script: readonly
   return { exitCode, commands: readFileSync(record, 'utf8').trim().split('\n') };
 }
 
-test('npm publishes each package with provenance, and a version that is there only once', async () => {
-  const release = makeFolder({ 'relay-deploy.tar.gz': '' });
-  for (const name of ['one', 'two']) {
-    const source = makeFolder({});
-    mkdirSync(join(source, 'package'));
-    writeFileSync(join(source, 'package/package.json'), JSON.stringify({ name, version: '1.0.0' }));
-    await runChild(['tar', '-czf', join(release, `${name}.tgz`), '-C', source, 'package']);
-  }
-  const script = ['scripts/publish-npm.sh', release];
-  // The second one is not published yet.
-  expect(await runRecorded('npm', '"view two"*', ...script)).toEqual({
-    exitCode: 0,
-    commands: [
-      'view one@1.0.0 version',
-      'view two@1.0.0 version',
-      `publish ${release}/two.tgz --access=public --provenance`,
-    ],
-  });
-  const failed = await runRecorded('npm', 'view*|publish*', ...script);
-  expect(failed).toMatchObject({ exitCode: 1 });
-});
+withCommands(
+  'npm publishes each package with provenance, and a version that is there only once',
+  async () => {
+    const release = makeFolder({ 'relay-deploy.tar.gz': '' });
+    for (const name of ['one', 'two']) {
+      const source = makeFolder({});
+      mkdirSync(join(source, 'package'));
+      writeFileSync(
+        join(source, 'package/package.json'),
+        JSON.stringify({ name, version: '1.0.0' }),
+      );
+      await runChild(['tar', '-czf', join(release, `${name}.tgz`), '-C', source, 'package']);
+    }
+    const script = ['scripts/publish-npm.sh', release];
+    // The second one is not published yet.
+    expect(await runRecorded('npm', '"view two"*', ...script)).toEqual({
+      exitCode: 0,
+      commands: [
+        'view one@1.0.0 version',
+        'view two@1.0.0 version',
+        `publish ${release}/two.tgz --access=public --provenance`,
+      ],
+    });
+    const failed = await runRecorded('npm', 'view*|publish*', ...script);
+    expect(failed).toMatchObject({ exitCode: 1 });
+  },
+);
 
 test('a release is seen once all of its files are there, and its publication may be repeated', async () => {
   const release = makeFolder({ a: '', SHA256SUMS: '' });

@@ -7,6 +7,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { CANCELLED, follow, launchChromium, SIGNED_IN } from '../kit/chromium.ts';
 import { startDev } from '../kit/dev.ts';
 import { start } from '../kit/device.ts';
+import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 import { sendRaw, statusOf } from '../kit/sockets.ts';
@@ -24,6 +25,10 @@ const plan = (headers: Record<string, string>) =>
 
 const get = (url: string, path: string, host: string) =>
   sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+
+const inBrowser = test.if(
+  has('Chromium', 'no page of another site plans an ending at `dev`; `dev --lan` signs in phones'),
+);
 
 describe('dev: a page of another site', () => {
   test.each([
@@ -74,7 +79,7 @@ describe('dev: a page of another site', () => {
     },
   );
 
-  test('in a browser: its request arrives, and plans nothing', async () => {
+  inBrowser('in a browser: its request arrives, and plans nothing', async () => {
     const evil = Bun.serve({
       port: 0,
       hostname: '127.0.0.1',
@@ -138,40 +143,43 @@ describe('dev: who may plan', () => {
   });
 });
 
-test('dev --lan: a phone, a television and a terminal sign in, by the address that the terminal shows', async () => {
-  const address = Object.values(networkInterfaces())
-    .flat()
-    .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
-  const lan = await startDev({ args: ['--lan'], origin: `http://${address}` });
-  const shown = stripVTControlCharacters(lan.output());
-  expect(shown).toContain(`http://${address}:${lan.port}`);
-  expect(shown).toContain('▀▀▀');
-  const browser = await launchChromium();
-  const phone = await browser.newPage({ viewport: { width: 390, height: 844 } });
-  await phone.goto(lan.providerUrl);
-  await phone.getByRole('button', { name: 'Plan no-code for the next sign-in' }).click();
-  await phone.getByText('Planned: no-code').waitFor();
-  await lan.askProvider('/next', { method: 'DELETE' });
-  await phone.goto((await start(lan, 'dev')).url);
-  const signIn = phone.getByRole('button', { name: 'Sign in' });
-  expect(await follow(phone, () => signIn.click())).toMatchObject(SIGNED_IN);
-  await phone.goto(lan.providerUrl);
-  const tryDeny = phone.getByRole('link', { name: 'Try deny', exact: true });
-  expect(await follow(phone, () => tryDeny.click())).toEqual(CANCELLED);
-  // Its page came over http too.
-  await phone.goto(`${lan.providerUrl}/tv`);
-  await phone.locator('.card').click();
-  await phone.locator('#qr img').waitFor();
-  const [, login = ''] = /sign-in-relay (login .+)/.exec(shown) ?? [];
-  await lan.plan({ scenario: 'approve', auto: true });
-  const { exitCode } = await runChild([
-    process.execPath,
-    MAIN,
-    ...login.trim().split(' '),
-    '--tokens',
-    mkdtempSync(join(tmpdir(), 'sign-in-relay-tokens-')),
-  ]);
-  expect(exitCode).toBe(0);
-  await browser.close();
-  await lan.stop();
-});
+inBrowser(
+  'dev --lan: a phone, a television and a terminal sign in, by the address that the terminal shows',
+  async () => {
+    const address = Object.values(networkInterfaces())
+      .flat()
+      .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
+    const lan = await startDev({ args: ['--lan'], origin: `http://${address}` });
+    const shown = stripVTControlCharacters(lan.output());
+    expect(shown).toContain(`http://${address}:${lan.port}`);
+    expect(shown).toContain('▀▀▀');
+    const browser = await launchChromium();
+    const phone = await browser.newPage({ viewport: { width: 390, height: 844 } });
+    await phone.goto(lan.providerUrl);
+    await phone.getByRole('button', { name: 'Plan no-code for the next sign-in' }).click();
+    await phone.getByText('Planned: no-code').waitFor();
+    await lan.askProvider('/next', { method: 'DELETE' });
+    await phone.goto((await start(lan, 'dev')).url);
+    const signIn = phone.getByRole('button', { name: 'Sign in' });
+    expect(await follow(phone, () => signIn.click())).toMatchObject(SIGNED_IN);
+    await phone.goto(lan.providerUrl);
+    const tryDeny = phone.getByRole('link', { name: 'Try deny', exact: true });
+    expect(await follow(phone, () => tryDeny.click())).toEqual(CANCELLED);
+    // Its page came over http too.
+    await phone.goto(`${lan.providerUrl}/tv`);
+    await phone.locator('.card').click();
+    await phone.locator('#qr img').waitFor();
+    const [, login = ''] = /sign-in-relay (login .+)/.exec(shown) ?? [];
+    await lan.plan({ scenario: 'approve', auto: true });
+    const { exitCode } = await runChild([
+      process.execPath,
+      MAIN,
+      ...login.trim().split(' '),
+      '--tokens',
+      mkdtempSync(join(tmpdir(), 'sign-in-relay-tokens-')),
+    ]);
+    expect(exitCode).toBe(0);
+    await browser.close();
+    await lan.stop();
+  },
+);

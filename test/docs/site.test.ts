@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BASE, type Item, REPOSITORY_URL, readNavigation } from '../../docs/.vitepress/site.ts';
 import { findViolations, launchChromium } from '../kit/chromium.ts';
+import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 
 const ROOT = join(import.meta.dir, '../..');
@@ -96,7 +97,11 @@ test('a page loads nothing from elsewhere', () => {
   );
 });
 
-test.each(['light', 'dark'] as const)(
+const inBrowser = test.if(
+  has('Chromium', 'the documentation site is accessible, and cuts nothing off'),
+);
+
+inBrowser.each(['light', 'dark'] as const)(
   'the home page and the widest ones, %s: axe-core finds nothing wrong, and no code is cut off at 1280 px',
   async (colorScheme) => {
     const server = Bun.serve({

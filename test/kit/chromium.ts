@@ -5,13 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page, type Response } from 'playwright-core';
 import type { Branding } from '../../src/pages/pages.ts';
 import { poll, type Started, start, startWithCode } from './device.ts';
+import { CHROMIUM } from './needs.ts';
 import { PLAIN_OWNER, type RealProvider, startOpenId, startPlainPkce } from './openid.ts';
 import { findFreePort } from './process.ts';
 import { type RelayProcess, startRelay } from './relay.ts';
 import { plantIfLong, plantSecret } from './secrets.ts';
-
-/** The browser without its windows: the same engine for a third of the processor time. */
-export const EXECUTABLE = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell';
 
 /** Quiet, and without network traffic of its own. */
 const FLAGS = [
@@ -26,12 +24,12 @@ const FLAGS = [
 ];
 
 export function launchChromium(): Promise<Browser> {
-  if (!existsSync(EXECUTABLE)) {
+  if (!existsSync(CHROMIUM)) {
     throw new Error(
-      `There is no Chromium at ${EXECUTABLE}. Install it (apt-get install chromium-headless-shell), or set CHROMIUM to its path.`,
+      `There is no Chromium at ${CHROMIUM}. Install it (apt-get install chromium-headless-shell), or set CHROMIUM to its path.`,
     );
   }
-  return chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 }
 
 /** Shows a page without a relay: its logo is within it, and it does not come back by itself. */

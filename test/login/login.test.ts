@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
+import { has } from '../kit/needs.ts';
 import { untilFrozen } from '../kit/redis/server.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
@@ -259,6 +260,11 @@ describe('login: which relay', () => {
   });
 });
 
+const onLinux = test.if(has('Linux', '`login` leaves the screen when it is suspended'));
+const withCommands = test.if(
+  has('POSIX commands', '`login` shows plain lines in a terminal without a size'),
+);
+
 describe('login in a terminal', () => {
   const ENTER = '\x1b[?1049h';
   const LEAVE = '\x1b[?25h\x1b[?1049l';
@@ -304,7 +310,7 @@ describe('login in a terminal', () => {
     await login.exited;
   });
 
-  test('Ctrl-Z leaves the screen, and what goes on after it is drawn again', async () => {
+  onLinux('Ctrl-Z leaves the screen, and what goes on after it is drawn again', async () => {
     const login = startInTerminal(atDev('--tokens', folder));
     const shown = await login.untilShown('Waiting for you');
     login.type('\x1a');
@@ -318,7 +324,7 @@ describe('login in a terminal', () => {
     expect(await login.exited).toBe(EXIT_CODES.interrupted);
   });
 
-  test.each([
+  withCommands.each([
     ['whose size nobody has set', 'xterm', 'stty cols 0 rows 0; exec "$@"'],
     ['with TERM=dumb', 'dumb', 'exec "$@"'],
   ])('a terminal %s gets plain lines', async (_, TERM, script) => {

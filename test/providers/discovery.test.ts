@@ -6,6 +6,7 @@ import {
   discoverProvider,
   type ProviderToDiscover,
 } from '../../src/providers/discovery.ts';
+import { has } from '../kit/needs.ts';
 import { startOpenId } from '../kit/openid.ts';
 import { discoveryDocumentOf } from '../kit/provider.ts';
 import type { Fetch } from '../kit/service.ts';
@@ -205,6 +206,10 @@ describe('what the document may say', () => {
   });
 });
 
+const withOpenSsl = test.if(
+  has('OpenSSL', 'an issuer over https may not name an address by plain http'),
+);
+
 describe('an address on this machine, by plain http', () => {
   const here = 'http://127.0.0.1:9/x';
 
@@ -213,7 +218,7 @@ describe('an address on this machine, by plain http', () => {
     expect(await discover(document)).toMatchObject({ provider: { name: 'acme' } });
   });
 
-  test.each(['authorization_endpoint', 'token_endpoint'])(
+  withOpenSsl.each(['authorization_endpoint', 'token_endpoint'])(
     'is not accepted from an issuer over https, but from the operator: %s',
     async (field) => {
       using secure = Bun.serve({

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import packageJson from '../../package.json' with { type: 'json' };
 import { pollOnce, start, startRequest } from '../kit/device.ts';
+import { has } from '../kit/needs.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startSilentIssuer, startTokenEndpoint } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
@@ -200,6 +201,8 @@ test('a relay without OAUTH_BASE_URL is alive and not ready: its admin page, /re
   });
 });
 
+const onRedis = test.if(has('Redis', '/ready and the admin page say that Redis is unreachable'));
+
 describe('/ready', () => {
   test('says that the relay is ready, to GET and HEAD only', async () => {
     const relay = await startRelay();
@@ -210,7 +213,7 @@ describe('/ready', () => {
     await relay.stop();
   });
 
-  test('503 while Redis is unreachable, and why, which stays on the admin page', async () => {
+  onRedis('503 while Redis is unreachable, and why, which stays on the admin page', async () => {
     await using redis = await startRedis();
     const adminPort = await findFreePort();
     const relay = await startRelay({ REDIS_URL: redis.url, ADMIN_PORT: String(adminPort) });

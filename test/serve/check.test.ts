@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { describeFindings, fault, warning } from '../../src/cli/check/finding.ts';
 import { startRequest } from '../kit/device.ts';
+import { has } from '../kit/needs.ts';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes, serveUpstream, startSilentIssuer } from '../kit/provider.ts';
 import { rulesFor } from '../kit/redis/acl.ts';
@@ -179,6 +180,10 @@ test('settings: without OAUTH_BASE_URL', async () => {
   expect(faults).toMatchObject([{ what: 'base URL', text: 'OAUTH_BASE_URL is not set' }]);
 });
 
+const withOpenSsl = test.if(
+  has('OpenSSL', '`check` finds certificates that are not trusted, and what refuses a client'),
+);
+
 describe.concurrent('the base URL', () => {
   test.each([
     ['http://no-such-host.invalid', 'is unknown here', 'DNS record'],
@@ -190,7 +195,7 @@ describe.concurrent('the base URL', () => {
     expect(find('base URL')?.remedy).toContain(remedy);
   });
 
-  test('a certificate that is not trusted', async () => {
+  withOpenSsl('a certificate that is not trusted', async () => {
     const tls = await makeSelfSigned();
     using server = Bun.serve({ port: 0, tls, fetch: () => new Response('ok') });
     const { find } = await runCheck({ OAUTH_BASE_URL: `https://localhost:${server.port}` });
@@ -376,7 +381,7 @@ describe.concurrent('providers', () => {
       return new Response(text, { status });
     });
 
-  test('each is distinguished by its answer to a code that was never issued', async () => {
+  withOpenSsl('each is distinguished by its answer to a code that was never issued', async () => {
     const tls = await makeSelfSigned();
     using untrusted = Bun.serve({ port: 0, tls, fetch: () => new Response('') });
     using closing = await serveBytes((socket) => void socket.destroy());
@@ -446,7 +451,7 @@ describe.concurrent('providers', () => {
   });
 });
 
-describe.concurrent('redis', () => {
+describe.concurrent.if(has('Redis', '`check` finds what is wrong with Redis'))('redis', () => {
   test('its version, eviction and persistence', async () => {
     await using redis = await startRedis();
     const fit = await runCheck({ REDIS_URL: redis.url });
@@ -510,7 +515,7 @@ describe.concurrent('redis', () => {
   });
 });
 
-test.each([
+test.if(has('Linux', '`check` finds a sessions file that cannot be written')).each([
   ['/nowhere/relay.db', 'SESSIONS_FILE: /nowhere does not exist'],
   ['/proc/self/relay.db', 'SESSIONS_FILE: /proc/self may not be written by this user'],
 ])('sessions file: %s', async (SESSIONS_FILE, text) => {

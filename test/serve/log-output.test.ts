@@ -6,6 +6,7 @@ import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { MAX_BACKLOG_CHARACTERS } from '../../src/log.ts';
 import { start, UNKNOWN_SECRET } from '../kit/device.ts';
+import { has } from '../kit/needs.ts';
 import { findFreePort, runChild } from '../kit/process.ts';
 import { MAIN, untilHealthy } from '../kit/relay.ts';
 
@@ -87,7 +88,9 @@ describe('when the reader is gone', () => {
   });
 });
 
-test('when the disk is full the relay says so once', async () => {
+const onLinux = test.if(has('Linux', 'when the disk is full, relay and commands say so'));
+
+onLinux('when the disk is full the relay says so once', async () => {
   const full = openSync('/dev/full', 'w');
   const relay = await startRelay(full);
   closeSync(full);
@@ -96,7 +99,7 @@ test('when the disk is full the relay says so once', async () => {
   expect(await relay.stop()).toBe(0);
 });
 
-test.each(['--help', '--version', 'providers', 'health'])(
+onLinux.each(['--help', '--version', 'providers', 'health'])(
   'when the disk is full %s does not succeed, and says why',
   async (command) => {
     const line = `exec ${process.execPath} ${MAIN} ${command} > /dev/full`;

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { signInAs } from '../kit/browser.ts';
+import { has, isHere, type Need, PYTHON } from '../kit/needs.ts';
 import { type OpenIdProvider, startOpenId } from '../kit/openid.ts';
 import { findFreePort, startChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
@@ -12,8 +13,8 @@ import { MAIN, ROOT, startRelay } from '../kit/relay.ts';
 import { createUser, readLink } from '../kit/user.ts';
 
 const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-open-')), 'sessions.db');
-const redis = await startRedis();
-afterAll(() => redis.stop());
+const redis = isHere('Redis') ? await startRedis() : undefined;
+afterAll(() => redis?.stop());
 
 /** The user continues, and signs in as Ada. */
 async function signInAt(link: string, baseUrl: string, authorizeUrl: string): Promise<void> {
@@ -51,14 +52,16 @@ const own = (baseUrl: string, { authorizeUrl, tokenUrl, clientId }: OpenIdProvid
 /** Each with the command that runs it, in one of the stores. */
 const PROGRAMS: readonly (readonly [
   string,
+  Need | undefined,
   Readonly<Record<string, string>>,
   (baseUrl: string, provider: OpenIdProvider) => readonly string[],
 ])[] = [
   [
     'Authlib of docs/open.md, in memory',
+    'Python',
     {},
     (baseUrl, { authorizeUrl, tokenUrl, clientId }) => [
-      ...['/usr/bin/python3', '-u'],
+      ...[PYTHON, '-u'],
       writeExample('python', {
         'https://relay.example': baseUrl,
         'https://accounts.spotify.com/authorize': authorizeUrl,
@@ -70,6 +73,7 @@ const PROGRAMS: readonly (readonly [
   ],
   [
     'oauth4webapi of docs/open.md, which registers itself for an MCP server',
+    undefined,
     { SESSIONS_FILE: file },
     (baseUrl, { issuer }) => {
       const server = serveUpstream(() =>
@@ -90,15 +94,25 @@ const PROGRAMS: readonly (readonly [
   ],
   [
     'MicroPython',
-    { REDIS_URL: redis.url },
+    'MicroPython',
+    redis ? { REDIS_URL: redis.url } : {},
     (...place) => ['micropython', join(devices, 'micropython/sign_in.py'), ...own(...place)],
   ],
-  ['KOReader', {}, (...place) => ['luajit', join(devices, 'lua/sign_in.lua'), ...own(...place)]],
+  [
+    'KOReader',
+    'Lua',
+    {},
+    (...place) => ['luajit', join(devices, 'lua/sign_in.lua'), ...own(...place)],
+  ],
 ];
 
-test.each(PROGRAMS)(
+test.each(
+  PROGRAMS.filter(
+    ([name, need]) => need === undefined || has(need, `${name} signs in by an open relay`),
+  ),
+)(
   '%s: the program gets its tokens, and the relay has neither client nor provider',
-  async (_, env, commandOf) => {
+  async (_, _need, env, commandOf) => {
     await using stack = new AsyncDisposableStack();
     const port = await findFreePort();
     const baseUrl = `http://127.0.0.1:${port}`;

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { poll, start, startRequest } from '../kit/device.ts';
 import { SIGNAL_ECHO_MS } from '../kit/limits.ts';
+import { has } from '../kit/needs.ts';
 import { startSilentIssuer, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import {
   launchRelay,
@@ -114,7 +115,9 @@ describe.concurrent('SIGTERM', () => {
   });
 });
 
-test('a relay under nohup outlives its terminal, which closes with a SIGHUP', async () => {
+const withCommands = test.if(has('POSIX commands', 'a relay under nohup outlives its terminal'));
+
+withCommands('a relay under nohup outlives its terminal, which closes with a SIGHUP', async () => {
   const relay = await startOne({}, { command: ['nohup', process.execPath, MAIN] });
   process.kill(relay.pid, 'SIGHUP');
   expect((await relay.ask('/health')).status).toBe(200);

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'n
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { start } from '../kit/device.ts';
+import { has } from '../kit/needs.ts';
 import { asNode } from '../kit/old-node.ts';
 import { runChild } from '../kit/process.ts';
 import { startSilentIssuer } from '../kit/provider.ts';
@@ -184,6 +185,10 @@ describe('a provider that is given by its issuer', () => {
 /** EX_CONFIG. Other failures may pass by themselves, and end with 1. */
 const WRONG_SETTINGS = 78;
 
+const withCommands = test.if(
+  has('POSIX commands', 'of a file that a setting names a relay reads a bounded part'),
+);
+
 describe('a relay that refuses to start', () => {
   test('names every wrong setting at once, with its value and what would be right', async () => {
     const { exitCode, output } = await runRelay({
@@ -237,34 +242,37 @@ describe('a relay that refuses to start', () => {
     expect(output).toMatch(problem);
   });
 
-  test.each(RUNTIMES)('reads only regular files of a bounded size, on %s', async (_, command) => {
-    const own = mkdtempSync(join(folder, 'files-'));
-    const [pipe, huge, secret, link] = ['pipe', 'huge', 'secret', 'link'].map((name) =>
-      join(own, name),
-    ) as [string, string, string, string];
-    expect((await runChild(['mkfifo', pipe])).exitCode).toBe(0);
-    writeFileSync(huge, '');
-    truncateSync(huge, 400_000_000);
-    writeFileSync(secret, `${plantSecret('a-secret-behind-a-link')}\n`);
-    // As Kubernetes mounts secrets.
-    symlinkSync('secret', link);
-    const settings = {
-      PROVIDERS: 'mal,anilist',
-      MAL_CLIENT_SECRET_FILE: link,
-      ANILIST_CLIENT_SECRET_FILE: pipe,
-      ADMIN_TOKEN_FILE: huge,
-      LOGO: '/dev/zero',
-    };
-    const { exitCode, output } = await runRelay(settings, { command });
-    expect([exitCode, output]).toEqual([WRONG_SETTINGS, expect.stringContaining('3 settings')]);
-    for (const reason of [
-      /ANILIST_CLIENT_SECRET_FILE.*cannot be read \(not a regular file\)/,
-      /ADMIN_TOKEN_FILE.*cannot be read \(larger than 1 MiB\)/,
-      /LOGO.*cannot be read \(not a regular file\)/,
-    ]) {
-      expect(output).toMatch(reason);
-    }
-  });
+  withCommands.each(RUNTIMES)(
+    'reads only regular files of a bounded size, on %s',
+    async (_, command) => {
+      const own = mkdtempSync(join(folder, 'files-'));
+      const [pipe, huge, secret, link] = ['pipe', 'huge', 'secret', 'link'].map((name) =>
+        join(own, name),
+      ) as [string, string, string, string];
+      expect((await runChild(['mkfifo', pipe])).exitCode).toBe(0);
+      writeFileSync(huge, '');
+      truncateSync(huge, 400_000_000);
+      writeFileSync(secret, `${plantSecret('a-secret-behind-a-link')}\n`);
+      // As Kubernetes mounts secrets.
+      symlinkSync('secret', link);
+      const settings = {
+        PROVIDERS: 'mal,anilist',
+        MAL_CLIENT_SECRET_FILE: link,
+        ANILIST_CLIENT_SECRET_FILE: pipe,
+        ADMIN_TOKEN_FILE: huge,
+        LOGO: '/dev/zero',
+      };
+      const { exitCode, output } = await runRelay(settings, { command });
+      expect([exitCode, output]).toEqual([WRONG_SETTINGS, expect.stringContaining('3 settings')]);
+      for (const reason of [
+        /ANILIST_CLIENT_SECRET_FILE.*cannot be read \(not a regular file\)/,
+        /ADMIN_TOKEN_FILE.*cannot be read \(larger than 1 MiB\)/,
+        /LOGO.*cannot be read \(not a regular file\)/,
+      ]) {
+        expect(output).toMatch(reason);
+      }
+    },
+  );
 
   describe.each([{ LOG_FORMAT: 'json' }, { LOG_FORMAT: '' }])(
     'with %j, without a terminal',

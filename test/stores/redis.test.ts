@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { start, startWithCode } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
+import { has } from '../kit/needs.ts';
 import { rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
@@ -56,12 +57,8 @@ test('the ACL user was refused nothing', async () => {
   expect(await secured.cli('ACL', 'LOG')).toBe('');
 });
 
-const VALKEY = 'valkey-server';
-if (Bun.which(VALKEY) === null) {
-  // `npm test` installs it, or says how.
-  console.log(`no ${VALKEY} here: the stores are tested on Redis`);
-} else {
-  const program = VALKEY;
+if (has('Valkey', 'the store keeps its contract in Valkey, with Sentinel and in a Cluster')) {
+  const program = 'valkey-server';
   const servers = await Promise.all([
     startRedis({ program }),
     startRedisSentinel({ program }),

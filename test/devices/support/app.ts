@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import type { Need } from '../../kit/needs.ts';
 import { startChild } from '../../kit/process.ts';
 import { pollUntil } from '../../kit/wait.ts';
 
@@ -65,8 +66,8 @@ export interface App extends AsyncDisposable {
 /** A language whose programs can be run here. */
 export interface Platform {
   readonly name: string;
-  /** Commands that it needs, and the Debian package that has each. */
-  readonly needs: Readonly<Record<string, string>>;
+  /** What runs it, or compiles it. Absent: packages. */
+  readonly need?: Need;
   /** Compiles, once for all tests. */
   prepare(folder: string): Promise<void>;
   install(folder: string): Promise<App>;

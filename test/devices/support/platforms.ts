@@ -1,6 +1,7 @@
 /** How each program of examples/devices is compiled and started. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { ANDROID_JSON, PYTHON } from '../../kit/needs.ts';
 import { runChild } from '../../kit/process.ts';
 import { ROOT } from '../../kit/relay.ts';
 import { installProgram, type Platform } from './app.ts';
@@ -9,13 +10,8 @@ export const SOURCES = join(ROOT, 'examples/devices');
 const sourcesOf = (language: string) =>
   readdirSync(join(SOURCES, language)).map((file) => join(SOURCES, language, file));
 
-const JSON_JAR = '/usr/share/java/json-android.jar';
-
 const inFolder = (folder: string, ...files: string[]) =>
   files.map((file) => join(SOURCES, folder, file));
-
-/** Of the system: another Python that comes first in PATH may be too old. With -B it writes no byte code beside the programs. */
-const PYTHON = '/usr/bin/python3';
 
 async function compile(command: readonly string[], cwd: string): Promise<void> {
   // HOME, because compilers look there for themselves and for what they keep.
@@ -31,7 +27,9 @@ async function compile(command: readonly string[], cwd: string): Promise<void> {
 const KOTLIN = join(ROOT, 'test/node_modules/kotlin-compiler/lib');
 const kotlinJars = (...names: string[]) => names.map((name) => join(KOTLIN, `${name}.jar`));
 /** What the program for Android is compiled and run with. */
-const ANDROID = [...kotlinJars('kotlin-stdlib', 'kotlinx-coroutines-core-jvm'), JSON_JAR].join(':');
+const ANDROID = [...kotlinJars('kotlin-stdlib', 'kotlinx-coroutines-core-jvm'), ANDROID_JSON].join(
+  ':',
+);
 
 /** With a stand-in for OkHttp, whose releases no registry of the tests has. */
 function compileKotlin(folder: string): Promise<void> {
@@ -58,7 +56,7 @@ function compileKotlin(folder: string): Promise<void> {
 
 export const ANDROID_TV: Platform = {
   name: 'Android TV',
-  needs: { java: 'default-jre-headless', [JSON_JAR]: 'libandroid-json-org-java' },
+  need: 'Java',
   prepare: compileKotlin,
   install: async (folder) =>
     installProgram(
@@ -76,16 +74,13 @@ export const ANDROID_TV: Platform = {
 export const PLATFORMS: readonly Platform[] = [
   {
     name: 'Python',
-    needs: {
-      [PYTHON]: 'python3',
-      '/usr/lib/python3/dist-packages/qrcode/main.py': 'python3-qrcode',
-    },
+    need: 'Python',
     prepare: async () => {},
     install: async () => installProgram([PYTHON, '-B', join(SOURCES, 'python/app.py')]),
   },
   {
     name: 'Kodi',
-    needs: { [PYTHON]: 'python3' },
+    need: 'Python',
     prepare: async () => {},
     install: async () =>
       installProgram(
@@ -94,12 +89,14 @@ export const PLATFORMS: readonly Platform[] = [
       ),
   },
   // Their devices have one user.
-  ...[
-    ['MicroPython', 'micropython', 'micropython/sign_in.py'],
-    ['KOReader', 'luajit', 'lua/sign_in.lua'],
-  ].map(([name = '', command = '', program = '']) => ({
+  ...(
+    [
+      ['MicroPython', 'MicroPython', 'micropython', 'micropython/sign_in.py'],
+      ['KOReader', 'Lua', 'luajit', 'lua/sign_in.lua'],
+    ] as const
+  ).map(([name, need, command, program]) => ({
     name,
-    needs: { [command]: command },
+    need,
     prepare: async () => {},
     install: async () =>
       installProgram(
@@ -109,13 +106,13 @@ export const PLATFORMS: readonly Platform[] = [
   })),
   {
     name: 'shell',
-    needs: { sh: 'dash', curl: 'curl', qrencode: 'qrencode' },
+    need: 'curl and qrencode',
     prepare: async () => {},
     install: async () => installProgram(['sh', join(SOURCES, 'shell/sign-in.sh')]),
   },
   {
     name: 'Go',
-    needs: { go: 'golang-go' },
+    need: 'Go',
     prepare: (folder) =>
       compile(
         ['go', 'build', '-o', 'sign-in-go', ...inFolder('go', 'signin.go', 'app.go')],
@@ -126,7 +123,6 @@ export const PLATFORMS: readonly Platform[] = [
   ANDROID_TV,
   {
     name: 'Roku',
-    needs: {},
     prepare: async () => {},
     install: async () => installProgram([process.execPath, join(import.meta.dir, 'roku.ts')]),
   },
