@@ -5,11 +5,12 @@
  */
 'use strict';
 const { spawn, spawnSync } = require('node:child_process');
-const { existsSync } = require('node:fs');
+const { existsSync, readdirSync, realpathSync } = require('node:fs');
 const { basename, delimiter, dirname, isAbsolute, join } = require('node:path');
 const { pathToFileURL } = require('node:url');
 
 const isWindows = process.platform === 'win32';
+const BUN = isWindows ? 'bun.exe' : 'bun';
 const root = dirname(__dirname);
 /** A package has only this. In a checkout the sources are newer, but Node needs the build. */
 const built = join(root, 'dist', 'cli', 'main.js');
@@ -28,27 +29,39 @@ else if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
 /** Whichever is new enough: the Bun that runs this, the package bun below this one or beside it, one in PATH. */
 function findBun() {
   if (isNewEnough(process.versions.bun)) return process.execPath;
-  // A file of this name on every system.
-  const inPackage = join('bun', 'bin', 'bun.exe');
   const beside = dirname(root);
   const ofNpm = [
-    join(root, 'node_modules', inPackage),
-    ...(basename(beside) === 'node_modules' ? [join(beside, inPackage)] : []),
-  ];
+    join(root, 'node_modules', 'bun'),
+    ...(basename(beside) === 'node_modules' ? [join(beside, 'bun')] : []),
+  ].flatMap(findInPackage);
   // Searched here, because Windows would begin with the current folder, which may be a stranger's.
   const ofMachine = (process.env.PATH || '')
     .split(delimiter)
     .filter(isAbsolute)
-    .map((folder) => join(folder, isWindows ? 'bun.exe' : 'bun'));
+    .map((folder) => join(folder, BUN));
   return [...ofNpm, ...ofMachine].find((file) => {
     if (!existsSync(file)) return false;
-    // Also fails for a package whose installation was not allowed to run its script.
     const { stdout } = spawnSync(file, ['--version'], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     return isNewEnough(stdout);
   });
+}
+
+/**
+ * A script of the package puts the program for this system where the first path is. Where npm or
+ * pnpm may run no scripts, it is still in the package from which that script would take it.
+ */
+function findInPackage(folder) {
+  if (!existsSync(folder)) return [];
+  const packages = join(dirname(realpathSync(folder)), '@oven');
+  const names = existsSync(packages) ? readdirSync(packages) : [];
+  return [
+    // On every system.
+    join(folder, 'bin', 'bun.exe'),
+    ...names.map((name) => join(packages, name, 'bin', BUN)),
+  ];
 }
 
 /** Bun 1.4 or newer. */

@@ -3,8 +3,6 @@ import packageJson from '../package.json' with { type: 'json' };
 
 declare const BUILD_COMMIT: string | undefined;
 
-export const { description: DESCRIPTION } = packageJson;
-
 /** `1.0.0`, or in a build `1.0.0 (commit 1a2b3c4)`. */
 export const VERSION =
   typeof BUILD_COMMIT === 'undefined'

@@ -21,28 +21,32 @@ import { nearest } from '../settings/misspelt.ts';
 import { describeFileFailure } from '../settings/reading.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';
 import { readTextFile } from '../text-file.ts';
-import { DESCRIPTION, VERSION } from '../version.ts';
+import { VERSION } from '../version.ts';
 
-const USAGE = `sign-in-relay ${VERSION}: ${DESCRIPTION}
+const USAGE = `sign-in-relay ${VERSION}
+OAuth 2.0 sign-in on a phone, for devices without a browser
 
-Usage: sign-in-relay             serve, configured by the environment
-       sign-in-relay --help      this text
+Usage: sign-in-relay            serve, configured by the environment
+       sign-in-relay COMMAND    one of these commands
+       sign-in-relay --help     this text
        sign-in-relay --version
 
-       sign-in-relay check             test the settings and what they name (--json);
-                                       with --relay URL a relay elsewhere, from outside
-       sign-in-relay health            ask the relay on this machine whether it is alive (--ready: ready)
-       sign-in-relay dev               a relay and a provider to try an app against
-       sign-in-relay login SERVICE     sign in from this terminal
-       sign-in-relay token SERVICE     print a valid access token
-       sign-in-relay logout SERVICE    revoke and delete the tokens of login
-       sign-in-relay providers [NAME]  a list of providers, or a guide to one
+  check             test the settings and what they name (--json);
+                    with --relay URL a relay elsewhere, from outside
+  health            ask the relay on this machine whether it is alive
+                    (with --ready: whether it can start sign-ins)
+  dev               a relay and a provider to try an app against
+  login SERVICE     sign in from this terminal
+  token SERVICE     print a valid access token
+  logout SERVICE    revoke and delete the tokens of login
+  providers [NAME]  a list of providers, or a guide to one
 
 The relay, check and health: --env-file FILE adds settings from a file.
 `;
 
 async function main(): Promise<void> {
   raiseFetchLimit();
+  exemptThisMachine();
   // A pipe may be closed by its reader at any time. Each write handles its own failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const [command = '', ...args] = process.argv.slice(2);
@@ -246,6 +250,13 @@ function raiseFetchLimit(): void {
     process.execve?.(execPath, [execPath, ...argv.slice(2)], raised);
   } catch {
     // The lower limit then applies (`fetchesAtOnce` in server/runtime-bun.ts).
+  }
+}
+
+/** Bun sends even what is for this machine through the proxy that the environment names. */
+function exemptThisMachine(): void {
+  for (const name of ['NO_PROXY', 'no_proxy']) {
+    process.env[name] = [process.env[name], 'localhost,127.0.0.1,[::1]'].filter(Boolean).join();
   }
 }
 

@@ -4,7 +4,15 @@
  */
 import { describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
 import { EventEmitter } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join, win32 } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -70,6 +78,27 @@ onLinux('Bun runs the launcher where there is no Node, and stays the only proces
   expect(await relay.stop()).toBe(0);
 });
 
+test('where no script of a package may run, the launcher finds Bun, also as pnpm lays it out', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-scripts-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const store = join(folder, 'node_modules/.pnpm');
+  const own = join(store, 'sign-in-relay/node_modules/sign-in-relay');
+  const bun = join(store, 'bun/node_modules/bun');
+  const program = join(bun, '../@oven/bun-x/bin');
+  for (const each of [join(own, 'dist/cli'), join(bun, 'bin'), program]) {
+    mkdirSync(each, { recursive: true });
+  }
+  cpSync(join(ROOT, 'bin'), join(own, 'bin'), { recursive: true });
+  cpSync(join(ROOT, 'tsconfig.json'), join(own, 'tsconfig.json'));
+  writeFileSync(join(own, 'dist/cli/main.js'), 'console.log(process.versions.bun);');
+  writeFileSync(join(bun, 'bin/bun.exe'), 'exit 1\n', { mode: 0o755 });
+  symlinkSync(process.execPath, join(program, 'bun'));
+  symlinkSync(bun, join(own, '../bun'));
+  const command = [NODE, join(own, 'bin/sign-in-relay.cjs')];
+  const { exitCode, output } = await runChild(command, { env: { PATH: PATH_WITHOUT_BUN } });
+  expect([exitCode, output]).toEqual([0, `${Bun.version}\n`]);
+});
+
 describe('without a Bun, the launcher', () => {
   /** Of a package in which nothing else is installed. */
   function install(build?: string): string {
@@ -108,22 +137,29 @@ describe('without a Bun, the launcher', () => {
 describe('with the paths and variables of Windows, the launcher', () => {
   const HOME = 'C:\\Users\\Zoë Q';
   const PACKAGE = `${HOME}\\AppData\\Roaming\\npm\\node_modules\\sign-in-relay`;
-  const BESIDE = `${HOME}\\AppData\\Roaming\\npm\\node_modules\\bun\\bin\\bun.exe`;
+  const BESIDE = `${HOME}\\AppData\\Roaming\\npm\\node_modules`;
   const IN_PATH = `${HOME}\\.bun\\bin\\bun.exe`;
 
-  /** Runs it with everything of the system replaced. `files`: what exists. */
-  function launch(files: readonly string[]) {
+  /** Runs it with everything of the system replaced. `files`: what exists; `broken`: what of it does not run. */
+  function launch(files: readonly string[], broken: readonly string[] = []) {
     const child = Object.assign(new EventEmitter(), { killed: [] as string[] });
     const asked: string[] = [];
     const spawned: { program: string; args: string[]; options: { env: object } }[] = [];
     const system = {
       'node:path': win32,
       'node:url': { pathToFileURL },
-      'node:fs': { existsSync: (file: string) => files.includes(file) },
+      'node:fs': {
+        existsSync: (path: string) => files.some((file) => `${file}\\`.startsWith(`${path}\\`)),
+        realpathSync: (path: string) => path,
+        readdirSync: (path: string) =>
+          files.flatMap((file) =>
+            file.startsWith(`${path}\\`) ? file.slice(path.length + 1).split('\\', 1) : [],
+          ),
+      },
       'node:child_process': {
         spawnSync(program: string) {
           asked.push(program);
-          return { stdout: '1.4.5\n' };
+          return { stdout: broken.includes(program) ? '' : '1.4.5\n' };
         },
         spawn(program: string, args: string[], options: { env: object }) {
           spawned.push({ program, args, options });
@@ -151,10 +187,10 @@ describe('with the paths and variables of Windows, the launcher', () => {
   }
 
   test('starts the Bun that npm installed beside it, with files of its own', () => {
-    const { spawned } = launch([BESIDE, IN_PATH]);
+    const { spawned } = launch([`${BESIDE}\\bun\\bin\\bun.exe`, IN_PATH]);
     expect(spawned).toEqual([
       {
-        program: BESIDE,
+        program: `${BESIDE}\\bun\\bin\\bun.exe`,
         args: [
           `--config=${PACKAGE}\\bin\\bunfig.toml`,
           `--tsconfig-override=${PACKAGE}\\tsconfig.json`,
@@ -173,6 +209,13 @@ describe('with the paths and variables of Windows, the launcher', () => {
         } as never,
       },
     ]);
+  });
+
+  test('starts the Bun for this system where npm might run no script', () => {
+    const [script, program] = ['bun\\bin\\bun.exe', '@oven\\bun-windows-x64\\bin\\bun.exe'];
+    const [placeholder, here] = [`${BESIDE}\\${script}`, `${BESIDE}\\${program}`];
+    const { spawned } = launch([placeholder, here], [placeholder]);
+    expect(spawned.map(({ program }) => program)).toEqual([here]);
   });
 
   test('takes a Bun from a full path in PATH, and none from the current folder', () => {

@@ -14,6 +14,7 @@ import { createSignIns, type DevSignIn } from './sign-ins.ts';
 import { createStory, type Story } from './story.ts';
 import { signInAutomatically } from './user.ts';
 
+/** If another program has it, or the next one, the first two that are free. */
 const DEFAULT_PORT = 8_080;
 /** The provider has the next one. */
 const MAX_PORT = 65_534;
@@ -22,22 +23,24 @@ const USAGE = `sign-in-relay dev: a relay and a provider to try your app against
 
 Usage: sign-in-relay dev [options]
 
-  --port N           port of the relay; the provider's is the next one (${DEFAULT_PORT});
-                     0: two that are free
-  --service NAME     what your app calls the service; several with commas (${DEFAULT_SERVICE})
-  --blind WHICH      whether devices may or must exchange the code themselves: no, can
-                     or must (no)
+  --port N           port of the relay; the provider's is the next one.
+                     Default: ${DEFAULT_PORT}, or above it the first two that are free.
+                     0: any two that are free
+  --service NAME     what your app calls the service (${DEFAULT_SERVICE}); several with commas
+  --blind WHICH      whether devices may or must exchange the code themselves:
+                     no, can or must (no)
   --lan              can be reached from other devices in your network
-  --address ADDRESS  with --lan: the address of this machine, if a wrong one is found
+  --address ADDRESS  with --lan: this machine's, if a wrong one is found
   --help
 
-Choose how a sign-in ends on the provider's page, with the user name there, or with
-a request from your app's tests. The provider's base URL lists the endings.
+Choose how a sign-in ends on the provider's page, with the user name there, or
+with a request from your app's tests. The provider's base URL lists the endings.
 Ctrl-C ends it. docs/dev.md has more.
 `;
 
 interface DevOptions {
-  readonly port: number;
+  /** Absent: DEFAULT_PORT, if that is free. */
+  readonly port: number | undefined;
   readonly services: readonly string[];
   readonly blind: keyof typeof BLIND;
   readonly lan: boolean;
@@ -69,7 +72,7 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
 
 async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   const { lan } = options;
-  const port = options.port || (await findFreePorts());
+  const port = options.port || (await findFreePorts(options.port ?? DEFAULT_PORT));
   const story = createStory((text) => void process.stdout.write(text), hasColours());
   const found = lan ? await findLanAddresses() : [];
   const host = options.address ?? (lan ? found[0] : LOOPBACK);
@@ -142,12 +145,13 @@ const AUTO_DELAY_MS = 200;
 
 const hasColours = () => process.stdout.isTTY === true && !process.env.NO_COLOR;
 
-/** The first is the relay's. */
-async function findFreePorts(): Promise<number> {
-  for (;;) {
-    const port = await listenOnce(0);
+/** The first of two that are free, from this one on; with 0 any two. */
+async function findFreePorts(first: number): Promise<number> {
+  for (let asked = first; asked <= MAX_PORT; asked += first && 1) {
+    const port = await listenOnce(asked);
     if (port !== undefined && port < MAX_PORT && (await listenOnce(port + 1))) return port;
   }
+  throw new CommandError(`No two ports are free from ${first} on. Choose one with --port.`);
 }
 
 /** Resolves with the port, or with undefined if it is taken. */
@@ -188,8 +192,9 @@ interface Addresses {
   readonly others: readonly string[];
 }
 
-function introduce({ lan, services }: DevOptions, addresses: Addresses, story: Story): void {
-  const { relayUrl, providerUrl, others } = addresses;
+function introduce(options: DevOptions, addresses: Addresses, story: Story): void {
+  const { lan, services } = options;
+  const { port, relayUrl, providerUrl, others } = addresses;
   const [service = ''] = services;
   const bold = (text: string) => story.style('bold', text);
   const link = (text: string) => story.style(['cyan', 'underline'], text);
@@ -197,6 +202,12 @@ function introduce({ lan, services }: DevOptions, addresses: Addresses, story: S
   const lines = [
     bold('Sign-in Relay for development'),
     '',
+    ...(options.port === undefined && port !== DEFAULT_PORT
+      ? [
+          `Port ${DEFAULT_PORT} or ${DEFAULT_PORT + 1} is taken by another program: here it is ${port}.`,
+          '',
+        ]
+      : []),
     `The relay            ${link(relayUrl)}  service ${names}`,
     `How sign-ins end     ${link(`${providerUrl}/`)}`,
     `A television         ${link(`${providerUrl}/tv`)}`,
@@ -229,8 +240,8 @@ function readOptions(args: readonly string[]): DevOptions | 'help' {
   const { values } = parse(args);
   if (values.help) return 'help';
   const { lan = false, address } = values;
-  const port = Number(values.port ?? DEFAULT_PORT);
-  if (!Number.isInteger(port) || port < 0 || port > MAX_PORT) {
+  const port = values.port === undefined ? undefined : Number(values.port);
+  if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= MAX_PORT)) {
     throw new CommandError(`--port is a number from 0 to ${MAX_PORT}.`);
   }
   const services = (values.service ?? DEFAULT_SERVICE).split(',').map((name) => name.trim());

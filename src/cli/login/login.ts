@@ -16,17 +16,20 @@ Usage: sign-in-relay login SERVICE [options]
 
 ${COMMON_USAGE}
   --device NAME    what the confirmation page calls this device
-  --open URL       an authorization endpoint, with its scope in the query, for a client id
-                   of your own: the relay lends only its address. SERVICE is then any name.
-                   Needs --token-url URL and --client-id ID
-  --details        keep token type, scope and ID token too, if the provider gives them
+  --open URL       an authorization endpoint, with its scope in the query, for a
+                   client id of your own: the relay lends only its address.
+                   SERVICE is then any name. Needs --token-url URL and
+                   --client-id ID
+  --details        keep token type, scope and ID token too, if there are any
 
-The tokens are kept in a file that only you can read. sign-in-relay token SERVICE prints
-a valid access token, sign-in-relay logout SERVICE revokes and deletes them.
+The tokens are kept in a file that only you can read. sign-in-relay token
+SERVICE prints a valid access token, sign-in-relay logout SERVICE revokes and
+deletes them.
 
-Exit codes: 0 signed in, 2 wrong options, 3 the user declined, 4 the sign-in failed,
-5 the link expired, 6 the relay refused, did not answer or sent an invalid response,
-7 the tokens could not be stored, 130 Ctrl-C, 143 SIGTERM or SIGHUP.
+Exit codes: 0 signed in, 2 wrong options, 3 the user declined, 4 the sign-in
+failed, 5 the link expired, 6 the relay refused, did not answer or sent an
+invalid response, 7 the tokens could not be stored, 130 Ctrl-C, 143 SIGTERM or
+SIGHUP.
 `;
 
 /** Ended by the user, or for want of a link. The sign-in is cancelled at the relay. */

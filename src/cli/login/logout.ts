@@ -8,8 +8,9 @@ Usage: sign-in-relay logout SERVICE [options]
 
 ${COMMON_USAGE}
 
-Exit codes: 0 the provider accepts the tokens no longer, or nobody was signed in,
-2 wrong options, 4 the tokens may still work, 7 they cannot be read or deleted.
+Exit codes: 0 the provider accepts the tokens no longer, or nobody was signed
+in, 2 wrong options, 4 the tokens may still work, 7 they cannot be read or
+deleted.
 `;
 
 /** Resolves with the exit code. */

@@ -36,8 +36,8 @@ const COMMON = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-export const COMMON_USAGE = `  --relay URL      the relay. Default: SIGN_IN_RELAY_URL, or else ${DEV_RELAY},
-                   where sign-in-relay dev listens
+export const COMMON_USAGE = `  --relay URL      the relay. Default: SIGN_IN_RELAY_URL, or else
+                   ${DEV_RELAY}, where sign-in-relay dev listens
   --account NAME   one of several accounts at the service
   --tokens FOLDER  where tokens are kept. Default: ~/.config/sign-in-relay
   --allow-http     send tokens unencrypted to a relay on another machine

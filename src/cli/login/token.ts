@@ -15,8 +15,8 @@ Example: curl -H "Authorization: Bearer $(sign-in-relay token mal)" URL
 A token that is about to expire is refreshed first, by one process at a time.
 
 Exit codes: 0 printed, 2 wrong options, 4 nobody is signed in, or not any more,
-6 the token has expired and the relay cannot refresh it now, 7 the tokens cannot be
-read or stored.
+6 the token has expired and the relay cannot refresh it now, 7 the tokens
+cannot be read or stored.
 `;
 
 /** Resolves with the exit code. */
