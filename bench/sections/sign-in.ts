@@ -1,4 +1,5 @@
 /** What a sign-in costs the relay, and how fast its tokens are delivered. */
+import { NODE } from '../../test/kit/process.ts';
 import { findFigure, median, record } from '../figures.ts';
 import { signIns } from '../load.ts';
 import {
@@ -65,7 +66,7 @@ export async function measureNode(bench: Bench): Promise<void> {
   const { exitCode } = Bun.spawnSync([process.execPath, 'scripts/build.ts'], { cwd: ROOT });
   if (exitCode !== 0) throw new Error('the build for Node failed');
   const onBun = await startWarm(bench, 'memory');
-  const onNode = await startWarm(bench, 'memory', {}, 'node -- dist/cli/main.js');
+  const onNode = await startWarm(bench, 'memory', {}, `${NODE} -- dist/cli/main.js`);
   const add = (row: string, value: number) => record(ON_NODE, 'memory', row, value);
   const works = [onBun, onNode].map((target) => () => cpuOfSignIn(bench, target));
   await inTurns(bench.plan.rounds, works, (bun = 0, node = 0) => {
