@@ -6,27 +6,9 @@
  * command, so this needs no pings.
  * Only the files of this folder use the library.
  */
-import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel';
 import { createClient, createCluster, createSentinel, ErrorReply } from '@redis/client';
 import { describeConnectFailure, PrimaryFailure } from './failures.ts';
 import type { RedisTarget } from './url.ts';
-
-/*
- * Bun 1.4 lacks `hasSubscribers`, which Node has since 20.13. Without it the library would
- * describe each command although nothing subscribes: a quarter of the cost of a command.
- */
-const tracing: object = Object.getPrototypeOf(tracingChannel('sign-in-relay'));
-if (!('hasSubscribers' in tracing)) {
-  Object.defineProperty(tracing, 'hasSubscribers', {
-    configurable: true,
-    get(this: TracingChannel) {
-      const { start, end, asyncStart, asyncEnd, error } = this;
-      const isStarted = start.hasSubscribers || end.hasSubscribers;
-      const isAsync = asyncStart.hasSubscribers || asyncEnd.hasSubscribers;
-      return isStarted || isAsync || error.hasSubscribers;
-    },
-  });
-}
 
 const CONNECT_TIMEOUT_MS = 1_000;
 /** How often the Sentinels are asked, besides what they publish. */
