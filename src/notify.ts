@@ -79,7 +79,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
   /** The last notice of each cause. */
   const sent = new Map<string, { readonly text: string; readonly atMs: number; isOver: boolean }>();
 
-  function findCauses({ unreadiness, limitation, liveSessions = 0 }: ServiceState) {
+  function findCauses({ readiness, liveSessions = 0 }: ServiceState) {
     const causes = new Map<string, string>();
     for (const { name, displayName, ended } of providers) {
       const failed = ended.filter(({ hasFailed }) => hasFailed);
@@ -91,8 +91,9 @@ export function createNotifier(target: Target, options: NotifierOptions) {
       const text = `${displayName}: ${count} sign-ins failed. ${hint}`;
       causes.set(`provider ${name}`, own === undefined ? `${text}. ${BY_ANYBODY}` : text);
     }
-    if (unreadiness !== undefined) causes.set('ready', `Not ready: ${unreadiness}`);
-    if (limitation !== undefined) causes.set('store', `Some requests fail: ${limitation}`);
+    if (readiness.status === 'down') causes.set('ready', `Not ready: ${readiness.reason}`);
+    if (readiness.status === 'degraded')
+      causes.set('store', `Some requests fail: ${readiness.reason}`);
     if (liveSessions >= maxSessions)
       causes.set('sessions', `MAX_SESSIONS: ${maxSessions} are open`);
     return causes;
@@ -117,7 +118,8 @@ export function createNotifier(target: Target, options: NotifierOptions) {
   }
 
   async function check(state: ServiceState): Promise<void> {
-    if (state.unreadiness === 'draining') return;
+    const { readiness } = state;
+    if (readiness.status === 'down' && readiness.reason === 'draining') return;
     const causes = findCauses(state);
     for (const [cause, text] of causes) {
       const last = sent.get(cause);

@@ -1,12 +1,12 @@
 /**
  * Turns settings and stores into a relay: a fetch handler for any runtime, and functions to
  * drain and close it. Uses no API of a particular runtime. While no request is in progress no
- * timer is pending: whoever runs the service calls `sweep` and `discover` time and again.
+ * timer is pending: the host calls `sweep` and `discover` periodically.
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createFindClientAddress } from './http/client-address.ts';
 import { createCors } from './http/cors.ts';
-import { createDisabledRoutes, NOT_CONFIGURED } from './http/health.ts';
+import { createDisabledRoutes, NOT_CONFIGURED, type Readiness } from './http/health.ts';
 import { basePathOf } from './http/request.ts';
 import { createRoutes, type RateLimits } from './http/routes.ts';
 import { SignInLog } from './http/sign-in-log.ts';
@@ -81,10 +81,7 @@ export interface ServiceState {
   /** Undefined: the store does not answer. */
   readonly liveSessions: number | undefined;
   readonly parkedPolls: number;
-  /** Why `/ready` gets a 503. Undefined: it gets a 200. */
-  readonly unreadiness: string | undefined;
-  /** Why some requests fail, although it gets a 200. */
-  readonly limitation?: string | undefined;
+  readonly readiness: Readiness;
 }
 
 /** A service that leaves it to its caller when to discover and when to sweep. */
@@ -144,14 +141,18 @@ export function createService(
     log.warning('provider_not_discovered', { service: provider.name, problem });
   }
 
-  function findUnreadiness(): string | undefined {
-    if (draining) return 'draining';
+  function readiness(): Readiness {
+    if (draining) return { status: 'down', reason: 'draining' };
     const problem = stores.findProblem?.();
-    if (problem?.stopsEverything) return problem.text;
+    if (problem?.stopsEverything) return { status: 'down', reason: problem.text };
     const names = offered.map(({ name }) => name);
     // An issuer that is down must not take the other providers out of service.
-    if (names.length === 0 || names.some((name) => providers.find(name).ok)) return undefined;
-    return `discovering: no issuer has answered yet (${names.join(', ')})`;
+    if (names.length > 0 && !names.some((name) => providers.find(name).ok)) {
+      const reason = `discovering: no issuer has answered yet (${names.join(', ')})`;
+      return { status: 'down', reason };
+    }
+    // A load balancer must not take callbacks and polls away because starts are refused.
+    return problem ? { status: 'degraded', reason: problem.text } : { status: 'ready' };
   }
 
   /** Undefined: the store does not answer. */
@@ -163,12 +164,6 @@ export function createService(
     } catch {
       return undefined;
     }
-  }
-
-  /** A load balancer must not take callbacks and polls away because starts are refused. */
-  function findLimitation(): string | undefined {
-    const problem = stores.findProblem?.();
-    return problem?.stopsEverything ? undefined : problem?.text;
   }
 
   settings.providers.forEach(enable);
@@ -185,7 +180,7 @@ export function createService(
     randomBytes: dependencies.randomBytes,
     monitor,
     signInLog,
-    health: { isDraining: () => draining, findUnreadiness, findLimitation },
+    health: { isDraining: () => draining, readiness },
     baseUrl,
     branding,
     providerNames: configured.map(({ displayName }) => displayName),
@@ -231,8 +226,7 @@ export function createService(
       return {
         liveSessions,
         parkedPolls: signIns.countParked(),
-        unreadiness: findUnreadiness(),
-        limitation: findLimitation(),
+        readiness: readiness(),
       };
     },
     async settled() {
@@ -313,7 +307,11 @@ export function createDisabledService(reason = NOT_CONFIGURED, basePath = ''): S
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},
-    readState: async () => ({ liveSessions: 0, parkedPolls: 0, unreadiness: reason }),
+    readState: async () => ({
+      liveSessions: 0,
+      parkedPolls: 0,
+      readiness: { status: 'down', reason },
+    }),
     settled: async () => {},
   };
 }

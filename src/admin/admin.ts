@@ -27,7 +27,11 @@ export interface AdminOptions extends Facts {
 export type Admin = ReturnType<typeof createAdmin>;
 
 /** The state until the service has started. */
-const STARTING: ServiceState = { liveSessions: undefined, parkedPolls: 0, unreadiness: 'starting' };
+const STARTING: ServiceState = {
+  liveSessions: undefined,
+  parkedPolls: 0,
+  readiness: { status: 'down', reason: 'starting' },
+};
 
 export function createAdmin(options: AdminOptions) {
   const { clock, services, maxSessions, runtime, names, token } = options;

@@ -147,7 +147,7 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
 }
 
 function relayMetrics({ maxSessions, runtime }: Constants, state: ServiceState): Metric[] {
-  const { liveSessions, parkedPolls, unreadiness, limitation } = state;
+  const { liveSessions, parkedPolls, readiness } = state;
   const { version } = packageJson;
   return [
     gauge(
@@ -156,11 +156,11 @@ function relayMetrics({ maxSessions, runtime }: Constants, state: ServiceState):
       liveSessions,
     ),
     gauge('sign_in_relay_parked_polls', 'Polls that this instance holds open.', parkedPolls),
-    gauge('sign_in_relay_ready', '1 while /ready gets a 200.', unreadiness === undefined ? 1 : 0),
+    gauge('sign_in_relay_ready', '1 while /ready gets a 200.', readiness.status === 'down' ? 0 : 1),
     gauge(
       'sign_in_relay_limited',
       '1 while /ready gets a 200 that says which requests fail.',
-      unreadiness === undefined && limitation !== undefined ? 1 : 0,
+      readiness.status === 'degraded' ? 1 : 0,
     ),
     gauge('sign_in_relay_max_sessions', 'MAX_SESSIONS.', maxSessions),
     gauge('sign_in_relay_build_info', 'The version and the runtime, as labels.', 1, {

@@ -112,13 +112,13 @@ export function renderWholePage(status: Status): string {
 
 /** What the script fetches. */
 export function renderNow(status: Status): string {
-  const { unreadiness, limitation, funnels, latencies, failures } = status;
+  const { readiness, funnels, latencies, failures } = status;
   return String(
     <>
       <header>
         <h1>Sign-in Relay</h1>
-        <span class={(unreadiness ?? limitation) === undefined ? 'good' : 'bad'}>
-          {unreadiness ?? limitation ?? 'ready'}
+        <span class={readiness.status === 'ready' ? 'good' : 'bad'}>
+          {readiness.status === 'ready' ? 'ready' : readiness.reason}
         </span>
         <p class="quiet">
           {VERSION} on {status.runtime} at {status.hostname}, up {durationOf(status.upSeconds)}. It

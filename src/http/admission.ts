@@ -12,7 +12,7 @@ const INVALID_ADDRESS = refused('invalid_client_address');
 const FOREIGN_PAGE = refused('origin_not_allowed');
 
 /** The key of the bucket that all addresses share. */
-const OVERALL = 'everybody';
+const OVERALL = 'global';
 
 const IGNORED_FORWARDED_HINT =
   'X-Forwarded-For came from a peer outside TRUSTED_PROXY_CIDRS: all clients behind that proxy share one rate limit';

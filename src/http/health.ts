@@ -2,32 +2,29 @@
 import type { Handler, Route } from './app.ts';
 import { refuse, textResponseWithoutNewline } from './responses.ts';
 
+/** 'degraded': some requests fail, but `/ready` gets a 200. 'down': it gets a 503. */
+export type Readiness =
+  | { readonly status: 'ready' }
+  | { readonly status: 'degraded' | 'down'; readonly reason: string };
+
 export interface Health {
   isDraining(): boolean;
-  /** Why `/ready` gets a 503. Undefined: it gets a 200. */
-  findUnreadiness(): string | undefined;
-  /** Why some requests fail, although `/ready` gets a 200. */
-  findLimitation(): string | undefined;
+  readiness(): Readiness;
 }
 
 /**
  * Each gets a 503, so that a load balancer sends requests elsewhere: /health while
  * draining, /ready also for any other reason, which it names. docs/operating.md "Health".
  */
-export function createHealthRoutes({
-  isDraining,
-  findUnreadiness,
-  findLimitation,
-}: Health): Route[] {
+export function createHealthRoutes({ isDraining, readiness }: Health): Route[] {
   const health: Handler = () =>
     isDraining()
       ? textResponseWithoutNewline(503, 'draining')
       : textResponseWithoutNewline(200, 'ok');
   const ready: Handler = () => {
-    const reason = findUnreadiness();
-    if (reason !== undefined) return textResponseWithoutNewline(503, reason);
-    const limitation = findLimitation();
-    const suffix = limitation === undefined ? '' : `, but some requests fail: ${limitation}`;
+    const now = readiness();
+    if (now.status === 'down') return textResponseWithoutNewline(503, now.reason);
+    const suffix = now.status === 'degraded' ? `, but some requests fail: ${now.reason}` : '';
     return textResponseWithoutNewline(200, `ready${suffix}`);
   };
   return [
@@ -43,8 +40,7 @@ export function createDisabledRoutes(reason: string): Route[] {
   return [
     ...createHealthRoutes({
       isDraining: () => false,
-      findUnreadiness: () => reason,
-      findLimitation: () => undefined,
+      readiness: () => ({ status: 'down', reason }),
     }),
     ...['/services', '/refresh', '/revoke', '/auth/*', '/oauth2/*'].map((path) => ({
       path,

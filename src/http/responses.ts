@@ -17,7 +17,7 @@ import type { RelayRequest } from './request.ts';
 
 export type HeaderFields = Readonly<Record<string, string>>;
 
-const EVERYWHERE = {
+const BASE_HEADERS = {
   // URLs of the relay contain secrets in their query. RFC 9700 §4.2.4.
   'Cache-Control': 'no-store, private',
   'Referrer-Policy': 'no-referrer',
@@ -25,7 +25,7 @@ const EVERYWHERE = {
 } as const;
 
 export const DATA_HEADERS = {
-  ...EVERYWHERE,
+  ...BASE_HEADERS,
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
@@ -169,7 +169,7 @@ const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
 };
 
 /** Outcomes that are not errors: their pages show no id. */
-const GOOD: ReadonlySet<OutcomeName> = new Set([
+const NON_ERRORS: ReadonlySet<OutcomeName> = new Set([
   ...(['signed_in', 'access_denied', 'declined', 'in_progress', 'cancelled'] as const),
 ]);
 
@@ -193,9 +193,9 @@ export function createPageResponses({ find, style }: Pages) {
     'X-Frame-Options': 'DENY',
   });
   // With `no-referrer` a browser also hides the Origin of a form, by which another site's form is recognized.
-  const withOrigin = { ...EVERYWHERE, 'Referrer-Policy': 'same-origin' };
+  const withOrigin = { ...BASE_HEADERS, 'Referrer-Policy': 'same-origin' };
   const headersOf: Readonly<Record<FormKind, HeaderFields>> = {
-    none: { ...EVERYWHERE, ...policy("'none'") },
+    none: { ...BASE_HEADERS, ...policy("'none'") },
     code: { ...withOrigin, ...policy("'self'") },
     choice: { ...withOrigin, ...policy() },
   };
@@ -209,7 +209,8 @@ export function createPageResponses({ find, style }: Pages) {
     request: RelayRequest,
     { names, headers, browserState = request.query('state') }: PageDetails = {},
   ): Response {
-    const hasId = !GOOD.has(outcome) && browserState !== undefined && isCapability(browserState);
+    const hasId =
+      !NON_ERRORS.has(outcome) && browserState !== undefined && isCapability(browserState);
     const shown = hasId ? { ...names, reference: signInIdOf(browserState) } : names;
     const usual = HAS_CODE_FORM.has(outcome) ? withoutReferer : headersOf.none;
     const all = headers === undefined ? usual : { ...usual, ...headers };
@@ -241,7 +242,7 @@ function isOutcome(name: string): name is OutcomeName {
 export function createPictureResponse({ mediaType, base64 }: Picture): () => Response {
   const bytes = Buffer.from(base64, 'base64');
   const headers = {
-    ...EVERYWHERE,
+    ...BASE_HEADERS,
     'Cache-Control': 'public, max-age=86400',
     'Content-Type': mediaType,
     // An SVG that a user opens by itself must run and load nothing.

@@ -147,7 +147,7 @@ function endOnSignal(running: Running): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => onSignal(signal));
   for (const stray of ['unhandledRejection', 'uncaughtException'] as const) {
     process.on(stray, (error: unknown) => {
-      log.error('stray_error', describeError(error));
+      log.error('unhandled_error', describeError(error));
       exitCode = 1;
       end();
     });

@@ -119,7 +119,7 @@ function atMostEvery(intervalMs: number, run: () => Promise<void>): () => Promis
   return () => {
     if (running === undefined || systemClock.now() - startedAtMs >= intervalMs) {
       startedAtMs = systemClock.now();
-      running = run().catch((error: unknown) => log.error('stray_error', describeError(error)));
+      running = run().catch((error: unknown) => log.error('unhandled_error', describeError(error)));
     }
     return running;
   };

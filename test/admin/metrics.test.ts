@@ -245,31 +245,29 @@ test('open sign-ins, parked polls, and whether the relay is ready', async () => 
 
 test('open sign-ins are left out while the store does not answer', async () => {
   const admin = createAdmin(OPTIONS);
-  admin.watch(async () => ({ liveSessions: undefined, parkedPolls: 0, unreadiness: 'store' }));
+  const readiness = { status: 'down', reason: 'store' } as const;
+  admin.watch(async () => ({ liveSessions: undefined, parkedPolls: 0, readiness }));
   const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
   expect(await response.text()).not.toMatch(/^sign_in_relay_live_sessions /m);
 });
 
-test('a relay of which some requests fail is ready and limited; one that is not ready is not limited', async () => {
-  const readGauges = async (state: { unreadiness?: string; limitation?: string }) => {
+test.each([
+  ['ready', 1, 0],
+  ['degraded', 1, 1],
+  ['down', 0, 0],
+] as const)(
+  'a relay that is %s has the gauges ready %i and limited %i',
+  async (status, ready, limited) => {
     const admin = createAdmin(OPTIONS);
-    admin.watch(async () => ({
-      liveSessions: 0,
-      parkedPolls: 0,
-      unreadiness: undefined,
-      ...state,
-    }));
+    const readiness = { status, reason: 'store' };
+    admin.watch(async () => ({ liveSessions: 0, parkedPolls: 0, readiness }));
     const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
-    return (await response.text()).match(/^sign_in_relay_(ready|limited) \d$/gm);
-  };
-  expect(await readGauges({})).toEqual(['sign_in_relay_ready 1', 'sign_in_relay_limited 0']);
-  expect(await readGauges({ limitation: 'store' })).toEqual([
-    'sign_in_relay_ready 1',
-    'sign_in_relay_limited 1',
-  ]);
-  const stopped = { unreadiness: 'draining', limitation: 'store' };
-  expect(await readGauges(stopped)).toEqual(['sign_in_relay_ready 0', 'sign_in_relay_limited 0']);
-});
+    expect((await response.text()).match(/^sign_in_relay_(ready|limited) \d$/gm)).toEqual([
+      `sign_in_relay_ready ${ready}`,
+      `sign_in_relay_limited ${limited}`,
+    ]);
+  },
+);
 
 test('what a label may contain does not end it', async () => {
   const admin = createAdmin(OPTIONS);

@@ -49,7 +49,7 @@ export class ModelSession {
     /** Its result is repeated for a while: the device acknowledges, or uses the device grant. */
     readonly hasAck: boolean,
     /** The device grant: an error stays as long as the session. */
-    readonly keepsErrors: boolean,
+    readonly redeliverErrors: boolean,
   ) {
     this.endsAtMs = startedAtMs + SESSION_MS;
   }
@@ -76,8 +76,8 @@ export class Model {
     return this.sessions.filter((each) => this.#stateOf(each) !== 'gone').length;
   }
 
-  start(service: string, hasAck: boolean, keepsErrors = false): ModelSession {
-    const session = new ModelSession(this.nowMs, service, hasAck, keepsErrors);
+  start(service: string, hasAck: boolean, redeliverErrors = false): ModelSession {
+    const session = new ModelSession(this.nowMs, service, hasAck, redeliverErrors);
     this.sessions.push(session);
     return session;
   }
@@ -128,7 +128,7 @@ export class Model {
   }
 
   /** The device is told that the user has opened the link, or its answer is lost. */
-  takeOpenedNotice(session: ModelSession): boolean {
+  consumeOpenedEvent(session: ModelSession): boolean {
     const state = this.#stateOf(session);
     const isPending = state === 'pending' || state === 'exchanging';
     if (!isPending || !session.isOpened || session.isReported) return false;
@@ -147,7 +147,7 @@ export class Model {
   poll(session: ModelSession, waitMs: number, wantsProgress: boolean): Answer | Poll {
     const state = this.#stateOf(session);
     if (state !== 'pending' && state !== 'exchanging') return this.#claim(session, state);
-    if (wantsProgress && this.takeOpenedNotice(session)) return 'opened';
+    if (wantsProgress && this.consumeOpenedEvent(session)) return 'opened';
     if (waitMs === 0) return '204';
     const poll = { session, wantsProgress, dueAtMs: this.nowMs + waitMs };
     this.parked.add(poll);
@@ -193,7 +193,7 @@ export class Model {
   }
 
   #deliver(session: ModelSession): Answer {
-    if (session.keepsErrors && ERRORS.has(session.result)) return `200 ${session.result}`;
+    if (session.redeliverErrors && ERRORS.has(session.result)) return `200 ${session.result}`;
     session.state = session.hasAck ? 'delivered' : 'gone';
     if (session.hasAck) session.endsAtMs = this.nowMs + REPEAT_MS;
     return `200 ${session.result}`;

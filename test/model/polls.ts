@@ -38,7 +38,7 @@ export class Polls {
     const { relay, waitSeconds } = asked;
     // One more would end one of them, which the model does not know: test/http/polls.test.ts.
     if (model.countParked(device.model) === MAX_PARKED) return;
-    const wantsProgress = asked.wantsProgress && !device.model.keepsErrors;
+    const wantsProgress = asked.wantsProgress && !device.model.redeliverErrors;
     const leave = new AbortController();
     const options = { wantsProgress, signal: leave.signal };
     const answer = pollFor(world.relays()[relay], device, waitSeconds, options);
@@ -54,7 +54,7 @@ export class Polls {
       return this.#expectAnswer(real, '204');
     }
     // Only the hint is lost.
-    if (faults.hasLostReply) model.takeOpenedNotice(device.model);
+    if (faults.hasLostReply) model.consumeOpenedEvent(device.model);
     const expected = model.poll(device.model, waitSeconds * 1_000, wantsProgress);
     if (typeof expected === 'string') return this.#expectAnswer(real, expected);
     this.#parked.set(expected, real);

@@ -56,11 +56,11 @@ test.each(['refused', 'unanswered'] as const)(
     await client.subscribe('channel', (message) => received.push(message));
     const first = [...proxy.open];
     proxy.answer(how);
-    client.suspect();
+    client.reconnect();
     await pollUntil('the replacement connects', () => proxy.total() === 2 * first.length);
     await pollUntil('it is given up', () => proxy.open.size === first.length);
     proxy.answer('passed on');
-    client.suspect();
+    client.reconnect();
     await pollUntil('it is used', () => first.every((socket) => !proxy.open.has(socket)));
     await client.publish('channel', 'hello');
     await pollUntil('the message is there', () => received.length > 0);

@@ -197,7 +197,7 @@ describe('clients that leave after half a body', () => {
     expect((await own.ask('/health')).status).toBe(200);
     // An error that came late would show in the exit code.
     expect(await own.stop()).toBe(0);
-    expect(own.events('stray_error')).toEqual([]);
+    expect(own.events('unhandled_error')).toEqual([]);
   });
 });
 

@@ -34,7 +34,8 @@ const notifyUrl = `${server.url}${plantSecret(randomUUID())}`;
 const target = { notifyUrl, baseUrl: 'https://relay.test/sign/in', fetch };
 const texts = () => arrived.map(({ body }) => JSON.parse(body).text.replace(/^.*?: /, ''));
 
-const GOOD = { liveSessions: 0, parkedPolls: 0, unreadiness: undefined };
+const GOOD = { liveSessions: 0, parkedPolls: 0, readiness: { status: 'ready' } } as const;
+const down = (reason: string) => ({ ...GOOD, readiness: { status: 'down', reason } }) as const;
 const services = [{ name: 'mal', displayName: 'MyAnimeList' }];
 
 function open(maxSessions = 10) {
@@ -78,7 +79,7 @@ describe('one notice', () => {
 
 test('each cause is notified once, then that it is over, and again after an hour', async () => {
   const { clock, check } = open();
-  const refuses = { ...GOOD, limitation: 'store: OOM' };
+  const refuses = { ...GOOD, readiness: { status: 'degraded', reason: 'store: OOM' } } as const;
   await check(refuses);
   await check(refuses);
   await check(GOOD);
@@ -94,11 +95,7 @@ test('each cause is notified once, then that it is over, and again after an hour
 });
 
 test.each([
-  [
-    'a store that does not answer',
-    { unreadiness: 'store: unreachable' },
-    'Not ready: store: unreachable',
-  ],
+  ['a store that does not answer', down('store: unreachable'), 'Not ready: store: unreachable'],
   ['sessions that are full', { liveSessions: 10 }, 'MAX_SESSIONS: 10 are open'],
 ])('%s', async (_, state, text) => {
   const { check } = open();
@@ -108,17 +105,17 @@ test.each([
 
 test('a relay that drains tells nothing', async () => {
   const { check } = open();
-  await check({ ...GOOD, unreadiness: 'draining' });
+  await check(down('draining'));
   expect(arrived).toEqual([]);
 });
 
 test('what did not arrive is sent again while it is so', async () => {
   const { check } = open();
   answer = () => new Response('', { status: 503 });
-  await check({ ...GOOD, unreadiness: 'store: x' });
+  await check(down('store: x'));
   answer = () => new Response('ok');
-  await check({ ...GOOD, unreadiness: 'store: x' });
-  await check({ ...GOOD, unreadiness: 'store: x' });
+  await check(down('store: x'));
+  await check(down('store: x'));
   expect(texts()).toEqual(['Not ready: store: x', 'Not ready: store: x']);
 });
 

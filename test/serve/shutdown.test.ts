@@ -138,7 +138,9 @@ describe('an error that nothing caught', () => {
       process.kill(relay.pid, signal);
       expect((await parked).status).toBe(204);
       expect(await relay.exited).toBe(1);
-      expect(relay.events('stray_error')).toMatchObject([{ level: 'error', error: 'TypeError' }]);
+      expect(relay.events('unhandled_error')).toMatchObject([
+        { level: 'error', error: 'TypeError' },
+      ]);
       expect(relay.output()).not.toContain('stray-secret');
     },
   );
@@ -150,7 +152,7 @@ describe('an error that nothing caught', () => {
     process.kill(relay.pid, 'SIGTERM');
     await relay.waitForEvent('draining');
     process.kill(relay.pid, 'SIGUSR1');
-    await relay.waitForEvent('stray_error');
+    await relay.waitForEvent('unhandled_error');
     const polled = poll(relay, session);
     await relay.untilParked(1);
     release();

@@ -85,7 +85,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     return new Promise((resolve, reject) => {
       const deadline: Deadline = { dueAtMs: 0, onDue };
       function onDue(): void {
-        client.suspect();
+        client.reconnect();
         fail(undefined);
       }
       function fail(error: unknown): void {
@@ -145,8 +145,8 @@ export const createCallId = (randomBytes: RandomBytes) =>
  * time. Time in which the process was paused does not count.
  */
 async function repeat<T>(clock: Clock, howLong: Patience, attempt: () => Promise<T>): Promise<T> {
-  const insist = howLong === 'until lease ends';
-  let leftMs = insist ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
+  const untilLeaseEnds = howLong === 'until lease ends';
+  let leftMs = untilLeaseEnds ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
   let isUnknown = false;
   for (;;) {
     const startedAtMs = clock.now();
@@ -155,7 +155,7 @@ async function repeat<T>(clock: Clock, howLong: Patience, attempt: () => Promise
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       isUnknown ||= !isRefusal(error.cause);
-      if (leftMs <= 0 || !(insist || isUnknown || isTooLate(error.cause))) throw error;
+      if (leftMs <= 0 || !(untilLeaseEnds || isUnknown || isTooLate(error.cause))) throw error;
       await pause(clock, STORE_RETRY_MS);
     }
     // A turn that took longer was a pause of the process, which does not count.

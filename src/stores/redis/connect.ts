@@ -96,7 +96,7 @@ export async function connectRedis(
       return { info, save: readSave(save) };
     },
     /** A command got no reply in time, or the server is no primary any more: makes new connections. */
-    suspect: () => void replace(),
+    reconnect: () => void replace(),
     close: () => closing.abort(),
   };
 }

@@ -116,7 +116,7 @@ async function startStores(
     clock,
     onEvent,
     probe: () => commands.run(SCRIPTS.probe, [keys.probe], [`${channel} probe`]),
-    reconnect: () => client.suspect(),
+    reconnect: () => client.reconnect(),
   });
   const onCut = (error?: unknown) => {
     notices?.connectionFailed();
