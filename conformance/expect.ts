@@ -61,8 +61,11 @@ export function expectStatus(answer: Answer, status: number): void {
   holds('status', answer.status === status, String(status), got);
 }
 
-/** Besides what the machine itself takes (`slowSecondsSince`). Much less than the default hold of 50 s. */
-const LATE_SECONDS = 4;
+/**
+ * Besides what the machine itself takes (`slowSecondsSince`). It tells an answer at its time from
+ * one at the default hold of 50 s, also on a machine that is busy.
+ */
+const LATE_SECONDS = 15;
 
 /** An answer that was not held. */
 export function expectAtOnce(answer: Answer): void {
