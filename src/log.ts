@@ -83,7 +83,7 @@ export function warnOnce(event: string, hint: string): () => void {
 let requests = 0;
 const processId = Math.random().toString(36).slice(2, 8);
 
-/** Identifies the log lines of one request. Neither secret nor derived from a secret. */
+/** Identifies the log lines of one request. It is not secret, and not derived from a secret. */
 export function createRequestId(): string {
   requests += 1;
   return `${processId}-${requests.toString(36)}`;

@@ -65,7 +65,7 @@ export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
 
 export interface FailureEvent {
   readonly event: string;
-  /** Undefined: no provider's, but the store's. */
+  /** Undefined if the failure is the store's. */
   readonly service: string | undefined;
   /** The id of the sign-in in the log. */
   readonly signIn: string | undefined;

@@ -38,11 +38,11 @@ export interface ServiceDependencies {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly fetch: Fetch;
-  /** Absent: no metrics. */
+  /** Default: no metrics. */
   readonly monitor?: Monitor;
-  /** How many outgoing requests the runtime sends at once; further ones wait. Absent: no limit. */
+  /** How many outgoing requests the runtime sends at once; further ones wait. Default: no limit. */
   readonly fetchesAtOnce?: number;
-  /** How many polls it has the memory to hold. Absent: MAX_PARKED_POLLS. */
+  /** How many polls it has the memory to hold. Default: MAX_PARKED_POLLS. */
   readonly maxParkedPolls?: number;
 }
 
@@ -52,7 +52,7 @@ export interface Stores {
   readonly refreshes: RefreshStore;
   /** Limits of different names have separate buckets. */
   createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
-  /** Absent: this store cannot fail. */
+  /** Absent if this store cannot fail. */
   findProblem?(): StoreProblem | undefined;
   close(): void;
 }
@@ -78,7 +78,7 @@ export interface Service {
 }
 
 export interface ServiceState {
-  /** Undefined: the store does not answer. */
+  /** Undefined if the store does not answer. */
   readonly liveSessions: number | undefined;
   readonly parkedPolls: number;
   readonly readiness: Readiness;
@@ -155,7 +155,7 @@ export function createService(
     return problem ? { status: 'degraded', reason: problem.text } : { status: 'ready' };
   }
 
-  /** Undefined: the store does not answer. */
+  /** Undefined if the store does not answer. */
   async function countLive(): Promise<number | undefined> {
     try {
       // What has expired is counted as such by now.
@@ -256,7 +256,7 @@ const DEVICE_POLL_LIMIT = { burst: 4, ratePerSecond: 0.6 };
 /** Refreshes from one address: all devices of a household at once, then one in two seconds. */
 export const REFRESH_LIMIT = { burst: 10, ratePerSecond: 0.5 };
 
-/** Revocations from one address: the same, with a bucket of its own, so that refreshes do not prevent signing out. */
+/** Revocations from one address: the same rate in a separate bucket, so that refreshes don't block signing out. */
 const REVOKE_LIMIT = { burst: 10, ratePerSecond: 0.5 };
 
 /** Wrong user codes from all addresses together. */
@@ -300,7 +300,7 @@ function createRateLimits(
   return { rateLimits, limiters };
 }
 
-/** Without a base URL the relay is disabled. So is a Worker whose settings are wrong, since it cannot refuse to start. */
+/** The relay is disabled if it has no base URL. A Worker with wrong settings is disabled too, because it cannot refuse to start. */
 export function createDisabledService(reason = NOT_CONFIGURED, basePath = ''): Service {
   return {
     handle: createApp(createDisabledRoutes(reason), { cors: undefined, basePath }),

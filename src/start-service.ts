@@ -35,7 +35,7 @@ export async function startService(
 /** How often expired entries are removed. */
 export const SWEEP_INTERVAL_MS = 30_000;
 
-/** The same service, which sweeps and discovers time and again until it is closed. */
+/** The same service, which sweeps and discovers periodically until it is closed. */
 export function maintain(service: ManualService, clock: Clock): ManualService {
   const stopSweeping = repeat(clock, SWEEP_INTERVAL_MS, service.sweep);
   const stopDiscovering = repeat(clock, DISCOVERY_RETRY_MS, service.discover);

@@ -13,7 +13,7 @@ class TextFileError extends Error {
 }
 
 /**
- * Without the byte order mark that some editors write before the text. Accepts only a regular
+ * Removes the byte order mark that some editors write. Accepts only a regular
  * file, or a link to one: a pipe would stop the process until somebody writes, a device may have
  * no end. Throws as `readFileSync` does, with a `code`.
  */

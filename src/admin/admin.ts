@@ -20,7 +20,7 @@ import { createStatus, type Facts, type Status } from './status.ts';
 export interface AdminOptions extends Facts {
   /** Host names that requests may use, besides IP addresses and names without a dot. */
   readonly names: readonly string[];
-  /** Undefined: anybody may read. */
+  /** Undefined if anybody may read. */
   readonly token: string | undefined;
 }
 
@@ -90,7 +90,7 @@ export function createAdmin(options: AdminOptions) {
   };
 }
 
-/** Without Bearer: Chromium ignores what follows a scheme that it does not know. */
+/** Leaves out Bearer, because Chromium ignores everything after a scheme that it does not know. */
 const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="Sign-in Relay"' } as const;
 
 /** Prometheus sends the token (RFC 6750 §2.1), a browser asks for a password (RFC 7617) with any user name. */

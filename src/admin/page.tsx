@@ -288,7 +288,7 @@ const countOf = (hour: readonly HourOf[], kind: Kind, minute?: number) =>
     .flatMap(({ minutes }) => (minute === undefined ? minutes : (minutes[minute] ?? 0)))
     .reduce((sum, count) => sum + count, 0);
 
-/** The numbers of the last hour that matter most. What users decline or leave counts for neither. */
+/** The numbers of the last hour that matter most. Sign-ins that users decline or leave count as neither success nor failure. */
 const Figures = ({ status: { hour, liveSessions } }: { status: Status }) => {
   const [good, bad] = [countOf(hour, 'good'), countOf(hour, 'bad')];
   const share = good + bad === 0 ? '–' : `${Math.floor((100 * good) / (good + bad))} %`;

@@ -93,7 +93,7 @@ async function start(read: SettingsReading, runtime: Runtime): Promise<void> {
   }
 }
 
-/** Whether stdout is the journal itself, and not a pipe that begins there. systemd.exec(5) */
+/** True if stdout is the journal itself, and not a pipe that begins there. systemd.exec(5) */
 function isJournal(stream: string | undefined): boolean {
   if (!stream) return false;
   const { dev, ino } = fstatSync(1);
@@ -260,7 +260,7 @@ function exemptThisMachine(): void {
   }
 }
 
-/** Exits once the output is written. Whoever reads it may leave early, as `head` does. */
+/** Exits once the output is written. The reader may close the pipe early, as `head` does. */
 function end({ text, exitCode }: { readonly text: string; readonly exitCode: number }): void {
   process.stdout.write(`${text}\n`, (error) => {
     const code = error ? codeOf(error) : 'EPIPE';

@@ -48,7 +48,7 @@ export function createAdmission(
   }
 
   return {
-    /** Takes a token for a start, unless a page of another site sends it. An open sign-in has a limit of its own. */
+    /** Takes a token for a start, unless a page of another site sends it. Open sign-ins have a separate limit. */
     async admitStart(request: RelayRequest, limiter = startLimiter, kind: RateLimitKind = 'start') {
       if (isFromForeignPage(request, origins)) return FOREIGN_PAGE;
       return admit(request, limiter, kind);

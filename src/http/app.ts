@@ -2,7 +2,7 @@
  * Passes each request to its handler by the table in routes.ts. Methods, HEAD, OPTIONS, CORS
  * and faults are handled only here. Uses no API of a particular runtime.
  *
- * A handler has no deadline here. Everything it awaits has its own: a body
+ * A handler has no deadline here. Everything that it awaits has one: a body
  * (request.ts), a command to the store (stores/redis/commands.ts), a poll
  * (sign-ins/polls.ts), a request to a provider (providers/token-endpoint.ts), another
  * instance's refresh (sign-ins/refreshes.ts).
@@ -27,9 +27,9 @@ export interface Route {
   /** The handler of each method. Absent: `respond` handles every method; without it the path is not found. */
   readonly methods?: Readonly<Record<string, Handler>>;
   readonly respond?: (request: RelayRequest) => Response;
-  /** Whether the open segment has a known value. If not, the next route is tried. */
+  /** True if the open segment has a known value. If not, the next route is tried. */
   readonly isKnown?: (parameter: string) => boolean;
-  /** Makes the response to a refusal. Absent: text. */
+  /** Makes the response to a refusal. Default: text. */
   readonly refuse?: (refused: Refused, request: RelayRequest) => Response;
   /** Responds to any other method, and lists those that are allowed. RFC 9110 §15.5.6. */
   readonly refuseMethod?: (allow: string) => Response;
@@ -80,7 +80,7 @@ function runWithCors(cors: Cors, route: Route, request: RelayRequest) {
 
 interface Found {
   readonly route: Route;
-  /** Of the open segment. Empty for an exact path. */
+  /** The value of the open segment. Empty for an exact path. */
   readonly parameter: string;
 }
 
@@ -110,7 +110,7 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
     if (path.startsWith(`${wellKnown}${basePath}/oauth2/`)) {
       return wellKnown + path.slice(wellKnown.length + basePath.length);
     }
-    // Without the base path these are the metadata of another issuer.
+    // A path that lacks the base path belongs to another issuer.
     if (path.startsWith(`${wellKnown}/`)) return MISPLACED;
     const isOwn = starts.some((start) => start !== `${basePath}/` && path.startsWith(start));
     return isOwn ? path.slice(basePath.length) : path;

@@ -43,7 +43,7 @@ export function createContinueCookies(
     generateCookie(name, value, { path: '/', maxAge, httpOnly: true, secure, sameSite: 'Lax' });
 
   return {
-    /** Whether this browser's callback counts: any does, unless CONFIRM=always. */
+    /** True if this browser's callback counts: any does, unless CONFIRM=always. */
     allowsCallback(request: RelayRequest, browserState: string): boolean {
       if (!asksAlways) return true;
       return (cookiesOf(request)[nameOf(browserState)] ?? '') !== '';

@@ -51,7 +51,7 @@ export function createCors(origins: readonly string[]) {
 }
 
 /**
- * Whether a page of a site that the operator does not know sends this. Without CORS it reads no
+ * True if a page of a site that the operator does not know sends this. Without CORS it reads no
  * response, but its requests would count towards the limits of its visitors. `known`: the relay's
  * own origin and CORS_ORIGINS. Apps in a webview, of a package or of a file have an origin without
  * http (`null`, `file://`, `app://…`), or their requests have no such header.

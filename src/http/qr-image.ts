@@ -9,7 +9,7 @@ export type QrFormat = 'svg' | 'png';
 const QUIET_ZONE = 4;
 
 /**
- * Each module is a whole number of pixels, so that modules are neither blurred nor of different
+ * Each module is a whole number of pixels, so that modules are not blurred and not of different
  * widths: as many as `sizePx` allows, but at least one.
  */
 export function drawQr(

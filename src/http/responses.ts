@@ -65,7 +65,7 @@ export function textResponseWithoutNewline(status: number, text: string): Respon
 
 /** A redirect that a browser follows with GET; after a POST it is 303. RFC 9700 §4.12. */
 export function redirectResponse(location: string, status: 302 | 303 = 302): Response {
-  // Without a length Node would send an empty body in chunks.
+  // Node sends an empty body in chunks unless the length is set.
   const headers = { ...DATA_HEADERS, Location: location, 'Content-Length': '0' };
   return new Response(null, { status, headers });
 }
@@ -181,7 +181,7 @@ export type PageResponses = ReturnType<typeof createPageResponses>;
 export interface PageDetails {
   readonly names?: Names;
   readonly headers?: HeaderFields;
-  /** An error page shows the id of this sign-in. Absent: `state` of the request. */
+  /** An error page shows the id of this sign-in. Default: `state` of the request. */
   readonly browserState?: string | undefined;
 }
 

@@ -74,7 +74,7 @@ export interface RoutesOptions extends RateLimits {
   readonly monitor: Monitor;
   readonly signInLog: SignInLog;
   readonly health: Health;
-  /** Without trailing slashes. */
+  /** Has no trailing slash. */
   readonly baseUrl: string;
   readonly branding: Branding;
   /** Names of the providers, for the home page. */
@@ -84,10 +84,10 @@ export interface RoutesOptions extends RateLimits {
   readonly pollSeconds: number;
   /** When users must confirm before the provider: docs/person.md "Whom the confirmation page protects". */
   readonly confirm: 'always' | 'code';
-  /** Undefined: no open sign-ins. docs/open.md. */
+  /** Undefined if open sign-ins are disabled. docs/open.md. */
   readonly openEndpoints: OpenEndpoints | undefined;
   readonly maxSessions: number;
-  /** Whether devices may, or must, exchange the code themselves: docs/extensions.md. */
+  /** Says if devices may, or must, exchange the code themselves: docs/extensions.md. */
   readonly blind: BlindPolicy;
 }
 

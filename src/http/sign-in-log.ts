@@ -43,7 +43,7 @@ export function endsSignIn<Outcome extends string>(
 
 export class SignInLog {
   readonly #warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);
-  /** Without it a digest of an address could be found by trying all addresses. */
+  /** Salts the digest of an address, which could otherwise be found by trying all addresses. */
   readonly #salt = randomUUID();
 
   constructor(
@@ -94,7 +94,7 @@ export class SignInLog {
     log[level]('sign_in_finished', { requestId: request.id, service, signIn, outcome });
   }
 
-  /** `error` is an OAuth error code, `other`, or `none` if the provider sent neither error nor code. */
+  /** `error` is an OAuth error code, `other`, or `none` if the provider sent no error and no code. */
   authorizationFailed(
     request: RelayRequest,
     provider: Provider,

@@ -10,7 +10,7 @@ export interface Accent {
   readonly dark: string;
 }
 
-/** Without an `ACCENT`: text on it has a contrast of more than 7:1. */
+/** The default of `ACCENT`: text on it has a contrast of more than 7:1. */
 export const DEFAULT_ACCENT: Accent = { light: '#1e40af', dark: '#93c5fd' };
 
 const INKS = ['#ffffff', '#000000'] as const;

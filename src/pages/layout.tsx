@@ -16,7 +16,7 @@ export interface Frame {
   readonly appName: string | undefined;
   /** Of the relay. It stands for an app without a name. */
   readonly host: string;
-  /** A path on the relay. Undefined: no logo. */
+  /** A path on the relay. Undefined if there is no logo. */
   readonly logo: string | undefined;
   readonly icon: string;
   readonly links: Links;
@@ -36,7 +36,7 @@ export interface PageContent {
   readonly title: string;
   /** Class of the body, if the page differs from a form. */
   readonly kind?: 'confirm' | 'outcome';
-  /** Whether search engines may list the page: only the home page. */
+  /** True if search engines may list the page: only the home page. */
   readonly isPublic?: boolean;
   /** After how long the browser gets the page's URL again, by GET. */
   readonly refreshSeconds?: number | undefined;

@@ -28,7 +28,7 @@ export interface Names {
 interface Description {
   readonly mark: keyof typeof MARKS;
   readonly title: string;
-  /** Absent: the title. */
+  /** Default: the title. */
   readonly heading?: string;
   readonly messages: readonly string[];
   /** Below the reference. */

@@ -25,7 +25,7 @@ export interface Branding {
 
 export interface PagesOptions {
   readonly branding: Branding;
-  /** Of the base URL. */
+  /** The host of the base URL. */
   readonly host: string;
   /** Path of the base URL; empty without one. */
   readonly basePath: string;

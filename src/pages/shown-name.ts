@@ -35,7 +35,7 @@ const SURPLUS_MARKS = /(?<=[\p{M}\p{Join_Control}]{4})[\p{M}\p{Join_Control}]+/g
 
 const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
 
-/** Whether any character is invisible or changes the direction of text. */
+/** True if any character is invisible or changes the direction of text. */
 export function hasUnseen(text: string): boolean {
   return text.search(UNSEEN) >= 0;
 }

@@ -13,20 +13,20 @@ export interface ProviderConfig {
   readonly displayName: string;
   readonly authorizeUrl: string;
   readonly tokenUrl: string;
-  /** Where refresh tokens go. Absent: to the token endpoint (RFC 6749 §6). */
+  /** Where refresh tokens go. Default: to the token endpoint (RFC 6749 §6). */
   readonly refreshUrl?: string;
   readonly clientId: string;
   /** Sent only to the token endpoint. */
   readonly clientSecret?: string;
   readonly clientAuth: ClientAuthentication;
   readonly pkce: PkceMethod;
-  /** The `scope` parameter, as sent. Absent: the parameter is not sent. */
+  /** The `scope` parameter, as sent. Not sent if absent. */
   readonly scope?: string;
   /** Further parameters for the authorization endpoint, such as `access_type=offline`. */
   readonly authorizeParams: Readonly<Record<string, string>>;
   /** How its token endpoint differs from RFC 6749. */
   readonly quirks?: ProviderQuirks;
-  /** Absent: the provider has none, or none is known. */
+  /** Absent if the provider has none, or none is known. */
   readonly revocation?: Revocation;
   /** Where a user removes the app at the provider: a URL, or the way through its settings. */
   readonly removeAt?: string;
@@ -36,15 +36,15 @@ export interface ProviderConfig {
 export interface Revocation {
   /** May contain `[client id]`, which the relay replaces. */
   readonly url: string;
-  /** Absent: access and refresh tokens. */
+  /** Default: access and refresh tokens. */
   readonly takes?: 'access tokens';
-  /** Absent: POST. */
+  /** Default: POST. */
   readonly method?: 'DELETE';
-  /** Absent: that of token requests. `client_id`: without the secret. `none`: the token suffices. */
+  /** Default: that of token requests. `client_id`: without the secret. `none`: the token suffices. */
   readonly clientAuth?: ClientAuthentication | 'client_id' | 'none';
-  /** Absent: `token`. `bearer`: in the `Authorization` header, without a body. */
+  /** Default: `token`. `bearer`: in the `Authorization` header, without a body. */
   readonly tokenIn?: 'access_token' | 'bearer';
-  /** Absent: a form. Trakt's is JSON because all its token requests are. */
+  /** Default: a form. Trakt's is JSON because all its token requests are. */
   readonly body?: 'json';
 }
 
@@ -60,12 +60,12 @@ export interface ProviderQuirks {
   readonly refreshesWithRedirectUri?: true;
 }
 
-/** Whether devices may, or must, exchange the code themselves. */
+/** Says if devices may, or must, exchange the code themselves. */
 export type BlindPolicy = 'allow' | 'never' | 'always';
 
 /**
- * Whether a device can exchange the code itself, and refresh at the same endpoint: with its own
- * verifier, and without a client secret. True before discovery, which tells the PKCE method.
+ * True if a device can exchange the code itself, and refresh at the same endpoint: with its own
+ * verifier, and without a client secret. Assumed true until discovery reports the PKCE method.
  */
 export function mayTakeChallenge({
   pkce = 'S256',
@@ -86,7 +86,7 @@ export interface FetchInit {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly redirect: 'manual';
-  /** False: over a connection of its own. */
+  /** False: over a separate connection. */
   readonly keepalive?: boolean;
   readonly signal: AbortSignal;
 }

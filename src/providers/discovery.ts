@@ -200,7 +200,7 @@ function chooseClientAuth(
   clientSecret: string | undefined,
   methods: readonly string[] | undefined,
 ): ClientAuthentication | undefined {
-  // Without a secret there is nothing to choose: a public client sends its id in the form.
+  // A client that has no secret sends its id in the form, so there is nothing to choose.
   if (!clientSecret || methods?.includes('client_secret_post')) return 'post';
   return !methods || methods.includes('client_secret_basic') ? 'basic' : undefined;
 }

@@ -19,7 +19,7 @@ export const OPEN_SERVICE = 'open';
 /** They could replace what the user is shown, or send the code elsewhere. RFC 9101, OAuth 2.0 Multiple Response Types. */
 const FORBIDDEN = ['request', 'request_uri', 'response_mode'];
 
-/** The relay writes its own in the place of these. */
+/** The relay replaces these with its own values. */
 const REPLACED = ['redirect_uri', 'state'];
 
 /** RFC 8707 §2 allows several. */
@@ -123,7 +123,7 @@ function findParameterProblem(parameters: readonly Parameter[]): string | undefi
   return undefined;
 }
 
-/** An entry of OPEN_ENDPOINTS. Undefined: it is good. */
+/** Returns undefined when the entry of OPEN_ENDPOINTS is valid. */
 export function findEndpointProblem(text: string): string | undefined {
   const problem = findUrlProblem(text);
   if (problem !== undefined) return problem;
@@ -145,7 +145,7 @@ export function openDestinationOf(authorizationUrl: string, baseUrl: string) {
     // What users read is the host: the client chooses no name.
     displayName: host,
     host,
-    /** The client's text stays as it is, apart from the two parameters: a server may read `+` and `%20` differently. */
+    /** The client's text stays as it is, except for the two parameters: a server may read `+` and `%20` differently. */
     authorizeUrl(browserState: string): string {
       const [, endpoint, query = ''] = FORM.exec(authorizationUrl) ?? [];
       const own = readParameters(query) ?? [];

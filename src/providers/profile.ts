@@ -16,31 +16,31 @@ export interface Profile {
   readonly tokenUrl: string;
   /** Where refresh tokens go, if not to the token endpoint. */
   readonly refreshUrl?: string;
-  /** What replaces OWN_URL unless the operator sets another. Absent: it must be set. */
+  /** What replaces OWN_URL unless the operator sets another. Absent if it must be set. */
   readonly defaultUrl?: string;
   readonly pkce: PkceMethod;
-  /** Absent: post. */
+  /** Default: post. */
   readonly clientAuth?: ClientAuthentication;
-  /** Absent: it is required. `optional`: PKCE suffices. `none`: it issues none. */
+  /** Default: it is required. `optional`: PKCE suffices. `none`: it issues none. */
   readonly clientSecret?: 'optional' | 'none';
-  /** Absent: the parameter is not sent. */
+  /** Not sent if absent. */
   readonly scope?: string;
-  /** Absent: a space (RFC 6749 §3.3). */
+  /** Default: a space (RFC 6749 §3.3). */
   readonly scopeSeparator?: ',';
   /** Such as those with which it gives a refresh token. */
   readonly authorizeParams?: Readonly<Record<string, string>>;
   readonly quirks?: ProviderQuirks;
   /** What the `User-Agent` of token requests should name, if it requires one. */
   readonly userAgentNames?: string;
-  /** Absent: it has no revocation endpoint, or none is known. */
+  /** Absent if it has no revocation endpoint, or none is known. */
   readonly revocation?: Revocation;
   /** Where a user removes the app: a URL, or the way through its settings. */
   readonly removeAt?: string;
-  /** Whether it gives one, if the relay sends what the profile says. */
+  /** True if it gives one, if the relay sends what the profile says. */
   readonly refreshToken: 'yes' | 'sometimes' | 'never';
   /** True if it has a device flow, with which some apps do not need the relay. */
   readonly hasDeviceFlow?: true;
-  /** Which redirect URIs it refuses. Absent: no rule is known. */
+  /** Which redirect URIs it refuses. Absent if no rule is known. */
   readonly refusedRedirects?: readonly RedirectKind[];
   /** Facts that may be wrong. The guide says why. */
   readonly unverified?: readonly string[];

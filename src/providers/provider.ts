@@ -68,18 +68,18 @@ export function createProvider(
     displayName,
     /** Host of the authorization endpoint, for users. */
     host: new URL(config.authorizeUrl).host.replace(/^www\./, ''),
-    /** Whether a new session needs a verifier. */
+    /** True if a new session needs a verifier. */
     usesPkce: pkce !== 'none',
-    /** Whether a device may bring its own challenge. */
+    /** True if a device may bring its own challenge. */
     takesChallenge: mayTakeChallenge(config),
     /** What the operator registers at the provider. */
     redirectUri,
     /** Host and port of an endpoint, for the operator. */
     tokenHost: new URL(config.tokenUrl).host,
-    /** Undefined: refreshes go to the token endpoint. */
+    /** Undefined if refreshes go to the token endpoint. */
     refreshHost: config.refreshUrl && new URL(config.refreshUrl).host,
     hasClientSecret: config.clientSecret !== undefined,
-    /** Which tokens can be revoked there. Undefined: none. */
+    /** Which tokens can be revoked there. Undefined if none. */
     revokes,
     revocationHost: revocation && new URL(revocation.url).host,
     removeAt: config.removeAt,
@@ -125,7 +125,7 @@ export function createProvider(
   };
 }
 
-/** Whether a device can revoke without the relay: with `token` and `client_id` in a form. */
+/** True if a device can revoke without the relay: with `token` and `client_id` in a form. */
 function isStandard({ takes, method, tokenIn, body }: Revocation): boolean {
   return !takes && !method && !tokenIn && !body;
 }

@@ -1,6 +1,6 @@
 /**
  * Which redirect URIs a provider refuses. They decide whether a relay on this machine, in a home
- * network or under a name of its own can be registered there.
+ * network or under a local name can be registered there.
  */
 import ipaddr from 'ipaddr.js';
 import { isLoopback, parseUrl } from './url.ts';

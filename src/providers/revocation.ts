@@ -88,7 +88,7 @@ function isUnknownToken(
   // Google; Twitch.
   if (json.error === 'invalid_token') return true;
   if (status === 400 && json.message === 'Invalid token') return true;
-  // Without client authentication a 401 is about the token.
+  // If the client doesn't authenticate, a 401 is about the token.
   if (status === 401) return clientAuth === 'none' || tokenIn === 'bearer';
   return status === 404 && method === 'DELETE';
 }

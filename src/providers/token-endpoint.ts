@@ -41,11 +41,11 @@ export interface TokenFailure {
   readonly status?: number;
   /** The provider's `error`, if it is one of RFC 6749 §5.2 or RFC 7009 §2.2.1. */
   readonly providerError?: ProviderError;
-  /** The error that a device gets after such a refresh or revocation. Absent: its token may still be valid. */
+  /** The error that a device gets after such a refresh or revocation. Absent if its token may still be valid. */
   readonly refusal?: ProviderError;
 }
 
-/** Whether anybody can cause it, with a made-up code. A stranger cannot make a provider fail, or refuse the relay. */
+/** True if anybody can cause it, with a made-up code. A stranger cannot make a provider fail, or refuse the relay. */
 export function canAnybodyCause({ reason, status, providerError, refusal }: TokenFailure): boolean {
   if (reason === 'timeout' || reason === 'unreachable' || reason === 'too_large') return false;
   const error = providerError ?? refusal;
@@ -188,7 +188,7 @@ function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure
 const RESETS: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 const HEADERS = {
-  // Without it fetch adds a charset.
+  // Otherwise fetch adds a charset.
   'Content-Type': 'application/x-www-form-urlencoded',
   Accept: 'application/json',
   // Some providers compress anyway. Such a response is decoded as it is read, up to the limit.

@@ -33,7 +33,7 @@ const EVERY_ADDRESS = [{ address: '::' }, { address: '0.0.0.0' }];
 /** Such as `::1` for `localhost` on a machine without IPv6. */
 const MISSING_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
-/** The setting that this machine cannot satisfy, as a sentence. Undefined: no setting is the cause. */
+/** The setting that this machine cannot satisfy, as a sentence. Undefined if no setting is the cause. */
 export function describeListenFailure(
   error: unknown,
   prefix: '' | 'ADMIN_',

@@ -29,7 +29,7 @@ async function listen(options: ListenOptions): Promise<Listener> {
     port,
     // Bun sets SO_REUSEPORT by default, and two relays would share a port unnoticed.
     reusePort: false,
-    // Never 0, which would keep dead connections for ever.
+    // Never 0, which would keep dead connections open indefinitely.
     idleTimeout: Math.min(idleSeconds, MAX_IDLE_SECONDS),
     maxRequestBodySize: REQUEST_BODY_BYTES,
     // In development Bun's error page would show the error to the client.
@@ -54,7 +54,7 @@ async function listen(options: ListenOptions): Promise<Listener> {
 }
 
 /**
- * Without a valid Host, the URL of Bun's request is only a path, or invalid. The target of
+ * If Host is missing or invalid, the URL of Bun's request is only a path, or invalid. The target of
  * CONNECT may have no path.
  */
 function withUrl(request: Request): Request {

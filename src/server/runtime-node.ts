@@ -54,7 +54,7 @@ function fetch(url: string, init: FetchInit): Promise<ProviderResponse> {
       rejectUnauthorized: true,
       signal,
     });
-    // Whoever reads the body gets an error that comes after the headers.
+    // An error after the headers reaches the reader of the body.
     sent.on('error', reject);
     sent.once('response', (incoming) => resolve(toResponse(incoming)));
     // After a 101 with `Upgrade` Node closes the connection and emits neither of them

@@ -49,7 +49,7 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   });
 }
 
-/** What a drain has to stop. Absent: not started yet. */
+/** What a drain has to stop. Absent until started. */
 interface Running {
   service?: Service;
   listener?: Listener;

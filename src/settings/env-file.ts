@@ -15,7 +15,7 @@ export interface EnvFile {
 
 const NAME = /^[A-Za-z_]\w*$/;
 
-/** Never throws. Of a name that occurs twice, the last value counts. */
+/** Never throws. If a name occurs twice, the last value counts. */
 export function parseEnvFile(text: string): EnvFile {
   const environment: Record<string, string> = {};
   const faults: string[] = [];
@@ -51,7 +51,7 @@ const EXPORT = 'begins with export, which neither systemd nor Docker understands
 const HINT =
   'some programs leave it out, so put the value in single quotes, or a comment on a line of its own';
 
-/** Without the quotes around it, as systemd reads it. Undefined if they are not around the whole value. */
+/** Removes the quotes around a value, as systemd does. Undefined if they don't enclose the whole value. */
 function unquote(value: string): string | undefined {
   if (value.startsWith("'")) return /^'([^']*)'$/.exec(value)?.[1];
   if (!value.startsWith('"')) return value;

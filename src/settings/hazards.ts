@@ -88,7 +88,7 @@ function isThisMachine(host: string): boolean {
   return isLoopback({ hostname: host === '::1' ? '[::1]' : host });
 }
 
-/** Whether browsers and providers would reach the relay over plain http. */
+/** True if browsers and providers would reach the relay over plain http. */
 function isPlainHttp(baseUrl: string): boolean {
   return new URL(baseUrl).protocol === 'http:' && !isOfThisMachine(baseUrl);
 }

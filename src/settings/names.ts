@@ -290,7 +290,7 @@ export function namesOf(table: SettingsTable): string[] {
   );
 }
 
-/** How much of a setting's value may be shown, by its full name. Of an unknown name: nothing. */
+/** How much of a setting's value may be shown, by its full name. Nothing for an unknown name. */
 export function shownOf(setting: string): 'all' | 'url' | 'nothing' {
   const relay: SettingsTable = RELAY_SETTINGS;
   const ofProviders: SettingsTable = PROVIDER_SETTINGS;

@@ -13,7 +13,7 @@ import type { SettingWarning } from './problems.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
 
 /**
- * Undefined: the provider is disabled, or a setting is wrong. Its settings are checked even
+ * Undefined if the provider is disabled, or a setting is wrong. Its settings are checked even
  * while it is disabled, so that a later client id reveals no old mistakes.
  */
 export function readProvider(
@@ -98,7 +98,7 @@ function capitalized(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
-/** No warning about a default provider that neither `PROVIDERS` nor another setting mentions. */
+/** There is no warning about a default provider that no setting mentions. */
 function warnDisabled({ env, warnings }: Reading, name: string): void {
   const prefix = prefixOf(name);
   const other = namesOf(PROVIDER_SETTINGS).find((setting) => env[prefix + setting]);
@@ -128,7 +128,7 @@ function findProfileWarnings(
     warnings.push({ setting: `${prefix}USER_AGENT`, problem });
   }
   const hasSecret = isSet('CLIENT_SECRET') || isSet('CLIENT_SECRET_FILE');
-  // Without PKCE the relay warns of a missing secret whatever the provider.
+  // The relay warns of a missing secret at every provider that lacks PKCE.
   if (clientSecret === undefined && pkce !== 'none' && !hasSecret) {
     const problem = `is not set: ${displayName} issues no tokens without it`;
     warnings.push({ setting: `${prefix}CLIENT_SECRET`, problem });
@@ -136,7 +136,7 @@ function findProfileWarnings(
   return warnings;
 }
 
-/** Why a redirect URI cannot be registered. Whoever sets an endpoint means another server, whose rules are unknown. */
+/** Why a redirect URI cannot be registered. If the operator sets an endpoint, it's another server, whose rules are unknown. */
 function findRefusedRedirects(
   name: string,
   baseUrl: string | undefined,
@@ -181,7 +181,7 @@ function readEndpoints(
   };
 }
 
-/** Puts the address of the operator's own server into a URL of the profile. A missing one is a fault of its own. */
+/** Puts the address of the operator's own server into a URL of the profile. A missing one is reported separately. */
 function complete(url: string, given: Given, profile: Profile | undefined): string {
   const own = withoutTrailingSlashes(given.URL ?? profile?.defaultUrl ?? '');
   // A function, because `$&` has a meaning in a replacement.

@@ -36,7 +36,7 @@ export function reject(
 export type Check<V> = (text: string) => Checked<V>;
 
 export interface Checked<V> {
-  /** Absent if nothing is usable. Of a list, the valid items. */
+  /** Absent if nothing is usable. For a list, the valid items. */
   readonly value?: V;
   /** Each continues a sentence that begins with the setting. */
   readonly problems?: readonly string[];

@@ -87,7 +87,7 @@ export function createPolls(
     }
   }
 
-  /** Undefined: the store refused or did not reply. The poll keeps waiting, because a device treats any error as final. */
+  /** Undefined if the store refused or did not reply. The poll keeps waiting, because a device treats any error as final. */
   async function tryToLook(key: PollKey, wantsProgress: boolean): Promise<Looked | undefined> {
     try {
       return await look(key, wantsProgress);

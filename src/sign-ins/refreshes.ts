@@ -29,7 +29,7 @@ export type RefreshTurn =
 export interface RefreshStore {
   /** Atomic: of any number of callers with one key, one gets 'yours', for EXCHANGE_LEASE_MS. */
   begin(key: string): Awaitable<RefreshTurn>;
-  /** Keeps the result for REFRESH_RESULT_MS. Without one the turn is given up. */
+  /** Keeps the result for REFRESH_RESULT_MS. If there is none, another caller may try. */
   finish(key: string, result: string | undefined): Awaitable<void>;
 }
 
@@ -59,7 +59,7 @@ export function createRefreshes(store: RefreshStore, clock: Clock) {
   const budget = createBudget(clock);
   let draining = false;
 
-  /** Undefined: another instance has the turn and has not finished. */
+  /** Undefined if another instance has the turn and has not finished. */
   async function takeTurn(
     key: string,
   ): Promise<(RefreshTurn & { readonly leaseEndsAtMs: number }) | undefined> {

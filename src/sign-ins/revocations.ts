@@ -10,7 +10,7 @@ export type TokenKind = 'access_token' | 'refresh_token';
 export type RevocationScope = 'any token' | 'access tokens';
 
 export type RevocationOutcome<Failure> =
-  /** `wasKnown`: false if the provider did not know the token, or no longer. */
+  /** `wasKnown`: false if the provider didn't know the token. */
   | { readonly ok: true; readonly wasKnown: boolean }
   | { readonly ok: false; readonly failure: Failure };
 
@@ -29,7 +29,7 @@ export type Revocations = ReturnType<typeof createRevocations>;
 
 const UNKNOWN_TOKEN = { ok: true, wasKnown: false } as const;
 
-/** A refresh that is refused so had no refresh token, or one that no longer works. */
+/** A refresh with this error had no valid refresh token. */
 const NO_REFRESH_TOKEN: ReadonlySet<string | undefined> = new Set([
   'invalid_grant',
   'unsupported_grant_type',

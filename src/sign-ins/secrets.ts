@@ -18,7 +18,7 @@ export function createCapability(randomBytes: RandomBytes): string {
   return randomBytes(CAPABILITY_BYTES).toString('base64url');
 }
 
-/** Whether the text can be a capability. Anything else is refused before it reaches the store. */
+/** True if the text can be a capability. Anything else is refused before it reaches the store. */
 export function isCapability(text: string): boolean {
   return CAPABILITY.test(text);
 }
@@ -27,10 +27,10 @@ export function createVerifier(randomBytes: RandomBytes): string {
   return randomBytes(VERIFIER_BYTES).toString('base64url');
 }
 
-/** SHA-256 in base64url: 43 characters, of which the last has four bits. RFC 7636 §4.2. */
+/** SHA-256 in base64url: 43 characters. The last one carries four bits. RFC 7636 §4.2. */
 const CHALLENGE = /^[\w-]{42}[AEIMQUYcgkosw048]$/;
 
-/** Whether it can be the S256 challenge of a device. */
+/** True if it can be the S256 challenge of a device. */
 export function isChallenge(value: unknown): value is string {
   return typeof value === 'string' && CHALLENGE.test(value);
 }

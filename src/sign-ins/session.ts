@@ -35,13 +35,13 @@ export interface TokenResult {
   readonly details?: true;
 }
 
-/** What a device with its own challenge receives: it exchanges the code itself. */
+/** What a device that sent a challenge receives: it exchanges the code itself. */
 export interface CodeResult {
   readonly code: string;
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly redirectUri: string;
-  /** Absent: the provider has none that a device can use. */
+  /** Absent if the provider has none that a device can use. */
   readonly revocationUrl?: string;
 }
 
@@ -62,7 +62,7 @@ export type SessionResult = TokenResult | CodeResult | CallbackResult | ErrorRes
 export type Delivery =
   | {
       readonly kind: 'tokens';
-      /** Of the relay. Absent: the provider has no PKCE. RFC 7636 §4.1. */
+      /** The relay's. Absent if the provider has no PKCE. RFC 7636 §4.1. */
       readonly verifier?: string | undefined;
       /** The device asked for every field that the provider returns. */
       readonly details?: boolean | undefined;
@@ -97,7 +97,7 @@ export type ExpiredStage = 'started' | 'opened' | 'called_back';
 export interface SessionIds {
   readonly link: string;
   readonly poll: string;
-  /** Undefined: it has no user code. */
+  /** Undefined if it has no user code. */
   readonly code: string | undefined;
 }
 
@@ -109,7 +109,7 @@ interface Common {
   readonly startedAtMs: number;
   /** The last millisecond at which the link works. */
   readonly expiresAtMs: number;
-  /** How long after its first delivery the result is delivered again, unless it is acknowledged. Undefined: it is delivered once. */
+  /** How long after its first delivery the result is delivered again, unless it is acknowledged. Undefined if it is delivered once. */
   readonly redeliveryMs: number | undefined;
   /** An error is delivered until the session expires, because it is not secret. */
   readonly redeliverErrors: boolean;
@@ -132,7 +132,7 @@ export interface Exchanging extends Common {
 export interface Completed extends Common {
   readonly state: 'completed';
   readonly outcome: EndOutcome;
-  /** Undefined: nobody was there to keep one, so it is `exchange_failed`. */
+  /** Undefined if nobody was there to keep one, so it is `exchange_failed`. */
   readonly result: Kept<SessionResult> | undefined;
   readonly completedAtMs: number;
 }
@@ -177,7 +177,7 @@ export function pendingSince(session: NewSession, nowMs: number, lifetimeMs: num
   return { ...session, state: 'pending', startedAtMs: nowMs, expiresAtMs, opening: 'none' };
 }
 
-/** The session as of now. Undefined: it has expired. */
+/** The session as of now. Undefined if it has expired. */
 export function stateAt(session: Session, nowMs: number): Session | undefined {
   if (session.state === 'delivered') {
     if (nowMs <= session.redeliveredUntilMs) return session;
@@ -190,7 +190,7 @@ export function stateAt(session: Session, nowMs: number): Session | undefined {
 
 /* What a store knows of a session. */
 
-/** The last millisecond at which it counts against the limit. Undefined: it does not. */
+/** The last millisecond at which it counts against the limit. Undefined if it does not. */
 export function liveUntilMs(session: Session): number | undefined {
   if (session.state === 'ended') return undefined;
   return session.state === 'delivered' ? session.redeliveredUntilMs : session.expiresAtMs;
@@ -228,7 +228,7 @@ export function stageOf(session: Session): ExpiredStage | undefined {
   }
 }
 
-/* Events of the user's browser. Undefined: the session has expired. */
+/* Events of the user's browser. Undefined if the session has expired. */
 
 /** Changes nothing: a link preview may call it. */
 export function find(
@@ -240,7 +240,7 @@ export function find(
 
 export interface Opened {
   readonly pending: Pending;
-  /** Whether it is the first time. */
+  /** True if it is the first time. */
   readonly isFirst: boolean;
 }
 
@@ -304,7 +304,7 @@ export type Polled =
   | {
       readonly state: 'delivered';
       readonly session: Completed | Delivered;
-      /** How long the result has waited. Undefined: it was delivered before, or is an error that stays. */
+      /** How long the result has waited. Undefined if it was delivered before, or is an error that stays. */
       readonly waitedMs: number | undefined;
     }
   | { readonly state: 'gone' };
@@ -385,13 +385,13 @@ export function cancel(session: Session, nowMs: number): Change<Cancellation> {
   }
 }
 
-/** Undefined: the session has expired. */
+/** Undefined if the session has expired. */
 function pendingOrOutcome(session: Session, nowMs: number): Pending | SessionOutcome | undefined {
   const current = stateAt(session, nowMs);
   return current?.state === 'pending' ? current : current && outcomeOf(current, nowMs);
 }
 
-/** Undefined: it is known only until the link expires. */
+/** Undefined if it is known only until the link expires. */
 function outcomeOf(session: Exclude<Session, Pending>, nowMs: number): SessionOutcome | undefined {
   if (nowMs > session.expiresAtMs) return undefined;
   if (session.state === 'exchanging') return 'in_progress';

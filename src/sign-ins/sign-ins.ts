@@ -1,6 +1,6 @@
 /**
  * Sign-ins: everything that endpoints may do with them. Each function is one event of the machine
- * (session.ts) at one store; here the vault is opened and the observer is told, once the change is
+ * (session.ts) at one store. The vault is opened here, and the observer is notified once the change is
  * stored. Depends on no HTTP and no provider. docs/protocol.md.
  */
 import { createPolls, type Looked, type PollOutcome } from './polls.ts';
@@ -42,7 +42,7 @@ export interface NewSignIn {
   readonly delivery: Delivery;
   readonly withUserCode: boolean;
   readonly deviceName: string | undefined;
-  /** How long the result is delivered again after the first time. Undefined: it is delivered once. */
+  /** How long the result is delivered again after the first time. Undefined if it is delivered once. */
   readonly redeliveryMs: number | undefined;
   readonly redeliverErrors: boolean;
 }
@@ -108,7 +108,7 @@ export interface SignInOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly sessionSeconds: number;
-  /** Polls that are parked at once. Undefined: MAX_PARKED_POLLS. */
+  /** Polls that are parked at once. Default: MAX_PARKED_POLLS. */
   readonly maxParkedPolls?: number | undefined;
 }
 
@@ -185,7 +185,7 @@ export function createSignIns(options: SignInOptions) {
 
     /**
      * A pending session by its link or its code, or its outcome, which is known until the link
-     * would have expired. Undefined: there is none. Changes nothing.
+     * would have expired. Undefined if there is none. Changes nothing.
      */
     async find(
       by: { readonly browserState: string } | { readonly userCode: string },

@@ -46,14 +46,14 @@ export interface Store {
 
   /**
    * From now on notifies the waiter of each notice of its session; after a fault with 'recheck',
-   * or not at all. So: watch, look, wait, look. Nothing notifies it of what changes by itself.
+   * or not at all. So: watch, look, wait, look. Nobody sends a notice when a time runs out.
    * Returns for how long it is known that a look would find nothing new; undefined: unknown.
    */
   watch(waiter: Waiter): number | undefined;
   unwatch(waiter: Waiter): void;
 
   /**
-   * Removes what is not needed any more. Returns the sessions whose time as live ones has ended,
+   * Removes what is no longer needed. Returns the sessions that stopped counting as live,
    * each once, by one of several instances. A fault may lose some.
    */
   sweep(): Awaitable<readonly Session[]>;
@@ -61,7 +61,7 @@ export interface Store {
   /** Sessions that count against the limit. */
   countLive(): Awaitable<number>;
 
-  /** Whether only this process has results that no device has received yet. */
+  /** True if only this process has results that no device has received yet. */
   hasUndelivered(): boolean;
 
   /** Resolves once no change is in progress. */

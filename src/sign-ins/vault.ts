@@ -31,14 +31,14 @@ export interface KeptSecrets {
   readonly keyMaterial: KeyMaterial | undefined;
 }
 
-/** What the holder of a link may see. Undefined: it does not open, because the store was tampered with. */
+/** What the holder of a link may see. Undefined if it does not open, because the store was tampered with. */
 export interface LinkKey {
   readonly id: string;
   deliveryOf(pending: Pending): Delivery | undefined;
   deviceNameOf(pending: Pending): string | undefined;
-  /** The result for the device of this session. Undefined: its key does not open. */
+  /** The result for the device of this session. Undefined if its key does not open. */
   keepResult(session: Session, result: SessionResult): Kept<SessionResult> | undefined;
-  /** An error is for whoever has the poll secret or the link. */
+  /** An error can be read with the poll secret or with the link. */
   keepError(result: ErrorResult): Kept<SessionResult>;
 }
 
@@ -52,7 +52,7 @@ export interface PollKey {
 /** What the holder of a user code may see. */
 export interface CodeKey {
   readonly id: string;
-  /** Undefined: it does not open. */
+  /** Undefined if it does not open. */
   browserStateOf(session: Session): string | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface Vault {
 
 export const EXCHANGE_FAILED = { error: 'exchange_failed' } as const;
 
-/** Of a store in this process: each secret is kept as it is, apart from the poll secret, of which a digest is enough. */
+/** For a store in this process. Secrets are kept as they are, except for the poll secret: a digest is enough. */
 export const plainVault: Vault = {
   keep: ({ browserState, pollSecret, userCode, delivery, deviceName }) => ({
     ids: { link: browserState, poll: digestOf(pollSecret), code: userCode },

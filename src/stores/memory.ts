@@ -73,7 +73,7 @@ export function createMemoryStore(
     redeliveries.add(entry, session.redeliveryMs ?? 0, session.redeliveredUntilMs);
   }
 
-  /** Its user cannot reach it any more. A new session may have its code by now. */
+  /** Its user can no longer reach it. A new session may already have its code. */
   function removeLink(entry: Entry): void {
     const { link, code } = entry.session.ids;
     byLink.delete(link);
@@ -81,7 +81,7 @@ export function createMemoryStore(
     links.remove(entry);
   }
 
-  /** Nobody can reach it any more. */
+  /** Nobody can reach it. */
   function remove(entry: Entry): void {
     removeLink(entry);
     redeliveries.remove(entry);
@@ -211,7 +211,7 @@ export function createMemoryStore(
 const sortBy = (entries: readonly Entry[], untilMsOf: (entry: Entry) => number) =>
   entries.toSorted((one, other) => untilMsOf(one) - untilMsOf(other));
 
-/** Entries in the order in which they end: one set for each duration, of which there are few. */
+/** Entries in the order in which they end: one set for each duration. There are few durations. */
 function createExpiries<Value>() {
   const byDuration = new Map<number, Map<Value, number>>();
   return {

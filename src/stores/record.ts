@@ -12,7 +12,7 @@ import type { EndOutcome, NewSession, Session } from '../sign-ins/session.ts';
  */
 export const RECORD_VERSION = 1;
 
-/** The times are apart, because a store that is elsewhere adds them by its own clock. */
+/** The times are separate, because a remote store adds them by its own clock. */
 export function writeBody(session: Session | NewSession): string {
   const { startedAtMs: _, expiresAtMs: __, ...body } = session as Session;
   return JSON.stringify(body);
@@ -21,7 +21,7 @@ export function writeBody(session: Session | NewSession): string {
 export const writeRecord = (session: Session): string =>
   `${RECORD_VERSION} ${session.startedAtMs} ${session.expiresAtMs} ${writeBody(session)}`;
 
-/** Undefined: it was written by a newer relay, or is malformed. */
+/** Undefined if it was written by a newer relay, or is malformed. */
 export function readRecord(text: string): Session | undefined {
   const [version, startedAtMs, expiresAtMs] = text.split(' ', 3).map(Number);
   if (!isTime(version) || version > RECORD_VERSION) return undefined;

@@ -135,7 +135,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
 
 const asKept = <Value>(sealed: string) => sealed as unknown as Kept<Value>;
 
-/** Whoever can write to the store may have put anything there. */
+/** Anybody who can write to the store may have put anything there. */
 const keysOf = ({ keyMaterial }: Session) => Object(keyMaterial) as Partial<SealedKeys>;
 
 /** Undefined for anything that was not sealed with this key for this context. */

@@ -16,7 +16,7 @@ import type { RandomBytes } from '../sign-ins/secrets.ts';
 
 /** Derived from a secret: the id under which the store keeps a record, and the key that opens it. */
 export interface Derived {
-  /** 16 bytes in base64url. Reveals nothing of the key, nor of a secret that cannot be guessed. */
+  /** 16 bytes in base64url. Reveals nothing about the key, and nothing about a secret that can't be guessed. */
   readonly id: string;
   readonly key: Buffer;
 }
@@ -38,7 +38,7 @@ export function deriveFromPollSecret(pollSecret: string): Derived {
 
 /**
  * The id of the record that contains the link, and the key that seals its browser state.
- * Whoever has the store can find a code by trying all of them, so nothing else may depend on
+ * Anybody who has the store can find a code by trying all of them, so nothing else may depend on
  * it: the result is sealed to the device (below).
  */
 export function deriveFromUserCode(userCode: string): Derived {
@@ -111,7 +111,7 @@ export function unseal(key: Buffer, context: string, sealed: string): Buffer {
 }
 
 /*
- * The result of a session with a user code. A code has 34 bits, so whoever has the store can
+ * The result of a session with a user code. A code has 34 bits, so anybody who has the store can
  * try all of them, and then has the link and the session key. Opening the tokens needs the
  * poll secret as well. docs/sealing.md "To the device alone".
  */
@@ -125,7 +125,7 @@ export function deviceKeyOf(pollSecret: string): Buffer {
   return publicKeyOf(deriveDevicePrivateKey(pollSecret));
 }
 
-/** The ephemeral public key and the sealed message. Without the session key and the device's it cannot be decrypted. */
+/** The ephemeral public key and the sealed message. Decrypting it takes the session key and the device's key. */
 export function sealToDevice(
   to: { readonly sessionKey: Buffer; readonly deviceKey: Buffer },
   context: string,

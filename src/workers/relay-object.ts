@@ -98,7 +98,7 @@ export class RelayObject extends DurableObject<Env> {
       if ((await storage.getAlarm()) !== null) return;
       await storage.setAlarm(Math.max(untilMs, systemClock.now()) + SWEEP_DELAY_MS);
     };
-    // Without it the rows stay until the next alarm. Lookups check expiry themselves.
+    // If this fails, the rows stay until the next alarm. Lookups check expiry themselves.
     set().catch(() => {
       this.#alarmIsSet = false;
     });

@@ -52,7 +52,7 @@ export default {
 /** Its name. All sign-ins are there. */
 const OBJECT = '0';
 
-/** Faults also at each `/ready`: whoever asks it may have begun to read the log just before. */
+/** Logs the faults at each `/ready` too, because an operator may have just begun to read the log. */
 function logProblems(read: WorkerSettings, isFirst: boolean, { url }: Request): void {
   if (isFirst || new URL(url).pathname.endsWith('/ready')) {
     for (const fault of read.faults) log.error('setting', { ...fault });
@@ -83,7 +83,7 @@ const fail = () => {
 };
 
 /**
- * Of a request whose object has failed. So each route makes the response that it makes when
+ * The response to a request whose object has failed. Each route makes the response that it makes when
  * any other store is unavailable.
  */
 const UNAVAILABLE: Stores = {

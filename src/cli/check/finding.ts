@@ -9,7 +9,7 @@ export interface Finding {
   /** What was checked, such as `redis` or `client of mal`. */
   readonly what: string;
   readonly text: string;
-  /** What to do. Absent: there is nothing to do. */
+  /** What to do. Absent if there is nothing to do. */
   readonly remedy?: string | undefined;
 }
 

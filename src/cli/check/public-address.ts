@@ -86,7 +86,7 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.name === 'TimeoutError';
 }
 
-/** Whatever answers there may be no relay, and may not stop sending. Of JSON that is cut off nothing is read. */
+/** The server at this address may not be a relay, and may never stop sending. Truncated JSON is ignored. */
 const RESPONSE_BYTES = 65_536;
 
 /** Empty if it breaks off. */

@@ -59,7 +59,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
   ];
 }
 
-/** A server that replies has been started. Of the Sentinels, the message names the setting. */
+/** A server that replies is running. For Sentinels, the message names the setting. */
 function remedyFor(error: StoreUnavailable): string | undefined {
   if (error.message.includes('REDIS_')) return undefined;
   return replyIn(error) === undefined ? 'correct REDIS_URL, or start Redis' : 'correct REDIS_URL';

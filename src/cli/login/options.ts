@@ -125,7 +125,7 @@ export function openSession(
     storage: fileStorage(folder),
     // A body is not compressed, since a short one may become a long one.
     headers: { 'Accept-Encoding': 'identity' },
-    // Of a body that comes compressed all the same, Bun gives the bytes as they are.
+    // Bun doesn't decompress a body that is compressed although nobody asked for it.
     fetch: (url, init) => fetch(url, { ...init, decompress: false }),
     ...more,
   });

@@ -23,7 +23,7 @@ export interface ConfirmationDependencies {
   readonly bodies: BodyReader;
   readonly signInLog: SignInLog;
   readonly cookies: ContinueCookies;
-  /** Of open sign-ins. Undefined: there are none. */
+  /** The page for open sign-ins. Undefined if they are disabled. */
   readonly openCookies: ContinueCookies | undefined;
   readonly baseUrl: string;
 }
@@ -82,7 +82,7 @@ export async function carryOut(
     : redirectToProvider(dependencies, request, lookup.provider, browserState);
 }
 
-/** Undefined: the operator has removed the service, or disabled open sign-ins, since it started. */
+/** Undefined if the operator has removed the service, or disabled open sign-ins, since it started. */
 function findDestination(
   { providers, openCookies, baseUrl }: ConfirmationDependencies,
   { service, delivery }: SessionInfo,
@@ -175,7 +175,7 @@ function isSameOrigin(request: RelayRequest, origin: string): boolean {
 }
 
 /**
- * Whether the page is open inside another app. Some providers refuse sign-ins there
+ * True if the page is open inside another app. Some providers refuse sign-ins there
  * (Google: `disallowed_useragent`), because that app could read the password (RFC 8252
  * §8.12). This is guessed from the User-Agent, and only adds advice to the page.
  */

@@ -74,7 +74,7 @@ export async function readTokenRequest(
 }
 
 /**
- * Whether a provider can have issued it: RFC 6749 appendix A.12 and A.17. In a header any other
+ * True if a provider can have issued it: RFC 6749 appendix A.12 and A.17. In a header any other
  * character would fail here, as if the provider were unreachable.
  */
 export function isToken(text: string): boolean {

@@ -47,7 +47,7 @@ function describeBlind(
   return isPossible && policy === 'allow' ? 'can' : 'no';
 }
 
-/** Whether the relay revokes tokens of a service. False before discovery, which tells. */
+/** True if the relay revokes tokens of this service. Assumed false until discovery reports an endpoint. */
 export function canRevoke(providers: Providers, blind: BlindPolicy, service: string): boolean {
   const found = providers.find(service);
   return blind !== 'always' && found.ok && found.provider.revokes !== undefined;

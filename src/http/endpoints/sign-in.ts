@@ -325,7 +325,7 @@ const STANDARD_ERRORS: ReadonlySet<string> = new Set([
   'request_not_supported',
   'request_uri_not_supported',
   'registration_not_supported',
-  /* Of providers that redirect also then, such as GitHub. */
+  /* Some providers redirect with these too, such as GitHub. */
   'redirect_uri_mismatch',
   'invalid_redirect_uri',
   'invalid_client',

@@ -1,5 +1,5 @@
 /**
- * Commands with a deadline, because the client would wait for a reply for ever. Commands
+ * Commands with a deadline, because the client would wait for a reply indefinitely. Commands
  * without a reply are repeated. Each is valid until a time on the store's clock.
  */
 import { Buffer } from 'node:buffer';

@@ -95,7 +95,7 @@ export async function connectRedis(
       });
       return { info, save: readSave(save) };
     },
-    /** A command got no reply in time, or the server is no primary any more: makes new connections. */
+    /** A command got no reply in time, or the server is no longer a primary: makes new connections. */
     reconnect: () => void replace(),
     close: () => closing.abort(),
   };

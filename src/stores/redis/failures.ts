@@ -157,12 +157,12 @@ function commandAt(message: string, script: Script | undefined): string | undefi
 export function reasonOf({ message }: ErrorReply): string {
   if (/^\w+ The user executing the script can't/.test(message)) return 'NOPERM';
   if (message.startsWith('ERR invalid password')) return 'WRONGPASS';
-  // Redis 6 puts a text of its own before it.
+  // Redis 6 adds a prefix.
   const [, reason = 'ERR'] = /^(?:ERR Error running script.*? -)?([A-Z]+)\b/.exec(message) ?? [];
   return reason;
 }
 
-/** Whether the server accepts nothing at all. A full one refuses only starts; a missing right in a script, only that script. */
+/** True if the server accepts nothing. A full server refuses only starts, and a missing right stops only one script. */
 export function stopsEverything(reply: ErrorReply): boolean {
   const reason = reasonOf(reply);
   return reason !== 'OOM' && !(reason === 'NOPERM' && /\bscript\b/.test(reply.message));

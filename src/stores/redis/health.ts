@@ -100,7 +100,7 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
 
   return {
     refused,
-    /** A connection or a heartbeat failed. Without an error: there was no reply. */
+    /** A connection or a heartbeat failed. No error means that there was no reply. */
     failed(error: unknown): void {
       failure = describeConnectFailure(error, target) ?? failure;
       const reply = replyIn(error);
@@ -124,7 +124,7 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
       state = 'started';
       void keepProbing();
     },
-    /** What the operator should know. Undefined: everything works. */
+    /** What the operator should know. Undefined if everything works. */
     findProblem(): StoreProblem | undefined {
       // If it cannot be reached, refusals from before are not the cause.
       const reason = isLost ? failure?.reason : [...refusals.keys()].at(-1);

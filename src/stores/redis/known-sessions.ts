@@ -23,7 +23,7 @@ const KEPT_CHARACTERS = 12 * 1_048_576;
 
 /** A session as it stands in the store. */
 export interface Found {
-  /** Of all commits, the newest first, with commas. */
+  /** The tokens of all commits, the newest first, separated by commas. */
   readonly tokens: string;
   readonly session: Session;
   /** By the store's clock. */
@@ -33,7 +33,7 @@ export interface Found {
 interface Known extends Found {
   /* By this process's clock. */
   readonly seenAtMs: number;
-  /** Undefined: another instance wrote it. */
+  /** Undefined if another instance wrote it. */
   readonly committedAtMs: number | undefined;
   /** Nobody is known to have changed it since. */
   isCurrent: boolean;
@@ -101,7 +101,7 @@ export function createKnownSessions(clock: Clock) {
       return isOwn && own?.tokens.endsWith(`,${found.tokens}`) ? own : undefined;
     },
 
-    /** For how long a poll has nothing to learn. Undefined: unknown. */
+    /** For how long a poll has nothing to learn. Undefined if that is unknown. */
     pendingForMs(poll: string, wantsProgress: boolean): number | undefined {
       const known = get(linkOf(poll) ?? '');
       if (!known?.isCurrent) return undefined;

@@ -15,7 +15,7 @@ import type { KnownSessions } from './known-sessions.ts';
 /** How often an instance sends a heartbeat, and so checks that it receives messages. */
 export const HEARTBEAT_MS = 300;
 
-/** After this many of its own in a row that were not received, the subscribing connection is replaced. */
+/** After an instance has missed this many of its own notices in a row, it replaces the subscribing connection. */
 export const HEARTBEATS_TO_REBUILD = 7;
 
 /** After this many in a row the operator is notified. */

@@ -33,7 +33,7 @@ export interface RedisOptions {
   readonly maxSessions: number;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** Absent: no metrics. */
+  /** Default: no metrics. */
   readonly monitor?: Monitor;
   /** Events for the log, without secrets. */
   readonly onEvent: (event: RedisEvent) => void;
@@ -88,7 +88,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
     } catch (error) {
       note(error);
       failed.abort();
-      // An attempt that was ended at once has no failure of its own.
+      // An attempt that was aborted at once has no failure to report.
       const { problem, isFinal } = failure ?? last ?? noAnswer(target);
       if (isFinal || end.signal.aborted) throw new StoreUnavailable(problem, { cause: error });
       report({ problem, isFinal });

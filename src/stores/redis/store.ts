@@ -36,7 +36,7 @@ export interface RedisStoreOptions {
 export function createRedisStore(options: RedisStoreOptions): Store {
   const { commands, keys, known, notices, health, randomBytes, maxSessions } = options;
 
-  /** Undefined: there is no such session. A pointer never changes. */
+  /** Undefined if there is no such session. A pointer never changes. */
   async function findLink(key: SessionKey): Promise<string | undefined> {
     if ('link' in key) return key.link;
     if ('code' in key) return (await commands.get(keys.code(key.code)))?.split(' ')[1];
@@ -53,7 +53,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     return parse(reply, link, since);
   }
 
-  /** A reply with the time and a record. Undefined: there is none, or somebody has damaged it. */
+  /** A reply with the time and a record. Undefined if there is none, or somebody has damaged it. */
   function parse(reply: unknown, link: string, since: number): Found | undefined {
     if (!Array.isArray(reply)) return undefined;
     const [nowMs, record] = reply as [number, string];
@@ -97,7 +97,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     const { ids } = found.session;
     const since = known.changes();
     const body = writeBody(next);
-    // Of what the change was computed for: a lease that has run out, for example.
+    // The limit of the state that the change was computed for, such as a lease that has run out.
     const before = machine.stateAt(found.session, found.nowMs) ?? found.session;
     const steadyUntilMs = machine.steadyUntilMs(before);
     const args = [
@@ -215,7 +215,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   };
 }
 
-/** Replies with the session as it was. When it is not delivered any more, its outcome may still be asked for. */
+/** Replies with the session as it was. Its outcome may still be asked for after its last delivery. */
 function expire(session: Session, nowMs: number): machine.Change<Session> {
   const next = machine.stateAt(session, nowMs);
   return next?.state === 'ended' ? { reply: session, next } : { reply: session };

@@ -122,7 +122,7 @@ function createFile(path: string): void {
   }
 }
 
-/** Whoever can read the file can read sealed tokens (docs/sealing.md), so only its owner may. The log may be one that was left by a process that was killed. */
+/** Only the owner may read the file, because it has sealed tokens (docs/sealing.md). A killed process may have left its write-ahead log. */
 function makePrivate(path: string): void {
   for (const each of [path, `${path}-wal`]) {
     if (lstatSync(each, { throwIfNoEntry: false })?.isFile()) chmodSync(each, 0o600);

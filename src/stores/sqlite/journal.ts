@@ -9,7 +9,7 @@ const SESSION_ROWS = 'session';
 
 export const createJournal = (rows: Rows): Journal => ({
   /**
-   * Without malformed rows, and those of a newer version, which are there after a rollback: those
+   * Leaves out malformed rows, and rows of a newer version (after a rollback): those
    * users start again.
    */
   load: () => rows.readAll(SESSION_ROWS).flatMap(({ value }) => readRecord(value) ?? []),

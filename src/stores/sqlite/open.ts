@@ -37,7 +37,7 @@ export function openSqliteStores(options: SqliteStoresOptions) {
       createSqliteRateLimiter(rows, clock, name, policy),
     findProblem: rows.findProblem,
     probe: rows.probe,
-    /** When `sessions.sweep` has something to remove. Undefined: never. */
+    /** When `sessions.sweep` has something to remove. Undefined if never. */
     findNextSweep: rows.findNextEnd,
   };
 }

@@ -42,7 +42,7 @@ export function createSqliteRateLimiter(
       try {
         rows.write(rowName, key, String(fullAtMs), fullAtMs);
       } catch {
-        // The bucket is forgotten with the object. Requests have their own errors.
+        // Best effort: requests report storage errors.
         continue;
       }
       written.set(key, fullAtMs);

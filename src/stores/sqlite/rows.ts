@@ -32,7 +32,7 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions) {
   function run(statement: string, ...values: readonly SqlValue[]) {
     try {
       const rows = [...sql.exec(statement, ...values)];
-      // Where new rows are refused, reading works, and so does removing nothing.
+      // A full database still allows reading, and a DELETE that matches no row.
       if (problem !== undefined && statement.startsWith('INSERT')) {
         problem = undefined;
         onProblem(undefined);
@@ -73,7 +73,7 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions) {
     },
     write,
     remove,
-    /** Whether a new row is accepted now. */
+    /** True if a new row is accepted now. */
     probe(): boolean {
       try {
         write('probe', '', '', 0);
@@ -84,7 +84,7 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions) {
       }
     },
     removeOld: (nowMs: number) => void run('DELETE FROM kept WHERE until_ms < ?', nowMs),
-    /** When the next row is not needed any more. Undefined: there is none. */
+    /** When the next row may be removed. Undefined if there is none. */
     findNextEnd(): number | undefined {
       const [row] = run('SELECT min(until_ms) AS until_ms FROM kept');
       return typeof row?.until_ms === 'number' ? row.until_ms : undefined;
