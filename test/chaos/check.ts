@@ -9,6 +9,8 @@ const SEEN_LATE_MS = 1_000;
 const LONGEST_REQUEST_MS = 60_000;
 /** docs/scaling.md "When a relay is paused". */
 const LEASE_MS = 20_000;
+/** How long a relay may take, on a busy machine, to read what arrived while it was stopped. */
+const RESUMES_WITHIN_MS = 1_000;
 /** Tokens that come later may be too late for a relay, which waits 15 s (docs/protocol.md §8). */
 const PROVIDER_LATE_MS = 10_000;
 /** What is not delivered at the end of a session, by clocks that differ. */
@@ -242,14 +244,17 @@ function pollsThatTookResult(
   );
 }
 
-/** The device left while its relay was stopped, which read the poll when it continued, after there was a result. */
+/** The device left while its relay was stopped. When it continued, it read the poll, and the connection's end only after there was a result. */
 function isReadTooLate(poll: RequestEvent, index: Index, resultAtMs?: number): boolean {
   const relay = index.relayOf(poll);
   return (
     poll.status === 'lost' &&
     resultAtMs !== undefined &&
     index.stops.some(
-      (stop) => stop.relay === relay && stop.fromMs <= poll.toMs && stop.toMs >= resultAtMs,
+      (stop) =>
+        stop.relay === relay &&
+        stop.fromMs <= poll.toMs &&
+        stop.toMs + RESUMES_WITHIN_MS >= resultAtMs,
     )
   );
 }
