@@ -1,7 +1,7 @@
 /** What is done to relays, Redis and the network meanwhile: each fault begins, lasts, and is over before the next of its kind. */
 import { startFailingCluster, startFailingSentinel } from '../kit/redis/failing.ts';
 import type { Failing } from '../kit/redis/groups.ts';
-import type { RedisServer } from '../kit/redis/server.ts';
+import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { KILL } from './check.ts';
 import type { Front } from './front.ts';
@@ -205,7 +205,24 @@ async function untilReplicated({ nodes }: Failing): Promise<void> {
 
 export type Topology = readonly [name: string, start: () => Promise<Failing>];
 
+/** It has no replica: killed, it comes back empty, and nobody replaces it. */
+async function startOne(): Promise<Failing> {
+  const server = await startRedis();
+  const primary = async () => server;
+  return {
+    url: server.url,
+    nodes: [server],
+    sentinels: [],
+    primary,
+    killPrimary: primary,
+    replacePrimary: () => Promise.reject(new Error('there is no replica')),
+    waitForPromotion: primary,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
 export const TOPOLOGIES: readonly Topology[] = [
+  ['one Redis', startOne],
   ['Redis with two replicas under Sentinel', () => startFailingSentinel(2)],
   ['a Redis Cluster with replicas', () => startFailingCluster(1)],
 ];
