@@ -30,16 +30,16 @@ async function expectError(kit: Kit, parameters: Parameters, page: FailurePage, 
 }
 
 export const callback = cases((test) => {
-  test('What the browser does: error=access_denied: 200 page "Sign-in was cancelled.", and the device gets access_denied', (kit) =>
+  test('What the browser does: error=access_denied: "Sign-in was cancelled.", and the device gets access_denied', (kit) =>
     expectError(kit, { error: 'access_denied' }, CANCELLED, 'access_denied'));
 
-  test('What the browser does: any other error: 200 page "Sign-in failed. …", and the device gets authorization_failed', async (kit) => {
+  test('What the browser does: any other error: "Sign-in failed. …", and the device gets authorization_failed', async (kit) => {
     for (const error of ['server_error', 'invalid_scope', 'ACCESS_DENIED', 'access_denied ', '0']) {
       await expectError(kit, { error }, FAILED, 'authorization_failed');
     }
   });
 
-  test('What the browser does: no error, and no code or an empty one: 400 page, and the device gets missing_code', async (kit) => {
+  test('What the browser does: no error and no code, or an empty one: 400 page, the device gets missing_code', async (kit) => {
     for (const parameters of [{}, { code: '' }, { code: '', error: '' }]) {
       await expectError(kit, parameters, INCOMPLETE, 'missing_code');
     }
@@ -94,7 +94,7 @@ export const callbackPages = cases((test) => {
 });
 
 export const refused = cases((test) => {
-  test('What the browser does: a state that is unknown, empty or missing: link and callback are the 404 page, and no code is exchanged', async (kit) => {
+  test('What the browser does: an unknown, empty or missing state: the 404 page, and no code is exchanged', async (kit) => {
     const { relay, provider } = kit;
     const { state } = await relay.start();
     const { code } = provider.issueCode();
@@ -107,7 +107,7 @@ export const refused = cases((test) => {
     expectRequests(kit, code, 0);
   });
 
-  test("What the browser does: the state of another service's session: link and callback are the 404 page, no exchange, and the session stays pending", async (kit) => {
+  test('What the browser does: a state of another service: the 404 page, no exchange, the session stays pending', async (kit) => {
     const { relay, provider } = kit;
     const services = [SERVICE_A, SERVICE_B];
     for (const service of services) {
@@ -122,7 +122,7 @@ export const refused = cases((test) => {
     }
   });
 
-  test('What the browser does: the first result is final, delivered or not: the link and callbacks of every kind are the 404 page and change nothing', async (kit) => {
+  test('What the browser does: the first result is final: later links and callbacks are the 404 page', async (kit) => {
     const { relay, provider } = kit;
     const { code, tokens } = provider.issueCode();
     const endings: readonly (readonly [Parameters, object])[] = [
@@ -149,7 +149,7 @@ export const refused = cases((test) => {
     expectRequests(kit, code, 1);
   });
 
-  test('Everywhere: a service that is not enabled: 404 page not found, plain text, even with a valid state', async (kit) => {
+  test('Everywhere: a service that is not enabled: 404 page not found, even with a valid state', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const { code } = provider.issueCode();

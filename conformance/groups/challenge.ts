@@ -35,7 +35,7 @@ const refusalOf = ({ relay }: Kit, service: string, challenge: unknown) =>
   relay.postStart({ service, challenge });
 
 export const challenge = cases((test) => {
-  test('docs/extensions.md "Services"; docs/extensions.md "Blind sign-ins"; RFC 7636 §4.3: a service that takes a challenge says so; the link redirects to the provider with that of the device and S256', async (kit) => {
+  test('docs/extensions.md "Services"; docs/extensions.md "Blind sign-ins"; RFC 7636 §4.3: a service says that it takes a challenge; the link has that of the device', async (kit) => {
     const listed = await listServices(kit);
     const found = listed.find(({ service }) => service === SERVICE_S256);
     equal('blind', present('the service with S256', found).blind, 'can');
@@ -45,7 +45,7 @@ export const challenge = cases((test) => {
     equal('code_challenge_method', searchParams.get('code_challenge_method'), 'S256');
   });
 
-  test('docs/extensions.md "Blind sign-ins": the result is the code with what the exchange needs, once; the relay does not exchange it', async (kit) => {
+  test('docs/extensions.md "Blind sign-ins": the result is the code with what the exchange needs, once; no relay exchanges it', async (kit) => {
     const { relay, provider } = kit;
     const { session } = await startBlind(kit);
     const { code } = provider.issueCode();

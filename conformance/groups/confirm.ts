@@ -21,7 +21,7 @@ import {
 } from '../user.ts';
 
 export const confirm = cases((test) => {
-  test('What the browser does: the link asks; the page contains no state and no poll secret; opening it changes nothing', async (kit) => {
+  test('What the browser does: the link asks; its page has no state and no poll secret, and changes nothing', async (kit) => {
     const { relay } = kit;
     for (const service of [SERVICE_A, SERVICE_B]) {
       const session = await relay.start({ service });
@@ -29,7 +29,7 @@ export const confirm = cases((test) => {
     }
   });
 
-  test('What the browser does: Continue: 303 to the provider, as often as it is pressed; then the sign-in ends as usual', async (kit) => {
+  test('What the browser does: Continue, and again: 303 to the provider; then the sign-in ends as usual', async (kit) => {
     const { relay } = kit;
     const session = await relay.start();
     for (const _ of [1, 2]) {
@@ -45,7 +45,7 @@ export const confirm = cases((test) => {
     await expectSignsIn(kit, session);
   });
 
-  test('What the browser does: a callback from another browser than the one that continued is a 404 page that says so, and changes nothing', async (kit) => {
+  test('What the browser does: a callback in another browser than the one that continued changes nothing', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const { code, tokens } = provider.issueCode();
@@ -62,7 +62,7 @@ export const confirm = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 
-  test('What the browser does: Decline: a page, also when it is repeated, and the waiting device gets access_denied at once', async (kit) => {
+  test('What the browser does: Decline, and again: a page, and the waiting device gets access_denied at once', async (kit) => {
     const session = await kit.relay.start({ service: SERVICE_B });
     await expectDeclined(kit, session);
     await expectSameEnding(kit, session);
@@ -76,7 +76,7 @@ export const confirm = cases((test) => {
     }
   });
 
-  test('Everywhere: an unknown state or another service: 404 page; an unknown service: 404 text; another method: 405', async (kit) => {
+  test('Everywhere: unknown states: 404 page; unknown services: 404 text; other methods: 405', async (kit) => {
     const { relay } = kit;
     const session = await relay.start();
     const other = { ...session, service: SERVICE_B };

@@ -67,7 +67,7 @@ export const cors = cases((test) => {
     }
   });
 
-  test('On request: an origin that is not listed gets no CORS header, and OPTIONS is 405 as without CORS', async (kit) => {
+  test('On request: an origin that is not listed gets no CORS header, and OPTIONS is 405', async (kit) => {
     const { relay } = kit;
     for (const origin of UNLISTED_ORIGINS) {
       for (const { method, path } of DEVICE_ROUTES) {

@@ -36,7 +36,7 @@ async function readMetadata({ relay, options }: Kit, path: string, service: stri
 }
 
 export const deviceAuthorization = cases((test) => {
-  test('RFC 8628 §3.2; RFC 8628 §6.1: device_code, user_code, both verification URIs, expires_in and interval; no-store', async (kit) => {
+  test('RFC 8628 §3.2; RFC 8628 §6.1: device_code, user_code, two verification URIs, expires_in, interval; no-store', async (kit) => {
     const { options } = kit;
     for (const service of [SERVICE_A, SERVICE_B]) {
       const { fields } = await startGrant(kit, { service });
@@ -51,7 +51,7 @@ export const deviceAuthorization = cases((test) => {
     }
   });
 
-  test('RFC 8628 §3.1: client_id, scope and unknown parameters are accepted, as a form or JSON; so is an empty body', async (kit) => {
+  test('RFC 8628 §3.1: unknown parameters are accepted, as a form or JSON; so is an empty body', async (kit) => {
     await startGrant(kit, { body: 'client_id=any&scope=a+b&novel=x' });
     const json = JSON.stringify({ client_id: 'any', scope: 'a b', novel: ['x'] });
     await startGrant(kit, { body: json, headers: JSON_TYPE });
@@ -73,7 +73,7 @@ export const deviceAuthorization = cases((test) => {
     }
   });
 
-  test('RFC 8628 §3.5; RFC 6749 §5.2: device authorization shares the rate limit of /auth/start: 400 slow_down with Retry-After', async (kit) => {
+  test('RFC 8628 §3.5; RFC 6749 §5.2: it shares the rate limit of /auth/start: 400 slow_down with Retry-After', async (kit) => {
     const answer = await askExhausted(
       kit,
       400,

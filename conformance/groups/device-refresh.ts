@@ -6,7 +6,7 @@ import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases } from '../runner.ts';
 
 export const deviceRefresh = cases((test) => {
-  test('RFC 6749 §6: token and scope go to the provider with the client id and secret; its answer goes to the device', async (kit) => {
+  test('RFC 6749 §6: token and scope go to the provider with id and secret; its answer to the device', async (kit) => {
     const { provider, options } = kit;
     for (const service of [SERVICE_A, SERVICE_B]) {
       const tokens = provider.makeOAuthTokens();
@@ -23,7 +23,7 @@ export const deviceRefresh = cases((test) => {
     }
   });
 
-  test('RFC 6749 §6: without a new refresh token from the provider the device gets none; JSON works like a form', async (kit) => {
+  test('RFC 6749 §6: if the provider sends no new refresh token the device gets none; JSON works too', async (kit) => {
     const { relay, provider } = kit;
     const { access_token } = provider.makeOAuthTokens();
     const token = provider.issue(json({ access_token, token_type: 'Bearer' }));
@@ -34,7 +34,7 @@ export const deviceRefresh = cases((test) => {
     equal('fields', fields, { access_token, token_type: 'Bearer', scope: '' });
   });
 
-  test("RFC 6749 §5.2; RFC 6749 §6: the provider's error is passed on as 400, whatever its status; its description is not", async (kit) => {
+  test('RFC 6749 §5.2; RFC 6749 §6: an error of the provider is passed on as 400 without its description', async (kit) => {
     const { provider } = kit;
     const description = 'conformance-words-of-a-provider';
     for (const [error, status] of [
@@ -50,7 +50,7 @@ export const deviceRefresh = cases((test) => {
     }
   });
 
-  test('docs/device-grant.md "Refreshing": an error in other words is never invalid_grant: 401 is invalid_client, 400 is 503 temporarily_unavailable', async (kit) => {
+  test('docs/device-grant.md "Refreshing": an error in other words is no invalid_grant: 401 is invalid_client, 400 is 503', async (kit) => {
     const { provider } = kit;
     const other = { error: 'conformance-error-of-a-provider', message: 'no' };
     const unauthorized = provider.issue(json(other, 401));
@@ -61,7 +61,7 @@ export const deviceRefresh = cases((test) => {
     }
   });
 
-  test('docs/device-grant.md "Refreshing": a provider that fails: 503 temporarily_unavailable, never invalid_grant; the next refresh asks it again', async (kit) => {
+  test('docs/device-grant.md "Refreshing": a provider that fails: 503, never invalid_grant; the next refresh asks it again', async (kit) => {
     const { provider } = kit;
     const statuses = [500, 502, 429].map((status) => json({}, status));
     for (const reply of [hangUp, ...statuses, redirect(302, 'trap'), text('<html>')]) {
@@ -73,7 +73,7 @@ export const deviceRefresh = cases((test) => {
     }
   });
 
-  test('RFC 6749 §5.2; RFC 6749 §3.2: no refresh token, an empty one, or two: invalid_request, and the provider is not asked', async (kit) => {
+  test('RFC 6749 §5.2; RFC 6749 §3.2: no refresh token, an empty one, or two: invalid_request, sent to no provider', async (kit) => {
     const { relay, provider } = kit;
     const token = provider.issue(json(provider.makeOAuthTokens()));
     const { body = '', ...form } = formCall(tokenPath(SERVICE_A), {

@@ -66,7 +66,7 @@ export const deviceToken = cases((test) => {
     await expectPollResult(kit, session, tokens);
   });
 
-  test('RFC 8628 §3.5: slow_down for polls without a pause, but not for two in an interval; a result is delivered even then', async (kit) => {
+  test('RFC 8628 §3.5: slow_down for polls without a pause, not for two an interval, nor for a result', async (kit) => {
     const tokens = kit.provider.makeOAuthTokens();
     const { session } = await startGrant(kit);
     for (const _ of [1, 2]) await expectPollError(kit, session, 'authorization_pending');
@@ -78,7 +78,7 @@ export const deviceToken = cases((test) => {
     readOAuth(await pollGrant(kit, session), 200);
   });
 
-  test('RFC 8628 §3.5; docs/device-grant.md "Errors": access_denied to every poll, whether the user declined at the relay or at the provider', async (kit) => {
+  test('RFC 8628 §3.5; docs/device-grant.md "Errors": access_denied to every poll, declined at the relay or at the provider', async (kit) => {
     const { relay } = kit;
     const here = (await startGrant(kit)).session;
     await relay.decide(here, 'decline');
@@ -111,7 +111,7 @@ export const deviceToken = cases((test) => {
     await expectPollResult(kit, session, tokens);
   });
 
-  test('RFC 8628 §3.4; RFC 6749 §3.2; RFC 6749 §5.2: parameters: unknown ones and Basic authentication are ignored; missing, repeated and wrong ones have an error each; JSON works like a form', async (kit) => {
+  test('RFC 8628 §3.4; RFC 6749 §3.2; RFC 6749 §5.2: unknown parameters are ignored; missing, repeated and wrong ones have an error', async (kit) => {
     const { session } = await startGrant(kit);
     const grantType = new URLSearchParams({ grant_type: DEVICE_CODE }).toString();
     const body = `${grantType}&device_code=${session.pollSecret}`;
@@ -148,7 +148,7 @@ export const deviceToken = cases((test) => {
     await expectPollError(kit, session, 'authorization_pending');
   });
 
-  test('RFC 7240 §4.3: Prefer: wait=3 holds a pending poll for three seconds, with Preference-Applied; a completion ends the wait', async (kit) => {
+  test('RFC 7240 §4.3: Prefer: wait=3 holds a pending poll for three seconds, or until a completion', async (kit) => {
     const tokens = kit.provider.makeOAuthTokens();
     const { session } = await startGrant(kit);
     const held = await pollGrant(kit, session, { Prefer: 'wait=3' });

@@ -56,7 +56,7 @@ async function pollOverEnd(kit: Kit, poll: () => Promise<Answer>): Promise<Answe
 }
 
 export const expiry = cases((test) => {
-  test('Limits: shortly before its lifetime ends a session still works: link, callback, poll and result', async (kit) => {
+  test('Limits: shortly before its end a session works: link, callback, poll and result', async (kit) => {
     const startedAt = performance.now();
     const { relay, provider } = kit;
     const pending = await relay.start();
@@ -69,7 +69,7 @@ export const expiry = cases((test) => {
     await expectResult(kit, completed.session, completed.tokens);
   });
 
-  test('Limits; Waiting for the result: after its lifetime a session is unknown, with a result or without: link 404, callback 404, poll 410, no exchange', async (kit) => {
+  test('Limits; Waiting for the result: after its lifetime a session is unknown: link and callback 404, poll 410', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const completed = await signIn(kit, SERVICE_B);
@@ -88,7 +88,7 @@ export const expiry = cases((test) => {
     expectSessionNotFound(await pollOverEnd(kit, () => kit.relay.poll(session)));
   });
 
-  test('Limits: the lifetime counts from the start: opening the link and polling do not prolong it', async (kit) => {
+  test('Limits: the lifetime counts from the start: neither links nor polls prolong it', async (kit) => {
     const { relay } = kit;
     const startedAt = performance.now();
     const session = await relay.start();

@@ -22,7 +22,7 @@ function pollFor({ relay }: Kit, session: Session, wait: string) {
 }
 
 export const wait = cases((test) => {
-  test('On request: wait=0 and wait=3: a poll of a pending session gets a 204 at once, or after three seconds', async (kit) => {
+  test('On request: wait=0 and wait=3: a pending poll gets a 204 at once, or after three seconds', async (kit) => {
     const session = await kit.relay.start();
     const answer = await pollFor(kit, session, '0');
     expectStatus(answer, 204);
@@ -32,7 +32,7 @@ export const wait = cases((test) => {
     expectHeld(held, Math.min(3, POLL_SECONDS));
   });
 
-  test('On request: a completion ends the wait; a completed result is delivered at once, whatever the wait', async (kit) => {
+  test('On request: a completion ends the wait; a result is delivered at once, whatever the wait', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start({ service: SERVICE_B });
     const polling = pollFor(kit, session, '40');
@@ -48,7 +48,7 @@ export const wait = cases((test) => {
     }
   });
 
-  test('On request: a wait that is not a whole number from 0 to 50: 400 plain text, and nothing is claimed', async (kit) => {
+  test('On request: a wait that is no whole number from 0 to 50: 400, and nothing is claimed', async (kit) => {
     const { session, tokens } = await signIn(kit);
     for (const wrong of ['51', '-1', '1.5', '1e1', '0x5', 'abc', '', ' ', '999999999999']) {
       const answer = await pollFor(kit, session, wrong);
@@ -76,7 +76,7 @@ const ACK_SECONDS = 60;
 const MARGIN_SECONDS = 5;
 
 export const ack = cases((test) => {
-  test('On request: with "ack": true the start answers the same three fields; any other value is ignored: delivered once', async (kit) => {
+  test('On request: with "ack": true a start has the same three fields; other values are ignored', async (kit) => {
     const { relay } = kit;
     const answer = await relay.postStart({ service: SERVICE_A, ack: true });
     equal('fields', Object.keys(readJson(answer)).sort(), ['expiresIn', 'session', 'url']);
@@ -104,7 +104,7 @@ export const ack = cases((test) => {
     }
   });
 
-  test('On request: confirming before anything was delivered: 204, and nothing is lost; for an unknown session: 410', async (kit) => {
+  test('On request: confirming before a delivery: 204, nothing is lost; an unknown session: 410', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start({ ack: true });
     expectStatus(await acknowledge(kit, session), 204);
@@ -117,7 +117,7 @@ export const ack = cases((test) => {
     expectSessionNotFound(await acknowledge(kit, { ...session, pollSecret: 'A'.repeat(24) }));
   });
 
-  test('On request; Limits: without confirmation the result stays for 60 seconds from the first delivery, however often it is delivered', async (kit) => {
+  test('On request; Limits: without confirmation the result stays for 60 seconds from the first delivery', async (kit) => {
     const { relay, options } = kit;
     if (options.sessionSeconds < 2 * ACK_SECONDS) throw new Skip('sessions do not live that long');
     const { session, tokens } = await complete(kit);

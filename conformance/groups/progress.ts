@@ -49,7 +49,7 @@ function expectOpened(answer: Answer): void {
 }
 
 export const progress = cases((test) => {
-  test('Telling that the link was opened: a parked poll is answered when the browser is redirected to the provider; the sign-in continues', async (kit) => {
+  test('Telling that the link was opened: a parked poll ends when the browser is redirected; the sign-in continues', async (kit) => {
     const session = await kit.relay.start({ service: SERVICE_B });
     const { answer } = await parkProgress(kit, session);
     expectStatus(await kit.relay.open(session), 302);
@@ -58,7 +58,7 @@ export const progress = cases((test) => {
     await expectSignsIn(kit, session);
   });
 
-  test('Telling that the link was opened: a poll after the opening is answered at once, held or not; it is reported once, however often the link is opened', async (kit) => {
+  test('Telling that the link was opened: the next poll reports it at once, and once, however often the link is opened', async (kit) => {
     const session = await kit.relay.start();
     expectStatus(await pollProgress(kit, session, '0'), 204);
     for (const _ of [1, 2]) expectStatus(await kit.relay.open(session), 302);

@@ -30,7 +30,7 @@ function expectOneDelivery(answers: readonly Answer[], tokens: Tokens): void {
 }
 
 export const races = cases((test) => {
-  test('Waiting for the result: of 4 parked polls, and of 20 at once on a completed session, exactly one gets the tokens, the others 410', async (kit) => {
+  test('Waiting for the result: of 4 parked polls, or 20 at once, exactly one gets the tokens, the others 410', async (kit) => {
     const { relay, provider } = kit;
     for (const _ of ROUNDS) {
       const session = await relay.start();
@@ -45,7 +45,7 @@ export const races = cases((test) => {
     }
   });
 
-  test('What the browser does: 50 callbacks at once with one code: one success page, 49 times the 404 page, one exchange', async (kit) => {
+  test('What the browser does: 50 callbacks at once with one code: one success page, 49 404 pages, one exchange', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const tokens = provider.makeTokens();
@@ -60,7 +60,7 @@ export const races = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 
-  test('What the browser does: callbacks of every kind at once: one takes the session, and the device gets its result', async (kit) => {
+  test('What the browser does: callbacks of every kind at once: one wins, and the device gets its result', async (kit) => {
     const { relay, provider } = kit;
     for (const _ of ROUNDS) {
       const session = await relay.start({ service: SERVICE_B });

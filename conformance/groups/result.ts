@@ -75,7 +75,7 @@ export const result = cases((test) => {
 const EARLY_SECONDS = 1;
 
 export const hold = cases((test) => {
-  test('Waiting for the result; Limits: each poll of a pending session is held, then gets a 204 with an empty body and no-store', async (kit) => {
+  test('Waiting for the result; Limits: a poll of a pending session is held, then gets an empty 204 with no-store', async (kit) => {
     const { relay } = kit;
     const session = await relay.start();
     const first = relay.park(session);

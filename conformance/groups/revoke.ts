@@ -60,7 +60,7 @@ function expectRefused(answer: Answer, error: string): void {
 }
 
 export const revoke = cases((test) => {
-  test('docs/extensions.md "Signing out": refresh and access token go to the provider with the client id and secret: 200 {}', async (kit) => {
+  test('docs/extensions.md "Signing out": both tokens go to the provider with the client id and secret: 200 {}', async (kit) => {
     const { provider } = kit;
     const [refreshToken, accessToken] = [provider.issue(REVOKED), provider.issue(REVOKED)];
     const answer = await postJson(kit, '/revoke', {
@@ -153,7 +153,7 @@ export const revoke = cases((test) => {
     }
   });
 
-  test('docs/extensions.md "Signing out"; RFC 6749 §3.2: no JSON, too much, no service, no token or two: 400, and the provider is not asked', async (kit) => {
+  test('docs/extensions.md "Signing out"; RFC 6749 §3.2: no JSON, too much, no service, no token or two: 400, sent to no provider', async (kit) => {
     const { relay, provider } = kit;
     const token = provider.issue(REVOKED);
     for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {

@@ -16,7 +16,7 @@ import { callbackPath, linkPath, resultPath } from '../relay.ts';
 import { cases } from '../runner.ts';
 
 export const paths = cases((test) => {
-  test('Everywhere: an empty service, or a further segment other than callback: 404 page not found, plain text, even with a valid state', async (kit) => {
+  test('Everywhere: an empty service or a further segment: 404 page not found, plain text', async (kit) => {
     const { relay } = kit;
     const { service, state } = await relay.start();
     const empty = ['', '/callback', '/'];
@@ -29,7 +29,7 @@ export const paths = cases((test) => {
     }
   });
 
-  test('Everywhere: start, result and done are matched exactly: any other spelling, and anything after them, is 404', async (kit) => {
+  test('Everywhere: start, result and done are matched exactly: any other spelling is 404', async (kit) => {
     const { relay } = kit;
     const { pollSecret } = await relay.start();
     const longer = ['start/', 'result/', 'done/', 'start/x', 'result/x', 'done/x', 'starts'];
@@ -52,7 +52,7 @@ export const paths = cases((test) => {
 const OTHERS = ['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 export const methods = cases((test) => {
-  test('Starting a sign-in: /auth/start with another method than POST: 405 Method not allowed, with a start body too', async ({
+  test('Starting a sign-in: /auth/start with another method than POST: 405, with a start body too', async ({
     relay,
   }) => {
     for (const method of ['GET', ...OTHERS]) {
@@ -64,7 +64,7 @@ export const methods = cases((test) => {
     }
   });
 
-  test('Everywhere: every other path with another method than GET: 405 Method not allowed, and nothing is exchanged, ended or claimed', async (kit) => {
+  test('Everywhere: every other path with another method than GET: 405, and nothing happens', async (kit) => {
     const { relay } = kit;
     const pending = await relay.start();
     const { session: completed, code, tokens } = await signIn(kit);
@@ -93,7 +93,7 @@ export const headers = cases((test) => {
     expectNoStore((await exhaust(kit)).answer);
   });
 
-  test('Everywhere: result, 200 with tokens and with an error, parked or not, 405 and 410: Cache-Control is no-store, private', async (kit) => {
+  test('Everywhere: each result, 405 and 410 included, has Cache-Control: no-store, private', async (kit) => {
     const { relay } = kit;
     const { session } = await signIn(kit);
     expectNoStore(await relay.poll(session));
@@ -112,7 +112,7 @@ export const headers = cases((test) => {
 const NOT_CONFIGURED = 'OAuth proxy not configured';
 
 export const unconfigured = cases((test) => {
-  test('Everywhere: without OAUTH_BASE_URL every path under /auth/ answers 503 OAuth proxy not configured', async (kit) => {
+  test('Everywhere: without OAUTH_BASE_URL every path under /auth/ is 503 OAuth proxy not configured', async (kit) => {
     const service = `/auth/${SERVICE_A}`;
     const routes = ['/auth/start', '/auth/result', '/auth/result?session=x', '/auth/done'];
     const ofService = [service, `${service}?state=x`, `${service}/callback?code=x&state=x`];
@@ -121,7 +121,7 @@ export const unconfigured = cases((test) => {
     }
   });
 
-  test('Everywhere: without OAUTH_BASE_URL the answer is 503 whatever the method and the body, and of start and result it has no-store', async (kit) => {
+  test('Everywhere: without OAUTH_BASE_URL every method gets a 503; start and result have no-store', async (kit) => {
     const { relay } = kit;
     const body = JSON.stringify({ service: SERVICE_A });
     const started = await relay.sendUnconfigured({ method: 'POST', path: '/auth/start', body });

@@ -37,7 +37,7 @@ export async function listServices({ relay }: Kit): Promise<readonly Service[]> 
 }
 
 export const services = cases((test) => {
-  test('docs/extensions.md "Services": each service has a name for users, and says whether it takes a challenge: not with a client secret; the extensions are listed by name', async (kit) => {
+  test('docs/extensions.md "Services": each service has a name and says if it takes a challenge; extensions are named', async (kit) => {
     const listed = await listServices(kit);
     for (const name of [SERVICE_A, SERVICE_B]) {
       const found = present(
@@ -85,7 +85,7 @@ function expectBusy(answer: Answer): void {
 const MAX_BODY_BYTES = 16_384;
 
 export const refresh = cases((test) => {
-  test('docs/extensions.md "Refreshing": token and scope go to the provider with the client id and secret; the device gets the fields of a sign-in', async (kit) => {
+  test('docs/extensions.md "Refreshing": token and scope go to the provider; the device gets the fields of a sign-in', async (kit) => {
     const { provider, options } = kit;
     for (const service of [SERVICE_A, SERVICE_B]) {
       const { access_token, refresh_token, expires_in, ...rest } = provider.makeOAuthTokens();
@@ -103,7 +103,7 @@ export const refresh = cases((test) => {
     }
   });
 
-  test('docs/extensions.md "Refreshing": refreshes with one token at once, and a repeat: the provider is asked once, and all get its answer', async (kit) => {
+  test('docs/extensions.md "Refreshing": of refreshes with one token, and a repeat, one asks the provider; all get tokens', async (kit) => {
     const { provider } = kit;
     const { access_token } = provider.makeOAuthTokens();
     const refreshToken = provider.issue(after(800, json({ access_token })));
@@ -128,7 +128,7 @@ export const refresh = cases((test) => {
     }
   });
 
-  test('docs/extensions.md "Refreshing": the provider did not decide: 503 with Retry-After, and the next refresh asks it again', async (kit) => {
+  test('docs/extensions.md "Refreshing": the provider did not decide: 503 with Retry-After; the next refresh asks again', async (kit) => {
     const { provider } = kit;
     const undecided = [500, 429, 400].map((status) => json({}, status));
     for (const reply of [hangUp, ...undecided]) {
@@ -139,7 +139,7 @@ export const refresh = cases((test) => {
     }
   });
 
-  test('docs/extensions.md "Refreshing": no JSON, JSON above 16 KiB, no service, no refresh token: 400, and the provider is not asked', async (kit) => {
+  test('docs/extensions.md "Refreshing": no JSON, too much, no service, no refresh token: 400, sent to no provider', async (kit) => {
     const { provider } = kit;
     const refreshToken = provider.issue(json(provider.makeOAuthTokens()));
     for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
@@ -175,7 +175,7 @@ export const refresh = cases((test) => {
 });
 
 export const details = cases((test) => {
-  test('docs/extensions.md "Details": with "details": true the result has tokenType, scope and idToken, if the provider gave them; otherwise not', async (kit) => {
+  test('docs/extensions.md "Details": only with "details": true the result has tokenType, scope and idToken', async (kit) => {
     const { relay, provider } = kit;
     for (const asked of [true, 'true', undefined]) {
       const tokens = provider.makeOAuthTokens();

@@ -33,7 +33,7 @@ async function browse({ relay, options }: Kit, url: string, code: string): Promi
 
 export const journey = cases((test) => {
   for (const service of [SERVICE_A, SERVICE_B]) {
-    test(`Overview: ${service}: start, link, provider, callback; the waiting device gets the tokens within 2 seconds`, async (kit) => {
+    test(`Overview: ${service}: start, link, callback; the waiting device gets tokens within 2 seconds`, async (kit) => {
       const { relay, provider } = kit;
       const session = await relay.start({ service });
       const parked = relay.park(session);
@@ -68,7 +68,7 @@ export const capabilities = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 
-  test('Overview: the poll secret is not accepted instead of the browser state, and no page or redirect contains it', async (kit) => {
+  test('Overview: the poll secret does not work as browser state; no page or redirect has it', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const withSecret = { ...session, state: session.pollSecret };

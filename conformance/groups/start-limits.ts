@@ -55,7 +55,7 @@ function expectBucket({ accepted, seconds }: Omit<Accepted, 'leastSeconds'>): vo
 }
 
 export const rateLimit = cases((test) => {
-  test('Starting a sign-in; Limits: three starts in a row from one address are accepted, the next ones get 429 Rate limited; other clients may start, and this one may poll and open pages', async (kit) => {
+  test('Starting a sign-in; Limits: of one address three starts in a row are accepted; the next get 429 Rate limited', async (kit) => {
     const { relay } = kit;
     const from = relay.nextAddress();
     expectBucket(await startRepeatedly(kit, from, 8));
@@ -127,7 +127,7 @@ async function fill({ relay, options }: Kit): Promise<void> {
 }
 
 export const cap = cases((test) => {
-  test('Starting a sign-in; Limits: with the maximum of open sessions a start gets 503 Server busy; each claimed session makes room for one', async (kit) => {
+  test('Starting a sign-in; Limits: beyond the maximum a start gets 503 Server busy; each claim makes room for one', async (kit) => {
     const { relay, options } = kit;
     const before = relay.liveSessions();
     const known = new Set(before.map(({ pollSecret }) => pollSecret));

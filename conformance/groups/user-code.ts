@@ -63,7 +63,7 @@ export const userCode = cases((test) => {
     }
   });
 
-  test('docs/person.md "The pages": /link is a form with one field; what cannot be a code is 400 and the form again, escaped', async (kit) => {
+  test('docs/person.md "The pages": /link is a form with one field; what cannot be a code is 400 and the form again', async (kit) => {
     const form = await kit.relay.send({ path: '/link' });
     expectStatus(form, 200);
     readHtml(form);
@@ -78,7 +78,7 @@ export const userCode = cases((test) => {
     }
   });
 
-  test('docs/person.md "The pages": the page shows code and device, escaped and of 40 characters at most; opening it changes nothing', async (kit) => {
+  test('docs/person.md "The pages": the page shows code and device, escaped, 40 characters at most; changes nothing', async (kit) => {
     const device = `<i>Küche</i> & ${'x'.repeat(60)}`;
     const session = await startWithCode(kit, { device });
     for (const _ of [1, 2, 3]) {
@@ -92,7 +92,7 @@ export const userCode = cases((test) => {
     expectStatus(await kit.relay.open(session), 302);
   });
 
-  test('docs/person.md "The pages": any other spelling of the code in the address redirects to the one spelling, and decides nothing', async (kit) => {
+  test('docs/person.md "The pages": other spellings of the code redirect to the one spelling, and decide nothing', async (kit) => {
     const { relay } = kit;
     const session = await startWithCode(kit);
     const { userCode, from } = session;
@@ -106,7 +106,7 @@ export const userCode = cases((test) => {
     expectConfirmationPage(await openCode(kit, userCode, from), session);
   });
 
-  test('docs/person.md "The pages"; On request: Continue, also several times at once: 303 to the provider, and the sign-in ends like one by the link', async (kit) => {
+  test('docs/person.md "The pages"; On request: Continue, also at once: 303 to the provider; the sign-in ends as by the link', async (kit) => {
     for (const service of [SERVICE_A, SERVICE_B]) {
       const session = await startWithCode(kit, { service });
       const pressed = times(6, () => kit.relay.decide(session, 'continue'));
@@ -118,7 +118,7 @@ export const userCode = cases((test) => {
     }
   });
 
-  test('On request: Decline: a page, also when it is repeated, and the waiting device gets access_denied at once', async (kit) => {
+  test('On request: Decline, and again: a page, and the waiting device gets access_denied at once', async (kit) => {
     const session = await startWithCode(kit);
     await expectDeclined(kit, session);
     expectStatus(await kit.relay.open(session), 404);
@@ -138,7 +138,7 @@ export const userCode = cases((test) => {
     equal('different texts', new Set(texts).size, 1);
   });
 
-  test('docs/person.md "The pages": a form from another site, and one without a choice, decide nothing: the page asks again; our own decides', async (kit) => {
+  test('docs/person.md "The pages": a form from another site, or without a choice, decides nothing: the page asks', async (kit) => {
     const { relay, options } = kit;
     const session = await startWithCode(kit);
     const { origin: Origin } = new URL(options.baseUrl);
@@ -198,7 +198,7 @@ function expectLimited(answer: Answer): void {
 }
 
 export const codeLimits = cases((test) => {
-  test('RFC 8628 §5.1: one address may try ten wrong codes, then 429 with Retry-After, for a right code too', async (kit) => {
+  test('RFC 8628 §5.1: after ten wrong codes an address gets 429 with Retry-After, for a right one too', async (kit) => {
     const session = await startWithCode(kit);
     const from = await guessFrom(kit, BURST + 6);
     const ask = async () => ({
