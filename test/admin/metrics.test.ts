@@ -153,7 +153,7 @@ test('requests that a rate limit refused are counted by kind', async () => {
 /** Each sample without its value. */
 const seriesOf = (metrics: string) => metrics.match(/^\w+(\{.*\})?(?= )/gm) ?? [];
 
-test('names that are only in Redis add a limited number of series: beyond that they are `other`', async () => {
+test('names that are only in Redis add a limited number of series, then `other`', async () => {
   const admin = createAdmin({ ...OPTIONS, services: SETTINGS.providers });
   // The last one is too long to be a name.
   for (const name of [...Array.from({ length: 1_000 }, (_, nth) => nth), 'x'.repeat(100_000)]) {

@@ -26,7 +26,7 @@ async function signIn(service: 'mal' | 'demo', decision = agree): Promise<string
   return [device.state, device.session, accessToken].filter(Boolean);
 }
 
-test('shows what happens while it is open, loads nothing from elsewhere, and has no secret', async () => {
+test('shows what happens while it is open, loads nothing, and has no secret', async () => {
   const context = await browser.newContext({ viewport: { width: 1_000, height: 900 } });
   const page = await context.newPage();
   const requests = new Set<string>();

@@ -98,7 +98,7 @@ test('the keyboard alone is enough, and the focus is visible', async () => {
   await expectDelivered(device, 'mal');
 });
 
-test('Decline is as large and as legible as Continue, and the device that polls gets access_denied at once', async () => {
+test('Decline is as legible as Continue, and the device gets access_denied at once', async () => {
   const device = await startDeviceWithCode('mal');
   const polled = device.poll();
   const { page } = await openPhone();
@@ -119,7 +119,7 @@ test('Decline is as large and as legible as Continue, and the device that polls 
   expect(await open(page, device.shortUrl)).toMatchObject(DECLINED);
 });
 
-test('a second browser may continue too; the first one back signs in, and the other shows that', async () => {
+test('two browsers may continue: the first one back signs in, and the other shows that', async () => {
   const device = await startDeviceWithCode('mal');
   const [{ page }, { page: other }] = [await openPhone(), await openPhone()];
   await other.goto(device.shortUrl);
@@ -163,7 +163,7 @@ test("another site's form decides nothing", async () => {
   await expectDelivered(device, 'mal');
 });
 
-test('inside another app the confirmation page shows its address, which one tap selects', async () => {
+test('inside another app the page to confirm shows its address, which one tap selects', async () => {
   const device = await startDeviceWithCode('mal');
   const { page } = await openPhone({ userAgent: IN_APP_BROWSER });
   expect(await open(page, device.shortUrl)).toMatchObject(CONFIRMATION);

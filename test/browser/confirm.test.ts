@@ -102,7 +102,7 @@ describe('CONFIRM=always', async () => {
     await expectSignedIn(page, devices[0]);
   });
 
-  test("the provider's URL in another browser signs no one in, and does not end the sign-in", async () => {
+  test("the provider's URL in another browser signs no one in, and ends nothing", async () => {
     const device = await startDevice('mal');
     const { page } = await continueTo(device.url);
     const before = mal.exchanges();
@@ -115,7 +115,7 @@ describe('CONFIRM=always', async () => {
     await expectSignedIn(page, device);
   });
 
-  test('a host of the same site cannot make another browser pass for the one that continued', async () => {
+  test('a host of the same site cannot make another browser pass for the one that asked', async () => {
     const device = await startDevice('mal');
     const { page: attacker } = await continueTo(device.url);
     const cookies = await attacker.context().cookies(proxy.url);

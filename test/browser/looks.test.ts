@@ -147,7 +147,7 @@ const LONGER_PAGES = [
   'not-exchanged-refused',
 ];
 
-test('every page has a language, a title and one heading, can be zoomed, and is one screen', async () => {
+test('every page has a language, a title, one heading and zoom, and is one screen', async () => {
   for (const [name, html] of Object.entries(renderEveryPage('en', { appName: 'Plezy' }))) {
     await showPage(narrow, html, {});
     expect(await narrow.title()).not.toBe('');

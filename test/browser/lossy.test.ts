@@ -163,7 +163,7 @@ describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
   afterAll(lossy.stop);
 
   test.each(STEPS[confirm].map((step, index) => [step.name, step, index] as const))(
-    'at the step "%s", whatever byte is lost: after a reload, Back or a second tab the sign-in ends',
+    'any byte lost at "%s": a reload, Back or a second tab ends the sign-in',
     async (_, step, stepIndex) => {
       // Of what changes nothing every third will do. Decline sets no cookie, so CONFIRM does not matter to it.
       const decisive = ['Continue', 'callback', ...(confirm === 'code' ? ['Decline'] : [])];

@@ -101,7 +101,7 @@ describe('a QR code', () => {
   }
 
   test.each(['light', 'dark'] as const)(
-    'a browser in %s mode draws the SVG as the PNG, pixel by pixel, and a scanner reads it',
+    'a browser in %s mode draws the SVG as the PNG, and a scanner reads it',
     async (colorScheme) => {
       const { page, complaints, close } = await openPhone({ ...SCREEN, colorScheme });
       const { state, url } = await startDevice('mal');

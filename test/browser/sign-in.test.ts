@@ -35,7 +35,7 @@ const KINDS: Record<Service, string> = {
 
 describe('a whole sign-in', () => {
   test.each(SERVICES.map((service) => [KINDS[service], service] as const))(
-    '%s: the device that polls gets, once, tokens that the provider accepts and refreshes',
+    '%s: the device gets once tokens that the provider accepts and refreshes',
     async (_, service) => {
       const before = providers[service].exchanges();
       const device = await startDevice(service);
@@ -92,7 +92,7 @@ describe('a whole sign-in', () => {
 });
 
 test.each(SERVICES)(
-  '%s: the user declines at the provider: "Sign-in was cancelled." and access_denied',
+  '%s: the user declines at the provider, and the device gets access_denied',
   async (service) => {
     const device = await startDevice(service);
     const polled = device.poll();
@@ -104,7 +104,7 @@ test.each(SERVICES)(
   },
 );
 
-test('a reload of the success page: 404 page, no second exchange, and the device gets its tokens', async () => {
+test('a reload of the success page: no second exchange, and the device gets its tokens', async () => {
   const device = await startDevice('demo');
   const { page } = await openPhone();
   await page.goto(device.url);

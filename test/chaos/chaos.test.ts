@@ -68,7 +68,7 @@ function print(name: string, report: Report): void {
 
 // One after the other: both at once would be more requests than the runtime sends.
 test.each(IS_SOAK ? TOPOLOGIES : [])(
-  'with %s: nothing is delivered twice or to another device, nothing is lost but by a documented rule, nothing hangs, nobody is left without an answer',
+  'with %s: nothing is delivered twice or elsewhere, lost without a rule, or hangs',
   async (name, startStore) => {
     const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-chaos-'));
     const file = join(folder, 'history.jsonl');

@@ -46,7 +46,7 @@ test.each(['oidc', 'oauth2'] as const)(
   },
 );
 
-test('a client with the metadata of the relay refuses an ID token, because its issuer is the provider', async () => {
+test("a client with the relay's metadata refuses an ID token of the provider", async () => {
   const found = (await discover(`${relay.baseUrl}/oauth2/demo`)).serverMetadata();
   // Everything else in the token is as the client expects it.
   const algorithm = { id_token_signed_response_alg: 'ES256' };
@@ -60,7 +60,7 @@ test('a client with the metadata of the relay refuses an ID token, because its i
   expect(await polled).toBe(oauth.JWT_CLAIM_COMPARISON);
 });
 
-test('a provider that does not answer is no invalid_grant, nor is the limit of refreshes: the client keeps its token', async () => {
+test('a silent provider and the limit of refreshes are no invalid_grant: tokens stay', async () => {
   const away = `http://127.0.0.1:${await findFreePort()}/token`;
   const alone = await startRelay({ MAL_TOKEN_URL: away });
   const config = await discover(`${alone.baseUrl}/oauth2/mal`);

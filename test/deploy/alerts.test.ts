@@ -127,7 +127,7 @@ async function untilExpired(relay: RelayProcess, watch: Watch, count: number): P
   await watch.scrape();
 }
 
-test('Prometheus with deploy/prometheus.yaml reads relays that require the token, and knows why another one refuses it', async () => {
+test('Prometheus with deploy/prometheus.yaml reads relays, or knows why not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-prometheus-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const token = plantSecret(crypto.randomUUID());
@@ -156,7 +156,7 @@ test('Prometheus with deploy/prometheus.yaml reads relays that require the token
 });
 
 describe('no alert', () => {
-  test('while users of a pair come back to the other relay, some fail, and both relays restart', async () => {
+  test('while users of a pair come back to the other relay, and both restart', async () => {
     await using redis = await startRedis();
     await using one = await startWatched({ REDIS_URL: redis.url });
     await using other = await startWatched({ REDIS_URL: redis.url });
@@ -202,7 +202,7 @@ describe('no alert', () => {
     await expectFired([watch], []);
   });
 
-  test('for another program that has used up its file descriptors, and another job that is down', async () => {
+  test('for another program without file descriptors, and another job that is down', async () => {
     await using watched = await startWatched();
     const other = 'job="node", instance="127.0.0.1:9100"';
     await expectFired(
@@ -242,7 +242,7 @@ describe('an alert', () => {
     );
   });
 
-  test('SignInRelayExchangesFail and SignInRelayRefreshesFail: the provider refuses the client secret', async () => {
+  test('SignInRelayExchangesFail, SignInRelayRefreshesFail: a refused client secret', async () => {
     await using watched = await startWatched();
     const { relay, watch } = watched;
     await signIn(relay);
@@ -259,7 +259,7 @@ describe('an alert', () => {
     );
   });
 
-  test('SignInRelayNobodyComesBack: ten users leave two relays, one of which restarts in between', async () => {
+  test('SignInRelayNobodyComesBack: ten users leave two relays, one restarted meanwhile', async () => {
     await using redis = await startRedis();
     await using one = await startWatched({ REDIS_URL: redis.url });
     await using other = await startWatched({ REDIS_URL: redis.url });
@@ -350,7 +350,7 @@ describe('an alert', () => {
     );
   });
 
-  test('SignInRelayLimited: Redis is full, of which one start is enough to know, and which pages once', async () => {
+  test('SignInRelayLimited: Redis is full: one start is enough, and it pages once', async () => {
     await using redis = await startRedis({ maxMemory: '64mb', evictionPolicy: 'noeviction' });
     await using watched = await startWatched({ REDIS_URL: redis.url });
     const { relay, watch } = watched;

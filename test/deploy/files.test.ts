@@ -41,7 +41,7 @@ test('nginx looks for the relays by a name that they have in compose.yaml', () =
 });
 
 test.each(['compose.yaml', 'compose.home.yaml'])(
-  'in %s no log fills the disk: every container has the driver that removes old lines',
+  'in %s no log fills the disk: each container has the driver that drops old lines',
   (file) => {
     const { services } = Bun.YAML.parse(read(file)) as Pick<Compose, 'services'>;
     const drivers = Object.values(services).map(({ logging }) => logging?.driver);
@@ -50,7 +50,7 @@ test.each(['compose.yaml', 'compose.home.yaml'])(
 );
 
 test.each(['compose.yaml', 'compose.home.yaml'])(
-  'in %s the relay gets every provider of .env, client secrets as files, and only settings that it knows',
+  'in %s the relay gets each provider of .env, secrets as files, and known settings',
   (file) => {
     const { services } = Bun.YAML.parse(read(file)) as Pick<Compose, 'services'>;
     const relay = services['relay-1'] ?? services.relay;
@@ -62,7 +62,7 @@ test.each(['compose.yaml', 'compose.home.yaml'])(
   },
 );
 
-test('Prometheus of compose.yaml scrapes its relays, with the token at the paths that both read', () => {
+test('Prometheus of compose.yaml scrapes its relays, with the token that both read', () => {
   const { prometheus, 'relay-1': relay } = compose.services;
   const targets = /targets: \[(.+)\]$/m.exec(read('prometheus.yaml'))?.[1]?.split(', ') ?? [];
   const relays = Object.keys(compose.services).filter((name) => name.startsWith('relay-'));
@@ -75,7 +75,7 @@ test('Prometheus of compose.yaml scrapes its relays, with the token at the paths
   expect(prometheus?.volumes).toContain(`./secrets/metrics:/etc/prometheus/${credentials}:ro`);
 });
 
-test('README.md makes each folder of secrets before the first start, because Docker would make it as root', () => {
+test('README.md makes each folder of secrets before Docker would make it as root', () => {
   const volumes = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes);
   const mounted = volumes.flatMap((each) => /^\.\/(secrets\/[^:]+):/.exec(each)?.[1] ?? []);
   const [, made = ''] = /^mkdir .*&& mkdir -m 755 (.+)\npassword=/m.exec(read('README.md')) ?? [];
@@ -111,7 +111,7 @@ test('git ignores the secrets that an operator writes', async () => {
   expect(output.trim().split('\n')).toEqual(paths);
 });
 
-test('the relays of both compose files trust the network of their proxy, and are protected alike', () => {
+test('both compose files trust the network of their proxy, and protect the relay alike', () => {
   type Home = {
     services: { relay: Container };
     networks: { relay: Compose['networks']['relays'] };
@@ -157,7 +157,7 @@ test('Caddy closes idle connections before the relay does', () => {
   expect(readFileSync(`${ROOT}docs/proxies.md`, 'utf8')).toContain(`the relay's ${idleSeconds} s`);
 });
 
-test('the Dockerfile names each image of others by its digest, since a tag may be moved', () => {
+test('the Dockerfile names each foreign image by its digest, since a tag may be moved', () => {
   const [, ...stages] = read('Dockerfile').split(/^FROM /m);
   const names = stages.map((stage) => / AS (\w+)/.exec(stage)?.[1]);
   const images = stages.map((stage) => stage.split(/\s/)[0] ?? '');
@@ -181,7 +181,7 @@ test('the user in Valkey has the rights of docs/scaling.md, and no others', () =
   expect(user).toBe(['user relay on >RELAY_PASSWORD', ...places, ...commands].join(' '));
 });
 
-test('each package accepts each Node that package.json names, so that npm warns of none', () => {
+test('each package accepts each Node that package.json names, so npm warns of none', () => {
   // The first release of every minor version that may exist.
   const releases = Array.from({ length: 12 }, (_, major) =>
     Array.from({ length: 30 }, (_, minor) => `${major + 18}.${minor}.0`),

@@ -67,7 +67,7 @@ test('it has only settings of the relay, and no secret: those come from a Secret
   expect(objects.map(({ kind }) => String(kind))).not.toContain('Secret');
 });
 
-test('a pod is ready by /ready, alive by /health, and may wait for Redis as long as the relay does', () => {
+test('a pod is ready by /ready and alive by /health, and may wait for Redis', () => {
   const pathOf = (probe: string) => String(relay?.[probe]?.httpGet?.path);
   expect(['startupProbe', 'readinessProbe', 'livenessProbe'].map(pathOf)).toEqual([
     '/health',

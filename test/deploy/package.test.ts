@@ -114,7 +114,7 @@ describe('the npm package', () => {
     ]);
   });
 
-  test('the template for Cloudflare takes this version, and a user signs in at the Worker in it', async () => {
+  test('the template for Cloudflare takes this version, and its Worker signs a user in', async () => {
     const template = join(folder, 'template');
     cpSync(join(ROOT, 'deploy/cloudflare'), template, { recursive: true });
     const modules = join(template, 'node_modules');

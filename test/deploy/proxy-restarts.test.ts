@@ -68,7 +68,7 @@ async function expectSignsIn(
   expect(await result).toMatchObject(tokensFor(code));
 }
 
-test('nginx starts while no relay is known, serves as soon as one is, and uses another that takes its place', async () => {
+test('nginx starts before any relay, serves once there is one, and uses the next one', async () => {
   await using stage = await startStage();
   stage.know();
   const proxy = await stage.startBefore();
@@ -88,7 +88,7 @@ test('nginx starts while no relay is known, serves as soon as one is, and uses a
   await expectSignsIn(proxy, waiting);
 });
 
-test('behind nginx no poll fails when both relays are killed and started again, one after the other', async () => {
+test('behind nginx no poll fails when both relays are killed and restarted in turn', async () => {
   await using stage = await startStage();
   stage.know(FIRST, SECOND);
   const first = await stage.startAt(FIRST);
@@ -131,7 +131,7 @@ test('Caddy tries again for as long after a poll is lost, however long it was he
 });
 
 test.each(['nginx for one', 'Caddy'] as const)(
-  'behind %s the only relay, with a sessions file, is killed and restarted: nothing gets a 502, no sign-in is lost',
+  'behind %s a relay with a sessions file restarts: no 502, no sign-in is lost',
   async (name) => {
     const provider = startTokenEndpoint();
     const port = await findFreePort();

@@ -177,7 +177,7 @@ withCommands(
   },
 );
 
-test('a release is seen once all of its files are there, and its publication may be repeated', async () => {
+test('a release is seen once all its files are there, and may be published again', async () => {
   const release = makeFolder({ a: '', SHA256SUMS: '' });
   const script = ['scripts/publish-release.sh', 'v1.0.0', release, 'notes.md'];
   const upload = `release upload v1.0.0 ${release}/SHA256SUMS ${release}/a --clobber`;

@@ -121,7 +121,7 @@ test('`check` sees its settings and secrets, by the commands of docs/operating.m
   }
 });
 
-test('a relay that was killed is started again; one is replaced and restarted after a drain', () => {
+test('a killed relay is started again; one is replaced and restarted after a drain', () => {
   expect(outputs.get('upgrade')).toBe('0 active\n');
   const journal = outputs.get('journal') ?? '';
   expect(journal).toContain('restart counter is at 1.');
@@ -138,7 +138,7 @@ test('every sign-in in progress survives the upgrade: the unit has a sessions fi
   expect(outputs.get('polled')).toBe('204\n'.repeat(SIGN_INS));
 });
 
-test('a relay whose setting is wrong is not started again, and is found by the priority of its lines', () => {
+test('a relay with a wrong setting is not restarted, and its lines have a priority', () => {
   const [status, ...failedUnits] = outputs.get('misconfigured')?.trim().split('\n') ?? [];
   expect([status, failedUnits.length]).toEqual(['0 failed', 1]);
   expect(

@@ -136,7 +136,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     return platform.install(built);
   }
 
-  test('the user agrees: the tokens are saved for this user alone, and acknowledged as soon as the network lets it', async () => {
+  test('the user agrees: tokens are saved for this user alone, and acknowledged', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     await using app = await install();
     // Another process is saving.
@@ -153,7 +153,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   });
 
   if (BLIND.includes(platform.name)) {
-    test('a relay that may see no token: the device exchanges the code itself, and refreshes at the provider', async () => {
+    test('a blind sign-in: the device exchanges the code and refreshes at the provider', async () => {
       await using app = await install();
       const run = app.run(blind.baseUrl);
       const first = await agree(run, { at: blind, ...DUE });
@@ -175,7 +175,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   /** What tokens are refreshed with: a program keeps no more. */
   const KEPT = ['accessToken', 'refreshToken', 'expiresIn', 'expiresAt'];
 
-  test('a relay that puts every option into its answers: nothing of that is kept or obeyed', async () => {
+  test('every option in the answers of a relay: nothing of that is kept or obeyed', async () => {
     const strange = startStrangeRelay('relayed');
     await using app = await install();
     // The tokens are due, so the second time they are refreshed.
@@ -192,7 +192,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   });
 
   test.each(offeredTo(platform))(
-    'a relay that puts every option into its answers, %s: code and tokens go to the provider',
+    'every option in the answers, %s: code and tokens go to the provider',
     async (offered) => {
       const strange = startStrangeRelay(offered);
       const { authorizationUrl, tokenUrl, clientId } = strange.open;
@@ -254,7 +254,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   });
 
   if (isTerminal)
-    test('stopped while the tokens are refreshed: the new ones are saved, since the old ones may be used up', async () => {
+    test('stopped during a refresh: the new tokens are saved, the old may be used up', async () => {
       await using app = await install();
       const first = app.run(relay.baseUrl);
       const { refreshToken } = await agree(first, DUE);
@@ -292,7 +292,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       expect(proxy.counts.cut).toBe(1);
     });
 
-  test('a file without an access token, and a write that the power cut: the user signs in', async () => {
+  test('a file without an access token, or cut by a power failure: the user signs in', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     await using app = await install();
     app.replaceTokens('{}');
@@ -315,7 +315,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect(await app.tokens()).toBeUndefined();
   });
 
-  test('a link that has expired, perhaps while the device slept, is replaced by one that works', async () => {
+  test('a link that expired, perhaps while the device slept, is replaced', async () => {
     await using proxy = await startProxy(hasty.baseUrl);
     await using app = await install();
     const run = app.run(proxy.url);
@@ -389,7 +389,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   // It takes 40 s. Kodi has the requests of Python; Roku counts the seconds itself, and passes it too.
   if (IS_SOAK && !['Kodi', 'Roku'].includes(platform.name))
-    test('the response with the tokens stops in the middle: the program gives it up, and fetches them again', async () => {
+    test('a response with tokens that stops in the middle is given up, and fetched again', async () => {
       await using proxy = await startProxy(relay.baseUrl);
       await using app = await install();
       proxy.fail('poll', 'stall');
@@ -430,7 +430,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       expect(await run.ended).toMatchObject({ exitCode: 130, error: 'cancelled' });
     });
 
-  test('tokens are refreshed when they are due, or the clock was set back; without a new refresh token the old one stays', async () => {
+  test('tokens are refreshed when due, or after the clock was set back', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     await using app = await install();
     const first = app.run(proxy.url);
@@ -463,7 +463,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect(proxy.answers('refresh')).toEqual([200, 200]);
   });
 
-  test('a relay that cannot be reached takes no tokens away; a provider that refuses them does, and the user signs in', async () => {
+  test('only a provider that refuses tokens takes them away, not an unreachable relay', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     await using app = await install();
     const first = app.run(relay.baseUrl);

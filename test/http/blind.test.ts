@@ -56,7 +56,7 @@ describe('a start with a challenge', () => {
     expect(rest).toEqual(expected);
   });
 
-  test('a relay that shuts down waits until its code is delivered, because it would be lost', async () => {
+  test('a relay that shuts down waits until its code is delivered', async () => {
     const service = blindService();
     const { session, state } = await startBlind(service);
     await callback(service, state, 'code=c', 'acme');
@@ -66,7 +66,7 @@ describe('a start with a challenge', () => {
     await drained;
   });
 
-  test('of up to 4,096 characters its code is kept for it, and a longer one ends the sign-in', async () => {
+  test('a code of 4,096 characters is kept for it, and a longer one ends the sign-in', async () => {
     const service = blindService();
     for (const [length, expected] of [
       [4_096, { code: 'c'.repeat(4_096) }],
@@ -130,7 +130,7 @@ describe('with BLIND=always', () => {
     createTestService({ providers: [ACME], blind: 'always', ...overrides }, options);
   const UNAUTHORIZED = { status: 400, body: { error: 'unauthorized_client' } };
 
-  test('every request that would show the relay a token is refused, and the provider gets none', async () => {
+  test('every request that would show the relay a token is refused, and sent nowhere', async () => {
     const service = always();
     const { session, state } = await startBlind(service);
     await callback(service, state, 'code=c', 'acme');

@@ -15,7 +15,7 @@ async function expectOtherBrowser(answer: Response): Promise<void> {
 }
 
 describe('CONFIRM=always', () => {
-  test('a browser keeps the cookies of its last 32 sign-ins, since it sends all of them each time', async () => {
+  test('a browser keeps the cookies of its last 32 sign-ins', async () => {
     const service = createTestService({ confirm: 'always', startBurst: 40 });
     const user = createUser(service);
     const states: string[] = [];
@@ -59,7 +59,7 @@ describe('CONFIRM=always', () => {
   });
 
   test.each(['', '/relay', '/auth'])(
-    'the cookie is for this host alone and holds nothing of the sign-in: base path "%s"',
+    'the cookie is for this host alone and has nothing of the sign-in: base path "%s"',
     async (basePath) => {
       const baseUrl = `https://relay.test${basePath}`;
       const service = createTestService({ confirm: 'always', baseUrl });
@@ -82,7 +82,7 @@ describe('CONFIRM=always', () => {
     expect(cookiesOf(await decide(service, url, 'decline'))).toEqual([]);
   });
 
-  test('in another browser the page says where to continue, and the log why; a stale callback is no news', async () => {
+  test('in another browser the page says where to continue, and the log why', async () => {
     const service = createTestService({ confirm: 'always' });
     const log = captureLog();
     const { url, state } = await start(service);
@@ -141,7 +141,7 @@ class SharingResponse extends Response {
   }
 }
 
-test('a cookie of one answer is on no other, even where the runtime shares Headers objects', async () => {
+test('a cookie of one answer is on no other, though the runtime shares Headers', async () => {
   const original = globalThis.Response;
   Object.assign(globalThis, { Response: SharingResponse });
   try {

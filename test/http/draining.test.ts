@@ -72,7 +72,7 @@ describe('while an exchange is under way', () => {
     expect((await polled).status).toBe(204);
   });
 
-  test('a new code is not exchanged, does not prolong the drain, and its link still works', async () => {
+  test('a new code is not exchanged and does not prolong the drain; its link still works', async () => {
     const { service, other, finish } = await createExchanging();
     const isOverAfter = startDrain(service);
     const page = await callback(service, other.state);
@@ -109,7 +109,7 @@ describe('while an exchange is under way', () => {
 });
 
 describe('results that no device has fetched yet, and that only this process has', () => {
-  test('the drain waits for tokens, even those from before it: a device may poll every 5 s', async () => {
+  test('the drain waits for tokens, also those from before: a device may poll every 5 s', async () => {
     const service = createTestService();
     const { session, state } = await start(service);
     await callback(service, state);

@@ -48,7 +48,7 @@ describe.each(Object.keys(FAULTS))('when the store %s', (fault) => {
   });
 });
 
-test('a fault is logged with its name and its place, without its message, which may have a secret', async () => {
+test('a fault is logged with its name and place, not its message: it may have a secret', async () => {
   const log = captureLog();
   const secret = plantSecret(`secret-${crypto.randomUUID()}`);
   const service = createTestService(

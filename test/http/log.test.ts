@@ -62,7 +62,7 @@ describe('the end of a sign-in', () => {
     ]);
   });
 
-  test('names no error for a user who declined, and no line is logged for a link that no session has', async () => {
+  test('names no error for a user who declined, and logs nothing for unknown links', async () => {
     const service = createTestService();
     await deny(service, (await start(service)).state);
     await callback(service, 'unknown', 'error=invalid_scope');

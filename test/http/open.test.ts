@@ -43,7 +43,7 @@ const refusalOf = async (service: Service, authorizationUrl: unknown) => {
   return [response.status, (await response.text()).trim()];
 };
 
-test('a whole open sign-in: confirmation, the provider with the relay as redirect URI, and the query of the callback, once', async () => {
+test('an open sign-in: confirmation, the provider, and the query of the callback, once', async () => {
   const asked: string[] = [];
   const fetch = async (url: string) => {
     asked.push(url);

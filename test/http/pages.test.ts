@@ -26,7 +26,7 @@ test('in a sentence a name is apart from the text around it, which it could reor
 });
 
 describe('the page at the end', () => {
-  test('is one string for all who have the same names, and no user sees the names of another', async () => {
+  test('is one string for all with the same names, and no user sees those of another', async () => {
     const service = createTestService();
     const pages: string[] = [];
     for (const device of ['$& one', 'two', '$& one']) {
@@ -49,7 +49,7 @@ describe('the page at the end', () => {
     ['a code that is too old', answering(400, { error: 'invalid_grant' }), REFUSED],
     ['an error with status 200', answering(200, { error: 'invalid_grant' }), REFUSED],
   ])(
-    'after %s says who may have failed, where to start again, and the id of the sign-in in the log',
+    'after %s says who failed, where to start again, and the id in the log',
     async (_, fetch, fault) => {
       const log = captureLog();
       const service = createTestService({}, { fetch });
@@ -149,7 +149,7 @@ test.each(['/qr/x/y', '/.well-known/x'])('%s is not for users: 404 as text', asy
 });
 
 describe('the code form', () => {
-  test('has one field that looks like a code, and that no browser corrects, fills in or cuts', async () => {
+  test('has one field for a code, which no browser corrects, fills in or cuts', async () => {
     const page = await (await createTestService().ask('/link')).text();
     const [field = '', ...others] = page.match(/<input[^>]*>/g) ?? [];
     expect(others).toEqual([]);
@@ -215,7 +215,7 @@ describe('the brand', () => {
     expect((await plain.ask('/favicon.ico')).headers.get('content-type')).toBe('image/svg+xml');
   });
 
-  test('the home page says what the service does, for whom, with which providers, and may be listed', async () => {
+  test('the home page says what the service does, with whom, and may be listed', async () => {
     const page = await (await service.ask('/')).text();
     const text = sentencesOf(page);
     for (const said of [

@@ -91,7 +91,7 @@ describe('a poll whose session expires while it is held', () => {
   });
 });
 
-describe('a poll whose session changes while the answer of the store is on its way is answered at once:', () => {
+describe('a session that changes while the store answers ends the poll at once:', () => {
   type Change = (service: TestService, state: string, session: string) => Promise<Response>;
 
   test.each<[string, Change, number, string]>([

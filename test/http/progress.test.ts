@@ -13,7 +13,7 @@ const pollProgress = (service: TestService, session: string, more = '', init?: R
 const open = (service: TestService, state: string, name = 'mal') =>
   service.ask(`/auth/${name}?state=${state}`);
 
-test('with CONFIRM=always it is reported when the user continues, not when the link is opened', async () => {
+test('with CONFIRM=always it is reported when the user continues, not before', async () => {
   const service = createTestService({ confirm: 'always' });
   const { session, url } = await start(service);
   const polled = pollProgress(service, session);

@@ -16,7 +16,7 @@ const textAt = async (service: TestService, path: string) =>
 
 describe('the text of a code', () => {
   test.each(['BCDF-GHJK', 'bcdf-ghjk', 'BcDfGhJk'])(
-    'for the user code %s is the short link in capitals, so that 25 × 25 modules suffice',
+    'for the user code %s is the short link in capitals, which 25 × 25 modules hold',
     async (name) => {
       const picture = await fetchPicture(createTestService(), `/qr/${name}.png`);
       expect(scan(picture)).toBe('HTTPS://RELAY.TEST/L/BCDF-GHJK');
@@ -24,7 +24,7 @@ describe('the text of a code', () => {
     },
   );
 
-  test('is the link itself for a browser state; a base path keeps its case, removed by a proxy or not', async () => {
+  test('is the link itself for a browser state; a base path keeps its case', async () => {
     const service = createTestService({ baseUrl: 'https://relay.test/Tv/qr' });
     const { state, url } = await start(service);
     for (const prefix of ['', '/Tv/qr']) {
@@ -75,7 +75,7 @@ describe('the picture', () => {
   });
 
   test.each([undefined, 100, 719])(
-    'asked for at %p px is read by a scanner, in whole and equal modules as large as fit, with four of white around',
+    'at %p px is read by a scanner: equal modules as large as fit, with four of white',
     async (size) => {
       const service = createTestService();
       const query = size === undefined ? '' : `?size=${size}`;

@@ -66,7 +66,7 @@ describe('the client address', () => {
     expect(statuses).toEqual([200, 429, 200]);
   });
 
-  test('is not looked up again before it has a token, and a start that is refused otherwise costs one too', async () => {
+  test('is not looked up again before it has a token; any refused start costs one', async () => {
     let registered = 0;
     const counting = {
       beforeStore(verb: string) {
@@ -110,7 +110,7 @@ test('a start body that never ends is read until its deadline, and then cancelle
   expect(isCancelled).toBe(true);
 });
 
-test('a start body that is shorter than its Content-Length is waited for until its deadline', async () => {
+test('a start body shorter than its Content-Length is awaited until its deadline', async () => {
   const { ask, clock } = createTestService();
   const body = new ReadableStream({
     start: (controller) => controller.enqueue(new TextEncoder().encode('{"service":')),

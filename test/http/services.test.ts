@@ -12,7 +12,7 @@ describe('GET /services', () => {
     return services;
   };
 
-  test('names each provider as users know it, in the order of PROVIDERS, discovered or not', async () => {
+  test('names each provider as users know it, in their order, discovered or not', async () => {
     const { pkce: _, ...silent } = { ...MAL, name: 'acme', displayName: 'Acme' } as const;
     const service = createTestService({
       providerOrder: ['anilist', 'acme', 'mal'],
@@ -52,7 +52,7 @@ const post = ({ ask }: TestService, body: object, peer?: string) =>
 describe('POST /refresh', () => {
   const ASKED = { service: 'anilist', refreshToken: 'old' };
 
-  test('and the refresh of the device grant are one mechanism: one request for both, and one limit', async () => {
+  test('and the refresh of the device grant share one request and one limit', async () => {
     const service = createTestService();
     await post(service, { ...ASKED, scope: 'read' });
     const { body } = await refresh(service, 'old', { scope: 'read' }, 'anilist');

@@ -32,7 +32,7 @@ describe('RFC 7636 §4: PKCE', () => {
     ['plain', 'S256', 'none'],
     ['S256', 'plain', 'none'],
   ])(
-    'started with %s, opened with %s, back with %s: PKCE is used if it was at the start',
+    'started with %s, opened with %s, back with %s: PKCE as at the start',
     async (started, opened, returned) => {
       const first = createTestService({ providers: withPkce(started) });
       const relayWith = (pkce: Method) =>

@@ -19,7 +19,7 @@ async function guessWrong({ ask }: TestService, times: number, peerOf: (n: numbe
   return statuses;
 }
 
-test('one address may be wrong ten times, then once in ten seconds; refused, it does not learn whether a code exists', async () => {
+test('one address may be wrong ten times, then once in ten seconds, and learns nothing', async () => {
   const service = createTestService();
   const { link } = await startWithCode(service);
   const tried = await guessWrong(service, burst + 1, () => USER);
@@ -67,7 +67,7 @@ test('right codes in any spelling, and what cannot be a code, cost nothing', asy
   expect((await guessWrong(service, burst, () => USER)).at(-1)).toBe(404);
 });
 
-test('nor does the code of a sign-in that has ended: its user may open it any number of times', async () => {
+test('nor does the code of a sign-in that has ended, however often it is opened', async () => {
   const service = createTestService();
   const { link, state } = await startWithCode(service);
   await callback(service, state);

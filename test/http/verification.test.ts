@@ -27,7 +27,7 @@ describe('the confirmation page', () => {
     expect(await textOf(await service.ask(link))).toContain('2 minutes ago');
   });
 
-  test('has no id and no focus: no URL can select a button for the next key that is pressed (CVE-2024-7404)', async () => {
+  test('has no id and no focus: no URL can select a button for a key (CVE-2024-7404)', async () => {
     const service = createTestService();
     const { link } = await startWithCode(service);
     const page = await (await service.ask(link)).text();
@@ -49,7 +49,7 @@ describe('the confirmation page', () => {
     expect(expired).toBe(unknown ?? '');
   });
 
-  test('a user whose provider this instance does not have sees that the link is no longer valid', async () => {
+  test('a user of a provider that this instance lacks sees that the link is not valid', async () => {
     const service = createTestService();
     const { link } = await startWithCode(service, {}, 'anilist');
     const [mal] = SETTINGS.providers;
@@ -172,7 +172,7 @@ describe('headers of the pages', () => {
     expect(question && policyOf(question)).not.toContain('form-action');
   });
 
-  test('RFC 9700 §4.16: no page may be in a frame, in browsers that ignore frame-ancestors either; none loads anything of another site', async () => {
+  test('RFC 9700 §4.16: no page may be in a frame, or loads anything of another site', async () => {
     const service = createTestService({ confirm: 'always' });
     const { url, link, state } = await startWithCode(service);
     const ended = `/auth/mal/callback?state=${state}`;
@@ -191,7 +191,7 @@ describe('headers of the pages', () => {
     expect(page.headers.get('referrer-policy')).toBe('no-referrer');
   });
 
-  test('a link that is no longer valid has the form for a code, and sends no Referer, since its URL has a state', async () => {
+  test('an old link has the form for a code, and sends no Referer: its URL has a state', async () => {
     const service = createTestService();
     const { userCode, link } = await startWithCode(service);
     const page = await service.ask('/auth/mal?state=of-no-session');
@@ -224,7 +224,7 @@ describe('headers of the pages', () => {
   });
 });
 
-describe('inside another app, whose browser providers refuse, the page says where to open the link', () => {
+describe('inside another app, which providers refuse, the page says where to open the link', () => {
   const FACEBOOK = 'Mozilla/5.0 (iPhone) Mobile/15E148 [FBAN/FBIOS;FBAV/443.0;FBBV/1]';
   const WEBVIEW = 'Mozilla/5.0 (Linux; Android 14; Pixel 8; wv) Version/4.0 Chrome/120.0';
   const CHROME = 'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/120.0.0.0 Mobile';

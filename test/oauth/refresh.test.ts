@@ -55,7 +55,7 @@ describe('answers that are kept for a repeated refresh', () => {
     ['number', 'x', MAX_REFRESH_RESULTS],
     ['size', 'x'.repeat(60_000), Math.floor(MAX_REFRESH_RESULT_BYTES / 60_044)],
   ])(
-    'are limited in %s: beyond it devices get their tokens, and a repeat asks the provider',
+    'are limited in %s: beyond that devices get tokens, and a repeat asks again',
     async (_, accessToken, limit) => {
       const clock = createFakeClock();
       const kept = createMemoryRefreshStore(clock);
@@ -121,7 +121,7 @@ describe('a refresh that fails', () => {
     ['has a limit of its own', answering(403, { error: 'rate_limit_exceeded' })],
     ['fails with an OAuth error', answering(500, { error: 'invalid_grant' })],
   ])(
-    'because the provider %s leaves the device its token: 503, and the next one asks again',
+    'because the provider %s: 503, the device keeps its token, the next one asks',
     async (_, fetch) => {
       const service = createTestService({}, { fetch });
       expect(await refresh(service, 'old')).toMatchObject(UNAVAILABLE);
@@ -171,7 +171,7 @@ function createHeld(options = {}) {
 }
 
 describe('a relay that is being stopped', () => {
-  test('finishes the refreshes under way, because their tokens may be used up, and accepts no new ones', async () => {
+  test('finishes the refreshes in progress, and accepts no new ones', async () => {
     const { held, service } = createHeld();
     const asked = refresh(service, 'old');
     await held.arrived;
@@ -183,7 +183,7 @@ describe('a relay that is being stopped', () => {
     await drained;
   });
 
-  test('does not wait for the refresh of another instance: 503, and the device gets the tokens there', async () => {
+  test('does not wait for the refresh of another instance: the device gets tokens there', async () => {
     const service = rotatingService(ELSEWHERE);
     const asked = refresh(service, 'old');
     await runTurns();
@@ -196,7 +196,7 @@ describe('a relay that is being stopped', () => {
   });
 });
 
-test('one refresh more than one provider may have under way is not sent; other providers are not affected', async () => {
+test('one refresh more than a provider may have is not sent; others are not affected', async () => {
   // One for each provider.
   const { held, service } = createHeld({ fetchesAtOnce: RESERVED_FOR_DISCOVERY + PROVIDER_SHARES });
   const first = refresh(service, 'old');
@@ -209,7 +209,7 @@ test('one refresh more than one provider may have under way is not sent; other p
   expect((await refresh(service, 'another')).status).toBe(200);
 });
 
-test('a refresh that another instance has had under way for longer than a lease is 503, and the token is not sent', async () => {
+test('a refresh of another instance that outlasts its lease: 503, nothing is sent', async () => {
   const service = rotatingService(ELSEWHERE);
   const asked = refresh(service, 'old');
   await runTurns();
@@ -221,7 +221,7 @@ test('a refresh that another instance has had under way for longer than a lease 
   expect(service.exchanges).toHaveLength(0);
 });
 
-test('a relay that was suspended for longer than its lease does not give up the turn of another one', async () => {
+test('a relay suspended for longer than its lease does not end the turn of another', async () => {
   const clock = createFakeClock();
   const refreshes = createMemoryRefreshStore(clock);
   const replies = [1, 2, 3].map(() => Promise.withResolvers<Response>());

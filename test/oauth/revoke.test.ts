@@ -69,7 +69,7 @@ const answering =
   async () =>
     Response.json(body, { status });
 
-test('a refusal for a provider without a revocation endpoint says where the user removes the app', async () => {
+test('without a revocation endpoint a refusal says where the user removes the app', async () => {
   const { service } = createAcme();
   const response = await revoke(service, { ...TOKENS, service: 'mal' });
   expect(await response.json()).toEqual({
@@ -82,32 +82,29 @@ describe.each([
   ['a line break', 'a\nb'],
   ['a NUL', 'a\0b'],
   ['a letter outside ASCII', 'té'],
-])(
-  'RFC 6749 appendix A: a token with %s is invalid_request, and the provider is not asked',
-  (_, token) => {
-    const [good, service] = ['access/1', 'bearer'];
-    const json = (asked: object) => JSON.stringify({ service, ...asked });
-    const form = (asked: Record<string, string>) => new URLSearchParams(asked);
+])('RFC 6749 appendix A: a token with %s is invalid_request, and sent nowhere', (_, token) => {
+  const [good, service] = ['access/1', 'bearer'];
+  const json = (asked: object) => JSON.stringify({ service, ...asked });
+  const form = (asked: Record<string, string>) => new URLSearchParams(asked);
 
-    test.each([
-      ['/refresh', json({ refreshToken: token })],
-      ['/revoke', json({ accessToken: token })],
-      ['/revoke', json({ refreshToken: token, accessToken: good })],
-      [`/oauth2/${service}/token`, form({ grant_type: 'refresh_token', refresh_token: token })],
-      [`/oauth2/${service}/revoke`, form({ token })],
-    ])('%s', async (path, body) => {
-      const { service, sent } = createAcme();
-      const log = captureLog();
-      const response = await service.ask(path, { method: 'POST', body });
-      expect([response.status, await response.json()]).toMatchObject([
-        400,
-        { error: 'invalid_request' },
-      ]);
-      expect(sent).toEqual([]);
-      expect(log.events).toEqual([]);
-    });
-  },
-);
+  test.each([
+    ['/refresh', json({ refreshToken: token })],
+    ['/revoke', json({ accessToken: token })],
+    ['/revoke', json({ refreshToken: token, accessToken: good })],
+    [`/oauth2/${service}/token`, form({ grant_type: 'refresh_token', refresh_token: token })],
+    [`/oauth2/${service}/revoke`, form({ token })],
+  ])('%s', async (path, body) => {
+    const { service, sent } = createAcme();
+    const log = captureLog();
+    const response = await service.ask(path, { method: 'POST', body });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: 'invalid_request' },
+    ]);
+    expect(sent).toEqual([]);
+    expect(log.events).toEqual([]);
+  });
+});
 
 describe('the response of the provider', () => {
   test.each<[string, Fetch]>([
@@ -213,7 +210,7 @@ test('revocations have a limit of their own for each address, one for both proto
   expect((await service.ask('/refresh', { method: 'POST', body }, peer)).status).not.toBe(429);
 });
 
-test('a store that is unavailable: 503 with Retry-After, because the tokens may be valid', async () => {
+test('a store that is unavailable: 503 with Retry-After: the tokens may be valid', async () => {
   const down = () => Promise.reject(new Error('down'));
   const createRateLimiter = () => ({
     policy: { burst: 1, ratePerSecond: 1 },
@@ -232,7 +229,7 @@ test('a store that is unavailable: 503 with Retry-After, because the tokens may 
   }
 });
 
-test('a relay that is being stopped finishes the revocations in progress, and accepts no new ones', async () => {
+test('a relay that stops finishes the revocations in progress, and accepts no new ones', async () => {
   const gate = createGate();
   const held = gate.close();
   const { service } = createAcme(async () => {
@@ -251,7 +248,7 @@ test('a relay that is being stopped finishes the revocations in progress, and ac
   await drained;
 });
 
-test('with BLIND=always, where the relay must not see tokens, it announces no revocation and refuses each', async () => {
+test('with BLIND=always the relay announces no revocation and refuses each', async () => {
   const { clientSecret: _, ...open } = { ...ACME, pkce: 'S256' } as const;
   const { service, sent } = createAcme(undefined, {
     providers: [open],
@@ -288,7 +285,7 @@ test('a standard client finds the endpoint in the metadata, and accepts the resp
   expect(sent).toHaveLength(1);
 });
 
-test('a failure is logged with a hint that names the setting, and no log line has a token', async () => {
+test('a failure is logged with a hint that names the setting, and without a token', async () => {
   const token = plantSecret(`token-${crypto.randomUUID()}`);
   const { events, named } = captureLog('debug');
   const { service } = createAcme(answering(404, { error_description: token }));

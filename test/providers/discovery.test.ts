@@ -130,16 +130,13 @@ describe('the URL of the document', () => {
   test.each([
     ['500', () => new Response('', { status: 500 })],
     ['302', () => Response.redirect(`${origin}/elsewhere`, 302)],
-  ])(
-    'is asked for a second time only after a 404, not after %s; redirects are not followed',
-    async (status, answer) => {
-      answers[OPENID] = answer;
-      answers[OAUTH] = () => Response.json({ issuer: origin, ...ENDPOINTS });
-      const problem = problemOf(await discoverProvider(acme(), fetch));
-      expect(problem).toBe(`${origin}${OPENID} answered ${status}`);
-      expect(asked).toEqual([OPENID]);
-    },
-  );
+  ])('is asked a second time only after a 404, not after %s', async (status, answer) => {
+    answers[OPENID] = answer;
+    answers[OAUTH] = () => Response.json({ issuer: origin, ...ENDPOINTS });
+    const problem = problemOf(await discoverProvider(acme(), fetch));
+    expect(problem).toBe(`${origin}${OPENID} answered ${status}`);
+    expect(asked).toEqual([OPENID]);
+  });
 });
 
 test('the document of a certified server (oidc-provider) is read', async () => {
@@ -181,7 +178,7 @@ describe('what the document may say', () => {
     },
   );
 
-  test('an issuer that accepts a secret neither by post nor by basic is a problem, if there is a secret', async () => {
+  test('an issuer that takes no secret by post or basic is a problem, if there is one', async () => {
     const document = { token_endpoint_auth_methods_supported: ['private_key_jwt', 'none'] };
     const problem = problemOf(await discover(document, { clientSecret: 'hunter2' }));
     expect(problem).toContain('neither by post nor basic');

@@ -32,7 +32,7 @@ const urlOf = (url: string, { defaultUrl = OWN }: Profile) =>
   url.replace(OWN_URL, defaultUrl).replace('[client id]', ID);
 
 test.each([...PROFILES])(
-  '%s: a client secret and tokens go to the domain at which users sign in, over https',
+  '%s: secret and tokens go to the domain at which users sign in, over https',
   (name, profile) => {
     const { authorizeUrl, tokenUrl, refreshUrl = tokenUrl, revocation } = profile;
     const domainOf = (url: string) => new URL(url).host.split('.').slice(-2).join('.');
@@ -205,7 +205,7 @@ test('a relay process sends what a profile requires', async () => {
   expect(await relay.stop()).toBe(0);
 });
 
-test('Discord, Spotify, GitLab and Trakt need no secret, so that devices can exchange the code themselves', () => {
+test('Discord, Spotify, GitLab and Trakt need no secret, so devices may exchange', () => {
   for (const name of ['discord', 'spotify', 'gitlab', 'trakt']) {
     const env = { OAUTH_BASE_URL: BASE_URL, PROVIDERS: name };
     const read = readSettings({ ...env, [`${name.toUpperCase()}_CLIENT_ID`]: ID }, () => '');

@@ -37,7 +37,7 @@ function warningsFor(name: string, baseUrl: string, more = {}): readonly string[
     .map(({ problem }) => problem);
 }
 
-test('the start says why the redirect URI cannot be registered, and what to write instead', () => {
+test('the start says why a redirect URI cannot be registered, and what to write', () => {
   expect(warningsFor('spotify', 'http://localhost:8080')).toEqual([
     'has the name localhost, which Spotify refuses in a redirect URI: write 127.0.0.1 instead',
   ]);
@@ -60,7 +60,7 @@ test('what the warning tells the operator to write is not refused either', () =>
   expect(warningsFor('microsoft', 'http://localhost:8080')).toEqual([]);
 });
 
-test('a provider without known rules, an endpoint of the operator and a public name are no reason to warn', () => {
+test('without known rules, or with an own endpoint or a public name, nothing warns', () => {
   expect(warningsFor('anilist', 'http://relay.local')).toEqual([]);
   const own = {
     SPOTIFY_AUTHORIZE_URL: 'https://own.example/authorize',

@@ -32,7 +32,7 @@ async function prepareSignIn(relay: RelayProcess) {
 }
 
 test.each([0, 10, 40])(
-  `%d ms after ${CALLBACKS} callbacks were sent, to slow exchanges: each code is spent and delivered, or still good`,
+  `%d ms after ${CALLBACKS} slow exchanges began each code is delivered, or still good`,
   async (afterMs) => {
     await using pair = await startRelayPair(redis.url);
     const { provider } = pair;
@@ -62,7 +62,7 @@ test.each([0, 10, 40])(
   },
 );
 
-test('while Redis has delivered a result to this relay, which has not read the reply yet: the device gets it', async () => {
+test('a result whose reply from Redis this relay has not read yet is delivered', async () => {
   await using pair = await startCutOffPair();
   const { redis, proxy, cutOff: stopping, other } = pair;
   const { session, state } = await start(other);

@@ -42,7 +42,7 @@ describe.each(GROUPS)('%s', (deployment, startGroup) => {
   const WORKERS = 8;
   const SIGN_INS = 100;
 
-  test('a primary is killed under load: no device gets tokens of another, or its own again except across the failover; sign-ins continue', async () => {
+  test("a primary killed under load: no device gets another's tokens; sign-ins continue", async () => {
     await using group = await startGroup(1);
     await using pair = await startRelayPair(group.url);
     const { relays, provider } = pair;
@@ -100,7 +100,7 @@ test('an operator replaces the primary of Sentinels: every parked poll is answer
   expect(await pollUntilDone(relays, session)).toBe('gone');
 });
 
-test('a claim that no replica has is forgotten by a failover: another relay may deliver once more, to the same device', async () => {
+test('a claim that a failover lost may be delivered once more, to the same device', async () => {
   await using group = await startRedisSentinel({ failsOver: true });
   const prefix = 'failover:';
   const one = await openTestRedis(group.url, { prefix });
@@ -123,7 +123,7 @@ test('a claim that no replica has is forgotten by a failover: another relay may 
   another.close();
 });
 
-test('a claim that a failover forgot is remembered by the relay that delivered: it does not deliver again', async () => {
+test('the relay that delivered a claim that a failover lost does not deliver it again', async () => {
   await using group = await startRedisSentinel({ failsOver: true });
   const { store, close } = await openTestRedis(group.url);
   const { pollSecret } = await createCompleted(store);
@@ -154,7 +154,7 @@ async function forgetFromHere({ nodes, waitForPromotion }: RedisSentinel, sessio
   };
 }
 
-describe('a code is spent once at the relay that exchanged it, and its device gets the tokens, although a failover', () => {
+describe('a code is spent once, and its device gets the tokens, although a failover', () => {
   test('has lost the lease while the provider was asked', async () => {
     await using group = await startRedisSentinel({ failsOver: true });
     await using pair = await startRelayPair(group.url);

@@ -25,7 +25,7 @@ const startBounded = (maxMemory = '64mb') =>
 const setMaxMemory = (redis: RedisServer, bytes: string | number) =>
   redis.cli('CONFIG', 'SET', 'maxmemory', bytes);
 
-test('a registered session still works: its code, its opening, its result and a cancellation', async () => {
+test('an open session still works: its code, its opening, its result, a cancellation', async () => {
   await using redis = await startBounded();
   const { store, close } = await openTestRedis(redis.url);
   const session = await create(store, { userCode: createCode(), redeliveryMs: ACK_MS });
@@ -68,7 +68,7 @@ async function fillUp(redis: RedisServer): Promise<void> {
   await setMaxMemory(redis, used - 1_000_000);
 }
 
-test('new sign-ins are refused; users with a code continue, guessing is limited, refreshes work', async () => {
+test('new sign-ins are refused; codes work, guessing is limited, refreshes work', async () => {
   await using redis = await startBounded('8mb');
   const env = { TRUSTED_PROXY_CIDRS: '127.0.0.1' };
   await using pair = await startRelayPair(redis.url, { env });

@@ -109,7 +109,7 @@ describe('what this process knows', () => {
     expect([known.guess(link), known.pendingForMs(poll, false)]).toEqual([undefined, undefined]);
   });
 
-  test('it is pending for KNOWN_PENDING_MS, not past its expiry, and not if its device is to be told', () => {
+  test('it is pending for KNOWN_PENDING_MS, not past its expiry or with news', () => {
     const { clock, known } = open();
     const [one, short] = [found(clock, 'a'), found(clock, 'a', { expiresAtMs: clock.now() + 999 })];
     const opened = found(clock, 'a', { opening: 'unreported' });
@@ -144,7 +144,7 @@ describe('what this process knows', () => {
     expect(known.findLost(at('a'))).toBeUndefined();
   });
 
-  test('however many come, and however large, the latest are remembered, and not much more', () => {
+  test('however many come, and however large, little more than the latest are kept', () => {
     for (const [count, length, least, most] of [
       [70_000, 1, 20_000, 40_000],
       [2_000, 100_000, 120, 260],

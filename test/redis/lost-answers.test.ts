@@ -84,7 +84,7 @@ describe.concurrent('a claim that Redis has executed, and of which the relay doe
 
 /** The user is asked to try again. */
 describe.concurrent('a relay gives up waiting for the reply', () => {
-  test('to a lease: the page is 503, the code is not sent, and the device is told when the lease ends', async () => {
+  test("to a lease: a 503 page, no code is sent, and the lease's end reaches the device", async () => {
     await using pair = await takePair();
     const { redis, proxy, cutOff, other, provider } = pair;
     const { session, state } = await start(other);
@@ -100,7 +100,7 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
   });
 
   test.each(['read', 'commit'] as const)(
-    'to "%s" of a user who continues with a code: the page is 503, and a second tap redirects to the provider',
+    'to "%s" of a user with a code: the page is 503, and a second tap redirects',
     async (verb) => {
       await using pair = await takePair();
       const { proxy, cutOff, other } = pair;
@@ -117,7 +117,7 @@ describe.concurrent('a relay gives up waiting for the reply', () => {
     },
   );
 
-  test('to Decline: the page is 503, and a second tap shows that the sign-in was cancelled', async () => {
+  test('to Decline: the page is 503, and a second tap shows that it was cancelled', async () => {
     await using pair = await takePair();
     const { proxy, cutOff, other } = pair;
     const { link, session } = await startWithCode(other);

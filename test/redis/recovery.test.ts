@@ -39,7 +39,7 @@ const untilNotReady = (relay: RelayProcess, reason: string) =>
 const startStatus = async (relay: RelayProcess) =>
   (await relay.ask('/auth/start', startRequest())).status;
 
-describe('a relay that starts on a Redis that refuses is not ready, says why, and is ready once it accepts', () => {
+describe('a relay that starts on a Redis that refuses says why, and is ready afterwards', () => {
   const setMaxMemory = (redis: RedisServer, bytes: number) =>
     redis.cli('CONFIG', 'SET', 'maxmemory', bytes);
 
@@ -127,7 +127,7 @@ describe('an address that moves from a primary to the one that replaces it', () 
   });
 });
 
-describe('what changes while the relay runs is named in the log, at /ready and on the admin page', () => {
+describe('what changes meanwhile is named in the log, at /ready and on the admin page', () => {
   const RULES = rulesFor('single', ['sign-in-relay:']);
 
   test.concurrent.each<[string, string, string, string[], string[]]>([
@@ -179,7 +179,7 @@ describe('what changes while the relay runs is named in the log, at /ready and o
     await relay.stop();
   });
 
-  test.concurrent('one right of many: sign-ins that do not need it continue, so the relay stays ready', async () => {
+  test.concurrent('one right of many: what does not need it continues, so the relay stays ready', async () => {
     await using redis = await startRedis({ user: { ...USER, rules: RULES } });
     const relay = await startRelay({ REDIS_URL: redis.url });
     await redis.cli('ACL', 'SETUSER', USER.name, '-zcount');

@@ -44,7 +44,7 @@ async function startBefore(redisPort: number) {
 }
 
 test.each(['refused', 'unanswered'] as const)(
-  'its subscription is %s: it is closed and tried again, and nothing is open after the end',
+  'its subscription is %s: it is closed and tried again, and nothing stays open',
   async (how) => {
     await using redis = await startRedis();
     using proxy = await startBefore(redis.port);

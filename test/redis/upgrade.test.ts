@@ -94,7 +94,7 @@ async function begin(relays: readonly RelayProcess[], withCode: boolean) {
 const beginMany = (relays: readonly RelayProcess[]) =>
   Promise.all(Array.from({ length: 20 }, (_, nth) => begin(relays, nth % 2 === 0)));
 
-test('relays are replaced by newer ones, one after the other: no sign-in in progress is lost', async () => {
+test('relays are replaced by newer ones in turn: no sign-in in progress is lost', async () => {
   const ports = [await findFreePort(), await findFreePort()] as const;
   const relays = await Promise.all(ports.map((port) => run('older', 'rolling:', port)));
   async function replace(index: 0 | 1): Promise<void> {
@@ -114,7 +114,7 @@ test('relays are replaced by newer ones, one after the other: no sign-in in prog
   await Promise.all(relays.map((relay) => relay.stop()));
 });
 
-test('an older relay refuses the record of a newer one by name, and changes nothing of it', async () => {
+test('an older relay refuses the record of a newer one by name, and leaves it as it is', async () => {
   const [newer, olderRelay] = await Promise.all([
     run('newer', 'back:', await findFreePort()),
     run('older', 'back:', await findFreePort()),

@@ -114,7 +114,7 @@ describe('the admin port', () => {
     await relay.stop();
   });
 
-  test("is on loopback by default, shows no secret, and serves none of the relay's routes", async () => {
+  test('is on loopback by default, shows no secret, and serves no route of the relay', async () => {
     const adminPort = await findFreePort();
     const relay = await startRelay({
       HOST: '127.0.0.1',
@@ -183,7 +183,7 @@ describe('the admin port', () => {
   });
 });
 
-test('a relay without OAUTH_BASE_URL is alive and not ready: its admin page, /ready and `health` say why', async () => {
+test('a relay without OAUTH_BASE_URL is alive and not ready, and says why', async () => {
   const adminPort = await findFreePort();
   const relay = await startRelay({ OAUTH_BASE_URL: '', ADMIN_PORT: String(adminPort) });
   const why = 'not configured: OAUTH_BASE_URL is not set';
@@ -238,7 +238,7 @@ describe('/ready', () => {
     await relay.stop();
   });
 
-  test('503 while no issuer has answered, but not because of one of several providers; it listens for all that', async () => {
+  test('503 while no issuer has answered, but not because of one of several providers', async () => {
     using issuer = startSilentIssuer();
     const env = { PROVIDERS: 'acme,mal', ACME_CLIENT_ID: 'id', ACME_ISSUER: issuer.issuer };
     const relays = await Promise.all([startRelay({ ...env, MAL_CLIENT_ID: '' }), startRelay(env)]);
@@ -259,7 +259,7 @@ describe('/ready', () => {
   });
 });
 
-test('`health` needs no setting but where the relay listens: a secret that is gone does not make it sick', async () => {
+test('`health` needs no setting but where the relay listens', async () => {
   const relay = await startRelay();
   const env = { HOST: '127.0.0.1', PORT: String(relay.port), MAL_CLIENT_SECRET_FILE: '/none' };
   const health = (more = {}) => runRelay({ ...env, ...more }, { args: ['health'] });

@@ -117,7 +117,7 @@ describe.each([
   ...(redis ? [['in Redis', { REDIS_URL: redis.url }] as const] : []),
 ])('sessions %s:', (_, env: Record<string, string>) => {
   test.each(['allow', 'always'])(
-    'a blind sign-in, BLIND=%s: the device gets tokens that the provider accepts, and the relay saw none',
+    'blind, BLIND=%s: the device gets good tokens, and the relay saw none',
     async (BLIND) => {
       await using stage = await startStage({ ...env, BLIND });
       const { provider, device, signIn, find } = stage;
@@ -144,7 +144,7 @@ describe.each([
     },
   );
 
-  test('a sign-in that is not blind: the relay sees the tokens, and the same search finds them', async () => {
+  test('not blind: the relay sees the tokens, and the same search finds them', async () => {
     await using stage = await startStage(env);
     const { result } = await stage.signIn({});
     expect(stage.provider.exchanges()).toBe(1);

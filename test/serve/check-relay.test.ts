@@ -17,7 +17,7 @@ async function checkRelay(url: string) {
   return { findings, faults, textOf };
 }
 
-test('a good relay: what to register, and a poll that is held; the sign-in is cancelled', async () => {
+test('a good relay: what to register, a poll that is held; the sign-in is cancelled', async () => {
   const relay = await startRelay({ POLL_SECONDS: '1' });
   try {
     const { faults, textOf } = await checkRelay(`${relay.baseUrl}/`);

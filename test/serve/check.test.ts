@@ -142,7 +142,7 @@ describe.concurrent('where everything is right', () => {
   });
 });
 
-test('settings: each that is wrong or does not fit this machine, and no value of a secret', async () => {
+test('settings: each that is wrong or does not fit here, and no value of a secret', async () => {
   const { exitCode, findings } = await runCheck({
     PORT: 'x',
     START_BURST: '0',
@@ -270,7 +270,7 @@ describe.concurrent('a proxy in front', () => {
     expect(find('authorization endpoint of mal')?.text).toBe(`${silence} here within 10 s`);
   });
 
-  test('that answers no poll in time: check names its own time-out, and no value for POLL_SECONDS', async () => {
+  test('that answers no poll in time: check names its own time-out, not POLL_SECONDS', async () => {
     const port = await findFreePort();
     using front = Bun.serve({
       port: 0,
@@ -324,7 +324,7 @@ describe.each(RUNTIMES)('where the relay could not listen, on %s', (_, command) 
   });
 });
 
-test('instead of the relay `check` answers itself alone, so that no load balancer sends users', async () => {
+test('instead of the relay `check` answers only itself: no load balancer sends users', async () => {
   const asked: readonly [path: string, init: RequestInit, status: number, text: string][] = [
     ['/health', {}, 503, 'Server busy\n'],
     ['/health', { method: 'HEAD' }, 503, ''],

@@ -84,7 +84,7 @@ describe.concurrent('a connection that makes no progress is closed by the relay'
     expect(statusOf(await connection.closed)).toBe(200);
   });
 
-  test('and a poll is held to its end, beyond the limits of the runtime on idle connections', async () => {
+  test("and a poll is held to its end, beyond the runtime's limits on idle connections", async () => {
     // The runtime's own limit is 10 s, which it keeps to within 4 s.
     const slow = await startOne({ POLL_SECONDS: '15' });
     const { session } = await start(slow);

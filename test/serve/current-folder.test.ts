@@ -70,7 +70,7 @@ describe('in a folder of a stranger, a checkout', () => {
   });
 });
 
-test('a checkout without its packages takes none from the registry of the folder, and no Bun beside it', async () => {
+test('a checkout without packages takes none, and no Bun, that the folder names', async () => {
   const asked: string[] = [];
   using registry = Bun.serve({
     hostname: '127.0.0.1',

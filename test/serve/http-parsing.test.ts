@@ -187,7 +187,7 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
       expect(statusesOf(answer)).toEqual([...statuses]);
     });
 
-    test('Expect: 100-continue is answered before the body, and not that of a body too large', async () => {
+    test('Expect: 100-continue is answered before the body, unless that is too large', async () => {
       const head = (bytes: number) =>
         `POST /auth/start HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: ${bytes}\r\n\r\n`;
       const connection = openRaw(relay.baseUrl);

@@ -78,7 +78,7 @@ onLinux('Bun runs the launcher where there is no Node, and stays the only proces
   expect(await relay.stop()).toBe(0);
 });
 
-test('where no script of a package may run, the launcher finds Bun, also as pnpm lays it out', async () => {
+test('where no script of a package may run the launcher finds Bun, also with pnpm', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-scripts-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const store = join(folder, 'node_modules/.pnpm');
@@ -225,7 +225,7 @@ describe('with the paths and variables of Windows, the launcher', () => {
     expect(spawned.map(({ program }) => program)).toEqual([IN_PATH]);
   });
 
-  test('outlives Ctrl-C, which Bun gets too, kills nothing, and ends with the exit code of Bun', () => {
+  test('outlives Ctrl-C, which Bun gets too, and ends with the exit code of Bun', () => {
     const { child, process, exits } = launch([IN_PATH]);
     for (const signal of ['SIGINT', 'SIGBREAK', 'SIGHUP']) {
       expect(process.listenerCount(signal)).toBe(1);

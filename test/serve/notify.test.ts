@@ -119,7 +119,7 @@ test('what did not arrive is sent again while it is so', async () => {
   expect(texts()).toEqual(['Not ready: store: x', 'Not ready: store: x']);
 });
 
-test('a provider that fails for most sign-ins is told with what to do, and when most succeed; what users decline counts for nothing', async () => {
+test('a provider that fails for most sign-ins is told, and when most succeed again', async () => {
   const { check, listenTo } = open();
   let fails = true;
   const service = createTestService(

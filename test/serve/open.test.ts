@@ -139,7 +139,7 @@ test.each(
   60_000,
 );
 
-test('login --open keeps tokens that token refreshes, and neither needs the relay to know the client', async () => {
+test('login --open keeps tokens, and `token` refreshes them: the relay knows no client', async () => {
   const port = await findFreePort();
   const baseUrl = `http://127.0.0.1:${port}`;
   const provider = await startOpenId(`${baseUrl}/open/callback`);

@@ -79,7 +79,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     },
   );
 
-  test('docs/protocol.md §9: bytes on an idle connection close it, and are nobody’s tokens', async () => {
+  test('docs/protocol.md §9: bytes on an idle connection close it: nobody’s tokens', async () => {
     for (let count = 0; count < 5; count += 1) {
       const { promise: closed, resolve } = Promise.withResolvers<void>();
       await expectTokens((socket, nth, request) => {

@@ -95,7 +95,7 @@ describe.concurrent('killed with -9', () => {
     },
   );
 
-  test('during an exchange: the code is sent once, and the device is told when the lease has run out', async () => {
+  test('during an exchange: the code is sent once, the device gets exchange_failed', async () => {
     const host = await startWithFile();
     const { session, state } = await start(host.now());
     const code = makeCode();
@@ -158,7 +158,7 @@ describe.concurrent('a second relay on the same file', () => {
 
 const ON_NODE = [NODE, `${ROOT}dist/cli/main.js`];
 
-test('on Node: as on Bun if it has SQLite, otherwise it is refused like a wrong setting', async () => {
+test('on Node: as on Bun if it has SQLite, otherwise refused like a wrong setting', async () => {
   const asked = await runChild([NODE, '-p', 'require("node:module").isBuiltin("node:sqlite")']);
   if (asked.output.trim() === 'true') {
     const host = await startWithFile(ON_NODE);

@@ -163,7 +163,7 @@ describe('an error that nothing caught', () => {
   });
 });
 
-describe('an error while a request is handled shows nothing of itself, and the process keeps running', () => {
+describe('an error while a request is handled shows nothing, and the process keeps running', () => {
   /** The first answer that is not as usual: a signal takes its time. */
   async function untilBroken(relay: RelayProcess, ask: () => Promise<Response>) {
     process.kill(relay.pid, 'SIGUSR2');

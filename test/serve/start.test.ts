@@ -75,7 +75,7 @@ describe('a relay that starts', () => {
     await relay.stop();
   });
 
-  test('at a host name listens on one of its addresses, so that no second relay can take another', async () => {
+  test('at a host name listens on one of its addresses: no second relay takes another', async () => {
     const relay = await startRelay({ HOST: 'localhost' });
     await relay.stop();
     const [{ url } = { url: '' }] = relay.events('listening');
@@ -168,7 +168,7 @@ describe('a provider that is given by its issuer', () => {
     ACME_ISSUER: issuer,
   });
 
-  test('the relay listens once the issuer has answered, so that no device gets "Unknown service"', async () => {
+  test('the relay listens once the issuer has answered: no device gets "Unknown service"', async () => {
     using issuer = startSilentIssuer();
     const relay = await launchRelay(acme(issuer.issuer));
     await issuer.asked;
@@ -207,7 +207,7 @@ describe('a relay that refuses to start', () => {
     expect(output).not.toContain('break in it');
   });
 
-  test('writes invisible characters of a setting as code points, so that they do not reach the terminal', async () => {
+  test('writes invisible characters of a setting as code points, not to the terminal', async () => {
     const { exitCode, output } = await runRelay({ APP_NAME: 'Acme\u200B \u202EVT' });
     expect(exitCode).toBe(WRONG_SETTINGS);
     expect(output).toContain(

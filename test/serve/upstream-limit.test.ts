@@ -24,7 +24,7 @@ test.each([
     UPSTREAM_REQUESTS / PROVIDER_SHARES,
   ],
 ])(
-  '%s a provider has a quarter of the requests that the runtime makes at once; beyond that callbacks are 503',
+  '%s a provider has a quarter of the requests at once; beyond it callbacks are 503',
   async (_, env, most) => {
     const relay = await startRelay({
       ...env,

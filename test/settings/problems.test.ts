@@ -31,7 +31,7 @@ describe('secrets from files', () => {
     ['0f1e2d3c4b5a6978\n\n', ['ADMIN_TOKEN must be at least 16 letters']],
     ['\n', ['ADMIN_TOKEN_FILE must name a file that is not empty']],
   ])(
-    'ADMIN_TOKEN_FILE with %j: Prometheus would send the same token, or the relay does not start',
+    'ADMIN_TOKEN_FILE with %j: the token that Prometheus would send, or no start',
     (content, problems) => {
       const found = faultsOf({ ADMIN_TOKEN_FILE: '/token' }, { '/token': content });
       expect(found).toEqual(problems.map((problem) => expect.stringContaining(problem)));
@@ -161,7 +161,7 @@ describe('faults in the terminal', () => {
     return describeFaults(reading.faults, reading.warnings);
   };
 
-  test('all at once, one line each: the setting, what it holds, what would be right; then the warnings', () => {
+  test('all at once, one line each: the setting, its value, what is right; then warnings', () => {
     const env = {
       LOG_FORMAT: 'xml',
       PORT: 'a\nb',

@@ -25,7 +25,7 @@ describe('which providers are enabled', () => {
   };
   const STRAVA = { STRAVA_CLIENT_ID: 's', STRAVA_CLIENT_SECRET: 'secret' };
 
-  test('a token endpoint of your own gets the tokens and the secret, and the revocation endpoint of the profile neither', () => {
+  test("with an own token endpoint the profile's revocation endpoint gets no token", () => {
     const url = 'https://www.strava.com/oauth/revoke';
     expect(revocationOf(STRAVA)).toEqual({ url, clientAuth: 'basic' });
     const own = { ...STRAVA, STRAVA_TOKEN_URL: 'https://strava.example/token' };
@@ -303,7 +303,7 @@ describe('_URL', () => {
     expect(faultsOf({ ...mastodon, ...Object.fromEntries(own) })).toEqual([]);
   });
 
-  test('of a provider that has none it has no effect, whatever another program means by it', () => {
+  test('of a provider that has none it has no effect, another program may use it', () => {
     const github = { PROVIDERS: 'github', GITHUB_CLIENT_ID: 'id', GITHUB_URL: 'not a URL' };
     expect(faultsOf(github)).toEqual([]);
     expect(read(github).warnings.map(({ setting }) => setting)).not.toContain('GITHUB_URL');

@@ -239,7 +239,7 @@ describe('misspelt names', () => {
     expect(warningsOf({ ...providers, ...acme, [name]: 'x' })).toEqual([`${name} ${problem}`]);
   });
 
-  test('the environment of a shell, a container, a cluster and a CI run raises no warning', () => {
+  test('the environment of a shell, a container, a cluster and CI raises no warning', () => {
     const names = `HOME HOSTNAME HOSTS PATH PWD POST SPORT USER SHELL TERM LANG LC_ALL TZ TMPDIR
       LOGNAME MAIL OLDPWD SHLVL DISPLAY EDITOR VISUAL PAGER SSH_AUTH_SOCK XDG_SESSION_ID INVOCATION_ID
       NODE_ENV NODE_OPTIONS BUN_INSTALL HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy no_proxy CI

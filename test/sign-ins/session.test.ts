@@ -73,7 +73,7 @@ const column = (session: machine.Session, nowMs: number) =>
     return [name, wordOf(reply), next.state, ...(notice ? [notice] : [])].join(' ');
   });
 
-test('every cell of the table: the reply to each event in each state, and the next state', () => {
+test("every cell of the table: each event's reply in each state, and the next state", () => {
   expect({
     pending: column(PENDING, 0),
     exchanging: column(EXCHANGING, EXCHANGE_LEASE_MS),
@@ -158,7 +158,7 @@ test('every cell of the table: the reply to each event in each state, and the ne
   });
 });
 
-test('a session lives to the last millisecond of its lifetime; after it every event is refused', () => {
+test('a session lives to its last millisecond; after it every event is refused', () => {
   for (const session of [PENDING, EXCHANGING, COMPLETED, DELIVERED, ENDED, CANCELLED]) {
     expect(column(session, EXPIRES_AT_MS + 1)).toEqual(
       Object.keys(EVENTS).map((name) => {
@@ -187,7 +187,7 @@ test('a result that is delivered once leaves a tombstone', () => {
   expect(next).toEqual({ ...ENDED, redeliveryMs: undefined });
 });
 
-test('a result is delivered again for its time, also beyond the expiry, and then its outcome is known', () => {
+test('a result is delivered again for its time, also beyond the expiry', () => {
   const { next } = machine.poll(false)(COMPLETED, 10);
   expect(next).toEqual({ ...DELIVERED, redeliveredUntilMs: 10 + REDELIVERY_MS });
   expect(machine.stateAt(next ?? PENDING, 10 + REDELIVERY_MS)).toBe(next);
@@ -215,7 +215,7 @@ test('a lease that ran out completes the session with nothing to deliver', () =>
   });
 });
 
-test('a device learns once that its link was opened, if it asks, and not after a result', () => {
+test('a device that asks learns once that its link was opened, and not after a result', () => {
   const opened = { ...PENDING, opening: 'unreported' } as const;
   expect(machine.open(PENDING, 0).next).toEqual(opened);
   expect(machine.open(opened, 0)).toEqual({ reply: { pending: opened, isFirst: false } });

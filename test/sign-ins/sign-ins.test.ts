@@ -60,7 +60,7 @@ async function pass(ms: number): Promise<void> {
 
 const grant = () => ({ ok: true, result: TOKENS }) as const;
 
-test('a secret that a live session has is drawn again; after five times the device is refused', async () => {
+test('a secret that is taken is drawn again; after five times the device is refused', async () => {
   let repeated = 0;
   const drawn = new Map<number, Buffer>();
   const signIns = create({
@@ -81,7 +81,7 @@ test('a secret that a live session has is drawn again; after five times the devi
   expect(await signIns.start('mal', ASKED)).toEqual({ ok: false, refusal: 'busy' });
 });
 
-test('link, poll secret and user code are drawn apart: no byte of the source is in two of them', async () => {
+test('link, poll secret and user code are drawn apart, and share no byte', async () => {
   const drawn: string[] = [];
   const signIns = create({
     randomBytes(length) {
@@ -151,7 +151,7 @@ describe('a code', () => {
     ]);
   });
 
-  test('that the provider refuses, or that is redeemed too late, ends with what the device gets', async () => {
+  test('that the provider refuses, or that is too late, ends with what the device gets', async () => {
     const signIns = create();
     const refused = await start(signIns);
     const failure = 'invalid_grant';
@@ -205,7 +205,7 @@ describe('a process that ends', () => {
     expect(await signIns.finish('mal', browserState, grant)).toEqual({ outcome: 'busy' });
   });
 
-  test('waits for a code that is being redeemed, then until its tokens are delivered, but no longer than it said', async () => {
+  test('waits for a code in exchange, then until its tokens are delivered, within limits', async () => {
     const signIns = create();
     const { browserState, pollSecret } = await start(signIns);
     const answer = Promise.withResolvers<ReturnType<typeof grant>>();

@@ -40,7 +40,7 @@ test('a cancelled deadline is never due, and no timer is left for it', () => {
   expect(clock.timers).toBe(0);
 });
 
-test('no timer is left when the last deadline was cancelled, and a later one has its whole time', () => {
+test('a cancelled last deadline leaves no timer, and a later one has its whole time', () => {
   const { clock, queue, due, add } = openQueue();
   queue.cancel(add('cancelled'));
   expect(clock.timers).toBe(0);
@@ -61,7 +61,7 @@ test('a release makes every deadline due at once, and none of them again', () =>
   expect(due).toHaveLength(10);
 });
 
-test('after the process was suspended an overdue deadline gives time to read an answer that has already arrived', () => {
+test('after a suspension an overdue deadline gives time to read what has arrived', () => {
   const { clock, queue, due, add } = openQueue();
   const answered = add('answered');
   add('unanswered');
@@ -73,7 +73,7 @@ test('after the process was suspended an overdue deadline gives time to read an 
   expect(due).toEqual(['unanswered']);
 });
 
-test('it gives that time once: a process that is suspended again and again still ends its waits', () => {
+test('it gives that time once: a process suspended again and again ends its waits', () => {
   const { clock, due, add } = openQueue();
   add('overdue');
   for (let count = 0; count < 2; count += 1) {

@@ -12,7 +12,7 @@ runStoreSuite('memory', async (options) => openMemory(options));
 
 const POLICY = { burst: 3, ratePerSecond: 1 };
 
-test('of very many sign-ins that have ended the latest are known, until they would have expired', async () => {
+test('of very many ended sign-ins the latest are known, until they would have expired', async () => {
   const { store, time, sizes } = openMemory();
   const codes: string[] = [];
   for (let count = 0; count < MAX_TOMBSTONES + 10; count += 1) {
@@ -31,7 +31,7 @@ test('of very many sign-ins that have ended the latest are known, until they wou
   expect(sizes().sessions).toBe(0);
 });
 
-test('a bucket that is full again is removed by a sweep, or after some hundred others were used', async () => {
+test('a bucket that is full again is removed by a sweep, or after hundreds of others', async () => {
   const { createRateLimiter, time, sizes } = openMemory();
   const limiter = createRateLimiter(POLICY);
   await limiter.take('192.0.2.1');
@@ -49,7 +49,7 @@ test('a bucket that is full again is removed by a sweep, or after some hundred o
   expect(sizes().buckets).toEqual([300]);
 });
 
-test('the number of buckets is limited; beyond it the address seen longest ago is forgotten', async () => {
+test('the number of buckets is limited: the address seen longest ago is forgotten', async () => {
   const { createRateLimiter, sizes } = openMemory();
   const limiter = createRateLimiter(POLICY);
   const seen = ['first', 'second', 'second', 'second', 'first', 'first'];

@@ -151,7 +151,7 @@ describe('REDIS_PREFIX', async () => {
   });
 });
 
-test('how long ago a sign-in started is by the clock of the store, whatever the time at the relay', async () => {
+test('how long ago a sign-in started is by the clock of the store, not of the relay', async () => {
   const { stores, time, close } = await openTestRedis(redis.url, { prefix: 'age:' });
   const service = createTestService({}, { stores });
   const { link } = await startWithCode(service);

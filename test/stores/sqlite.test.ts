@@ -43,7 +43,7 @@ const newPath = () => join(folder, `${++files}.db`);
 
 runStoreSuite('a sessions file', async (options) => openFile(newPath(), options));
 
-test('only its owner can read a sessions file, whatever its mode was, and it holds no secret in the clear', async () => {
+test('only its owner can read a sessions file, and it has no secret in the clear', async () => {
   const path = newPath();
   writeFileSync(path, '', { mode: 0o644 });
   const { store, close } = await openFile(path);
@@ -116,7 +116,7 @@ test.each<[string, (path: string) => string | undefined, RegExp]>([
   expect((refused as Error).message).toMatch(message);
 });
 
-test('a file of another program keeps its bytes and its mode, and no symbolic link is followed', async () => {
+test('a file of another program stays as it is, and no symbolic link is followed', async () => {
   const path = newPath();
   run(path, 'CREATE TABLE other (a)');
   chmodSync(path, 0o644);
@@ -215,7 +215,7 @@ test('after an eviction a sign-in continues at each step', async () => {
   expect(sql.dump()).toBe('[]');
 });
 
-test('sessions of an earlier instance count against the limit, expire, and are reported', async () => {
+test('sessions of an earlier run count against the limit, expire, and are reported', async () => {
   const sql = createSql();
   const first = openDurable(sql);
   await create(first.store);
@@ -228,7 +228,7 @@ test('sessions of an earlier instance count against the limit, expire, and are r
   expect(sql.dump()).toBe('[]');
 });
 
-test('results that are delivered again end in their order, whichever session of an earlier instance expires first', async () => {
+test('redelivery ends in its order, whichever session of an earlier run expires first', async () => {
   const sql = createSql();
   const { time, store: earlier } = openDurable(sql);
   const [first, second] = [

@@ -19,7 +19,7 @@ export function testRateLimiter(open: OpenStores): void {
     return { limiter: createRateLimiter(policy), time };
   }
 
-  test('a burst at once, then one a second; left alone the bucket is full again, and never more', async () => {
+  test('a burst at once, then one a second; left alone the bucket is full again', async () => {
     const { limiter, time } = await openLimiter();
     expect(await take(limiter, 4)).toEqual([0, 0, 0, 1_000]);
     time.advance(1_000);
@@ -72,7 +72,7 @@ export function testRateLimiter(open: OpenStores): void {
     expect(await take(limiter, 1)).toEqual([1]);
   });
 
-  test('a refunded token can be taken again, once; to a full bucket, or none, nothing is added', async () => {
+  test('a refunded token can be taken again, once; a full bucket gets no more', async () => {
     const { limiter, time } = await openLimiter();
     await limiter.refund(ADDRESS);
     expect(await take(limiter, 4)).toEqual([0, 0, 0, 1_000]);

@@ -94,7 +94,7 @@ function testSessions(open: OpenStores): void {
     }
   });
 
-  test('nothing is found by an id that no session has, and no secret works instead of another', async () => {
+  test('no unknown id finds anything, and no secret works instead of another', async () => {
     const { store } = await open();
     const { browserState, pollSecret } = await createCompleted(store, { userCode: createCode() });
     const unknown = newSession({ withUserCode: true });
@@ -121,7 +121,7 @@ function testSessions(open: OpenStores): void {
     },
   );
 
-  test('the limit counts live sessions; a delivery makes room, and one that may be repeated later', async () => {
+  test('the limit counts live sessions; a delivery makes room, at its end if repeatable', async () => {
     const { store, time } = await open({ maxSessions: 2 });
     const once = await createCompleted(store);
     const again = await createCompleted(store, { redeliveryMs: ACK_MS });
@@ -153,7 +153,7 @@ function testSessions(open: OpenStores): void {
 }
 
 function testTime(open: OpenStores): void {
-  test('a session lives to its last millisecond, and does not count after it, swept or not', async () => {
+  test('a session lives and counts to its last millisecond, swept or not', async () => {
     const { store, time } = await open({ maxSessions: 1 });
     const session = await create(store, { withUserCode: true });
     const { browserState, pollSecret, userCode = '' } = session;
@@ -201,7 +201,7 @@ function testTime(open: OpenStores): void {
     expect(await store.poll(pollSecret)).toEqual(GONE);
   });
 
-  test('a sweep returns each session once whose time has ended, as it was, and frees nothing that is needed', async () => {
+  test('a sweep returns each expired session once, and frees nothing that is needed', async () => {
     const { store, time } = await open();
     const started = await create(store);
     const opened = await create(store);
@@ -293,7 +293,7 @@ function testRaces(open: OpenStores): void {
 }
 
 function testNotices(open: OpenStores): void {
-  test('every poll of a session is notified when it completes, those that want it when it opens, and no other', async () => {
+  test('a completion notifies every poll of a session, an opening those that want it', async () => {
     const { store } = await open();
     const [session, other] = [await create(store), await create(store)];
     const seen: string[] = [];

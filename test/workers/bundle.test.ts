@@ -6,7 +6,7 @@ import { buildOnce } from '../kit/workers.ts';
 /** The free plan of Cloudflare has a limit of three times that. */
 const MAX_GZIPPED_BYTES = 1_000_000;
 
-test('the Worker is under 1 MB, without the client of Redis, the server of Node and the command line', async () => {
+test('the Worker is under 1 MB, without Redis, the server of Node and the command line', async () => {
   const text = await buildOnce();
   expect(gzipSync(text).byteLength).toBeLessThan(MAX_GZIPPED_BYTES);
   const sources = [...text.matchAll(/^\/\/ (\S+\.\w+)$/gm)].map(([, path = '']) => path);

@@ -29,7 +29,7 @@ test('the first start already finds the provider, and the issuer is asked once',
   expect(issuer.asked()).toBe(1);
 });
 
-test('an issuer that fails costs only its own provider, and is not asked by each request', async () => {
+test('an issuer that fails costs only its provider, and is not asked by each request', async () => {
   using issuer = serveIssuer(500);
   await using relay = await startWorkers(issuer.env);
   await start(relay);

@@ -60,7 +60,7 @@ describe('an object that is reset', () => {
     await relay.waitForEvents('object_failed', 1);
   });
 
-  test('in the middle of an exchange: the code is not sent again, and the session is still there', async () => {
+  test('in the middle of an exchange: the code is not sent again, the session stays', async () => {
     const { session, state, code, page, release } = await startExchanging();
     await tell('abort');
     release();
@@ -70,7 +70,7 @@ describe('an object that is reset', () => {
     expect((await pollOnce(relay, session)).status).toBe(204);
   });
 
-  test('between a claim and its acknowledgement: the device may claim again, and acknowledge', async () => {
+  test('between claim and acknowledgement: the device may claim again, and acknowledge', async () => {
     const { session, state } = await start(relay, 'mal', { ack: true });
     const code = makeCode();
     await bringCode(relay, state, code);
@@ -105,7 +105,7 @@ test('a device that leaves: its poll takes no result', async () => {
   expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
 });
 
-test('a storage that refuses: starts and callbacks get a 503, polls wait, and nothing is lost', async () => {
+test('a storage that refuses: starts and callbacks get a 503, polls wait, all is kept', async () => {
   const { session, state } = await start(relay);
   await tell('fill');
   const code = makeCode();
@@ -122,7 +122,7 @@ test('a storage that refuses: starts and callbacks get a 503, polls wait, and no
   expect(await relay.waitForEvents('store_accepts', 1)).toHaveLength(1);
 });
 
-test('a deploy in the middle of sign-ins: the new version continues them, also after a crash', async () => {
+test('after a deploy or a crash the new version continues the sign-ins', async () => {
   const storage = mkdtempSync(join(tmpdir(), 'sign-in-relay-objects-'));
   try {
     const env = { MAL_TOKEN_URL: provider.tokenUrl };

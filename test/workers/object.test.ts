@@ -8,7 +8,7 @@ import { startWorkers } from '../kit/workers.ts';
 
 setDefaultTimeout(60_000);
 
-test('the limits go by the address that Cloudflare names, and no client can say another', async () => {
+test('the limits go by the address that Cloudflare names, not one that a client sends', async () => {
   await using relay = await startWorkers();
   const attempts = await Promise.all(
     Array.from({ length: 8 }, (_, index) =>

@@ -59,7 +59,7 @@ test('a logo is a data: URI, since there are no files', () => {
   );
 });
 
-test('with a wrong setting every sign-in gets a 503, /ready and check say so, and each /ready logs all that is wrong', async () => {
+test('with a wrong setting sign-ins get a 503; /ready, check and the log say why', async () => {
   const OAUTH_BASE_URL = 'https://relay.test/tv';
   await using relay = await startWorkers({ OAUTH_BASE_URL, PORT: '8080', SESSION_SECONDS: 'long' });
   const refused = await relay.ask('/tv/auth/start', startRequest());
@@ -76,7 +76,7 @@ test('with a wrong setting every sign-in gets a 503, /ready and check say so, an
   expect(output).toContain(`✗ ready: it is not: ${reason}\n`);
 });
 
-test('of what is deployed, Cloudflare keeps the log of the relay, and no URL with its query', () => {
+test('Cloudflare keeps the log of a deployed relay, and no URL with its query', () => {
   expect(readWranglerConfig().observability).toEqual({
     enabled: true,
     redact_query_string: true,
