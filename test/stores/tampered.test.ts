@@ -157,30 +157,6 @@ describe.each([
       }
     });
 
-    test('cannot change one character of a result', async () => {
-      const opened = await open();
-      const session = await createCompleted(opened.store, { redeliveryMs: 1_000 });
-      const sealed = String(bodyOf(await opened.read(session)).result);
-      const store = async (text: string) =>
-        edit(opened, session, (json) => {
-          json.result = text;
-        });
-      for (const at of [0, 16, sealed.length >> 1, sealed.length - 2]) {
-        const changed = sealed[at] === 'A' ? 'B' : 'A';
-        const tampered = await store(sealed.slice(0, at) + changed + sealed.slice(at + 1));
-        expect(await openResult(tampered, session)).toEqual(FAILED.result);
-      }
-      expect(await (await store(sealed)).poll(session.pollSecret)).toEqual(DELIVERED);
-    });
-
-    /** Without delivering it. */
-    const openResult = async ({ store, vault }: TestStore, { pollSecret }: TestSession) => {
-      const key = vault.poll(pollSecret);
-      return store.update({ poll: key.id }, (session) => ({
-        reply: session.state === 'completed' ? key.resultOf(session) : undefined,
-      }));
-    };
-
     test.each<[string, (json: Json, other: Json) => void]>([
       ['with that of another session', (json, { delivery }) => Object.assign(json, { delivery })],
       [
@@ -313,23 +289,6 @@ describe.each([
       );
       expect(Object.keys(keyMaterial)).toEqual(['sessionKey']);
       expect(String(result)).not.toContain('.');
-    });
-
-    test.each<[string, (store: TestStore, session: TestSession) => Promise<unknown>, string[]]>([
-      [
-        'signed in',
-        (store, session) => store.lease(session).then(() => store.complete(session)),
-        ['completedAtMs', 'keyMaterial', 'outcome', 'result'],
-      ],
-      ['cancelled', (store, { pollSecret }) => store.cancel(pollSecret), []],
-    ])('%s: nothing is kept that is not needed', async (_, end, kept) => {
-      const opened = await open();
-      const session = await create(opened.store, asked());
-      await end(opened.store, session);
-      const members = Object.keys(bodyOf(await opened.read(session)));
-      expect(members.toSorted()).toEqual(
-        ['ids', 'opening', 'redeliverErrors', 'service', 'signIn', 'state', ...kept].toSorted(),
-      );
     });
   });
 
