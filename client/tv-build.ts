@@ -1,23 +1,95 @@
 /** The client for old televisions, in one script. Also in every build of the relay, for `dev`. */
 import { fileURLToPath } from 'node:url';
-import { transformSync } from '@swc/core';
+import { minifySync, transformSync } from '@swc/core';
 
 const ENTRY = fileURLToPath(new URL('src/tv.ts', import.meta.url));
 
-/** All modules in one, without their types, as ES5. */
+/**
+ * What the compiler's output calls, in place of the compiler's own, which take a kilobyte more:
+ * an async function without `finally` as a list of steps (2 returns, 3 jumps, 4 awaits), and an
+ * error class whose instances are errors.
+ */
+const HELPERS = `
+function assign(to) {
+  for (var index = 1; index < arguments.length; index++)
+    for (var name in arguments[index]) to[name] = arguments[index][name];
+  return to;
+}
+function same(value) { return value; }
+function inherit(own, from) { own.prototype = Object.create(from.prototype); }
+function run(self, body) {
+  return new Promise(function (resolve, reject) {
+    var value, isError;
+    var state = { label: 0, trys: [], sent: function () { if (isError) throw value; return value; } };
+    function fail(reason) { go(reason, true); }
+    function go(sent, isReason) {
+      value = sent;
+      isError = isReason;
+      for (;;) {
+        var step, range;
+        try {
+          step = body(state);
+        } catch (reason) {
+          while ((range = state.trys.pop()) && state.label >= range[1]);
+          if (!range) return reject(reason);
+          state.trys.push(range);
+          step = [3, range[1]];
+          value = reason;
+          isError = false;
+        }
+        if (step[0] === 2) return resolve(step[1]);
+        if (step[0] === 4) {
+          state.label++;
+          Promise.resolve(step[1]).then(go, fail);
+          return;
+        }
+        while ((range = state.trys.pop()) && (step[1] <= range[0] || step[1] >= range[3]));
+        if (range) state.trys.push(range);
+        state.label = step[1];
+      }
+    }
+    go();
+  });
+}
+`;
+const OWN: Readonly<Record<string, string>> = {
+  _async_to_generator: 'same',
+  _ts_generator: 'run',
+  _extends: 'assign',
+  _object_spread_props: 'assign',
+  _inherits: 'inherit',
+  _wrap_native_super: 'same',
+  _type_of: 'typeof ',
+};
+
+/** All modules in one, without their types, as ES5 that needs no more than a `Promise`. */
 export async function bundleForTv(): Promise<string> {
   const { outputs } = await Bun.build({ entrypoints: [ENTRY], target: 'browser' });
   const [output] = outputs;
   if (output === undefined) throw new Error('tv.ts: no output');
-  return transformSync(`(function () {${await output.text()}})();`, {
+  const { code } = transformSync(await output.text(), {
     configFile: false,
     swcrc: false,
     isModule: false,
-    minify: true,
     jsc: {
       target: 'es5',
       loose: true,
-      minify: { compress: { passes: 3, ecma: 5 }, mangle: { toplevel: true } },
+      externalHelpers: true,
+      assumptions: { setSpreadProperties: true, setPublicClassFields: true, noClassCalls: true },
     },
+  });
+  if (/trys\.push\(\[\s*\d+,\s*\d*,\s*\d/.test(code)) throw new Error('tv.ts: `finally`');
+  const linked = code
+    .replace(/^var \w+ = require\("@swc\/helpers\/.*\n/gm, '')
+    .replace(/\b(_[a-z_]+)\._(?=\()/g, (_, helper: string) => {
+      const own = OWN[helper];
+      if (own === undefined) throw new Error(`tv.ts: the compiler needs ${helper}`);
+      return own;
+    });
+  // Around the helpers too: the one global is `SignInRelay`.
+  return minifySync(`(function () {${HELPERS}${linked}})();`, {
+    compress: { passes: 3, ecma: 5 },
+    mangle: { toplevel: true },
+    ecma: 5,
   }).code;
 }

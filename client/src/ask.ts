@@ -1,6 +1,6 @@
 /** Requests that are repeated until there is a response that means something. */
-import { type Failure, fail, quote, visible } from './errors.ts';
-import type { Call, Done, Platform, Request, RequestOptions, Response } from './platform.ts';
+import { quote, SignInError, visible } from './errors.ts';
+import type { Platform, Request, RequestOptions, Response } from './platform.ts';
 
 export interface Reply {
   /** 0: no complete response. */
@@ -13,14 +13,26 @@ export interface Reply {
   /** For the app's developer. */
   readonly detail: string;
   /** Present if the same request would be refused again. */
-  readonly refusal: Failure | undefined;
+  readonly refusal: SignInError | undefined;
 }
 
-/** Not what a relay answers, or it will pass: ask again, after a pause that grows each time. */
-export const AGAIN = null;
+/** Why a request has to be repeated, for the app's log: nothing answered, or not what a relay answers. */
+export interface Trouble {
+  readonly type: 'offline' | 'retrying';
+  readonly detail: string;
+}
 
-/** What is to be done with a response. A number: ask again in so many milliseconds, or `AGAIN`. Undefined: this was the last. */
-export type Take = (reply: Reply) => number | typeof AGAIN | undefined;
+/** Requests of one purpose, one after the other, which are stopped together. */
+export interface Call extends RequestOptions {
+  readonly platform: Platform;
+  isStopped?: boolean;
+  /** The last request has to be repeated. */
+  trouble?: Trouble | undefined;
+  /** Called for each reply, with what is wrong with it. */
+  onReply?: (trouble: Trouble | undefined) => void;
+  /** Abandons the request or the pause that it is in. */
+  abandon?: () => void;
+}
 
 /** A relay may wait 15 s for the provider. */
 const REQUEST_MS = 17_000;
@@ -61,132 +73,9 @@ export function addressProblem(url: string, allowHttp: unknown): string | undefi
   return allowHttp || isPrivate(url) ? undefined : 'must start with https:// (see allowHttp)';
 }
 
-/**
- * Without `sessionEndMs` it is tried for a minute, otherwise until the session's end. Either
- * way once more after that: the device may have slept, and what failed was cut off by it.
- */
-export function ask(
-  call: Call,
-  next: Request | (() => Request),
-  take: Take,
-  giveUp: (failure: Failure) => void,
-  sessionEndMs?: number,
-): void {
-  const { platform, headers = {} } = call;
-  const { now, date, later, random, send } = platform;
-  const endMs = sessionEndMs || now() + TRY_MS;
-  let pauseMs = FIRST_PAUSE_MS;
-  let pages = 0;
-  let skewMs = date() - now();
-  let cancelTimer = () => {};
-  let cancelRequest = () => {};
-  call.abandon = () => {
-    cancelTimer();
-    cancelRequest();
-  };
-
-  function hasJumped(): boolean {
-    const before = skewMs;
-    skewMs = date() - now();
-    return Math.abs(skewMs - before) > JUMP_MS;
-  }
-
-  /** If `isHasty`, a jump of the clock ends it. */
-  function wait(delayMs: number, isHasty: boolean, run: () => void): void {
-    const untilMs = now() + delayMs;
-    const stepMs = Math.min(Math.max(delayMs, 0), TICK_MS);
-    cancelTimer = later(stepMs, () => {
-      const isJump = hasJumped() && isHasty;
-      // By the timers too: there are engines whose `performance` is the clock that can be set.
-      const leftMs = Math.min(untilMs - now(), delayMs - stepMs);
-      if (isJump || leftMs <= 0) run();
-      else wait(leftMs, isHasty, run);
-    });
-  }
-
-  function again(): void {
-    if (call.isStopped) return;
-    const request = typeof next === 'function' ? next() : next;
-    const { url, body, timeoutMs = Number(call.timeoutMs) || REQUEST_MS } = request;
-    const problem = addressProblem(url, call.allowHttp);
-    if (problem) {
-      const shown = url
-        .replace(/^[\s\S]*@/, '…@')
-        .replace(/[?#][\s\S]*/, '')
-        .slice(0, 99);
-      giveUp(fail('refused', `${request.isProvider ? 'tokenUrl' : 'relay'} ${problem}: ${shown}`));
-      return;
-    }
-    const askedAtMs = now();
-    cancelRequest = send(request, headers, (response) => receive(request, response, askedAtMs));
-    // A GET may be repeated. After a jump its connection is as good as dead.
-    wait(timeoutMs, body === undefined, () => {
-      cancelTimer = later(TICK_MS, () => {
-        cancelRequest();
-        const cause = Error(`no response within ${timeoutMs} ms`);
-        receive(request, { status: 0, text: '', cause }, askedAtMs);
-      });
-    });
-  }
-
-  function receive(request: Request, response: Response, askedAtMs: number): void {
-    cancelTimer();
-    const { status, text, retryAfter, cause } = response;
-    const isHtml = /^\s*</.test(text);
-    const isRedirect = /^3/.test(`${status}`);
-    const value = parse(text);
-    const json = isObject(value) ? value : {};
-    const detail = describe(request, response, isHtml ? 'a web page' : json.error);
-    // The relay writes no HTML here: it is of a proxy or a captive portal, whatever its status.
-    const isRefusal = /^(4(?!08|25|29)|301|308)/.test(`${status}`) && (isRedirect || !isHtml);
-    const delayMs = take({
-      status,
-      detail,
-      json,
-      isJson: value !== undefined,
-      refusal: isRefusal ? fail('refused', detail, cause) : undefined,
-      tookMs: now() - askedAtMs,
-    });
-    if (call.isStopped) return;
-    call.isTroubled = delayMs === AGAIN;
-    call.onReply?.(call.isTroubled ? { isAnswered: !!status, detail } : undefined);
-    if (delayMs === undefined) return;
-    if (delayMs !== AGAIN) {
-      pauseMs = FIRST_PAUSE_MS;
-      wait(delayMs, true, again);
-      return;
-    }
-    // A gateway that misses the relay has pages too (5xx), and the relay will be back.
-    pages = isRedirect || (isHtml && !/^5(?!11)/.test(`${status}`)) ? pages + 1 : 0;
-    if (askedAtMs >= endMs || (!sessionEndMs && pages === MAX_PAGES)) {
-      giveUp(fail(status > 399 && !isHtml ? 'busy' : 'unreachable', detail, cause));
-      return;
-    }
-    const leastMs = Math.min(Number(retryAfter) * 1_000 || 0, LONGEST_RETRY_AFTER_MS);
-    wait(Math.max((pauseMs * (1 + random())) / 2, leastMs), true, again);
-    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-  }
-
-  again();
-}
-
-/** One sentence. JSON may hold secrets, and so may half of it: of that, only what `said` is shown. */
-function describe(request: Request, response: Response, said: unknown): string {
-  const { status, text, location, cause } = response;
-  const who = `The ${request.isProvider ? 'provider' : 'relay'}`;
-  const { message, cause: inner } = Object(cause);
-  if (!status) {
-    return [`${who} did not answer`, message, Object(inner).message]
-      .filter(Boolean)
-      .map(quote)
-      .join(': ');
-  }
-  const isPlain = status > 200 && !/^\s*[[{"]/.test(text);
-  const place = visible(`${location || ''}`.replace(/[?#][\s\S]*/, '').slice(0, 99));
-  const what = said || (isPlain && text);
-  const shown = place ? `a redirect to ${place}` : what ? quote(what) : 'not what was expected';
-  return `${who} answered ${status}: ${shown}`;
-}
+/** What a developer may read of a URL: neither a user name nor the query, which has secrets. */
+const shownUrl = (url: string): string =>
+  visible(url.replace(/^[\s\S]*@/, '…@').replace(/[?#][\s\S]*/, '')).slice(0, 99);
 
 export const createCall = (
   platform: Platform,
@@ -197,16 +86,152 @@ export const createCall = (
 export const another = (call: Call): Call => createCall(call.platform, call);
 
 export function stop(call: Call): void {
-  const { abandon, cancel } = call;
   call.isStopped = true;
-  call.cancel = undefined;
-  abandon?.();
-  cancel?.();
+  call.abandon?.();
 }
 
-/** For a `Take` that calls back. */
-export function end<Value>(done: Done<Value>, failure: unknown, value?: Value): undefined {
-  done(failure, value);
+/**
+ * Asks until `read` returns a value; undefined: not what a relay answers, or it will pass. Rejects
+ * with what `read` throws. Without `sessionEndMs` it is tried for a minute, otherwise until the
+ * session's end. Either way once more after that: the device may have slept, and what failed was
+ * cut off by it.
+ */
+export async function ask<Value>(
+  call: Call,
+  next: () => Request,
+  read: (reply: Reply) => Value | undefined,
+  sessionEndMs?: number,
+): Promise<Value> {
+  const { now, random } = call.platform;
+  const endMs = sessionEndMs || now() + TRY_MS;
+  let pauseMs = FIRST_PAUSE_MS;
+  let pages = 0;
+  for (;;) {
+    const request = next();
+    const askedAtMs = now();
+    const response = await send(call, request);
+    const { status, text, retryAfter, cause } = response;
+    const isHtml = /^\s*</.test(text);
+    const isRedirect = /^3/.test(`${status}`);
+    const parsed = parse(text);
+    const json = isObject(parsed) ? parsed : {};
+    const detail = `${describe(request, response, isHtml, json.error)} (${shownUrl(request.url)})`;
+    // The relay writes no HTML here: it is of a proxy or a captive portal, whatever its status.
+    const isRefusal = /^(4(?!08|25|29)|301|308)/.test(`${status}`) && (isRedirect || !isHtml);
+    const value = read({
+      status,
+      detail,
+      json,
+      isJson: parsed !== undefined,
+      refusal: isRefusal ? new SignInError('refused', detail, cause) : undefined,
+      tookMs: now() - askedAtMs,
+    });
+    const isGood = value !== undefined;
+    call.trouble = isGood ? undefined : { type: status ? 'retrying' : 'offline', detail };
+    call.onReply?.(call.trouble);
+    if (isGood) return value;
+    // A gateway that misses the relay has pages too (5xx), and the relay will be back.
+    pages = isRedirect || (isHtml && !/^5(?!11)/.test(`${status}`)) ? pages + 1 : 0;
+    if (askedAtMs >= endMs || (!sessionEndMs && pages === MAX_PAGES)) {
+      const code = status > 399 && !isHtml ? 'busy' : 'unreachable';
+      throw new SignInError(sessionEndMs ? 'expired' : code, detail, cause);
+    }
+    const leastMs = Math.min(Number(retryAfter) * 1_000 || 0, LONGEST_RETRY_AFTER_MS);
+    await pause(call, Math.max((pauseMs * (1 + random())) / 2, leastMs));
+    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+}
+
+/** A jump of the clock ends it. */
+export const pause = (call: Call, delayMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    call.abandon = wait(call.platform, delayMs, true, resolve);
+  });
+
+/** Calls back after so long. If `isHasty`, a jump of the clock ends it. Returns what cancels it. */
+function wait(
+  { now, date, later }: Platform,
+  delayMs: number,
+  isHasty: boolean,
+  run: () => void,
+): () => void {
+  const untilMs = now() + delayMs;
+  let skewMs = date() - now();
+  let cancelTimer: () => void;
+  function step(leftMs: number): void {
+    const stepMs = Math.min(Math.max(leftMs, 0), TICK_MS);
+    cancelTimer = later(stepMs, () => {
+      const before = skewMs;
+      skewMs = date() - now();
+      const isJump = Math.abs(skewMs - before) > JUMP_MS;
+      // By the timers too: there are engines whose `performance` is the clock that can be set.
+      const restMs = Math.min(untilMs - now(), leftMs - stepMs);
+      if ((isHasty && isJump) || restMs <= 0) run();
+      else step(restMs);
+    });
+  }
+  step(delayMs);
+  return () => cancelTimer();
+}
+
+/** Rejects if nothing may be sent to that address, and never settles once the call is stopped. */
+async function send(call: Call, request: Request): Promise<Response> {
+  const { platform, headers = {}, allowHttp } = call;
+  const { url, body, isProvider, timeoutMs = Number(call.timeoutMs) || REQUEST_MS } = request;
+  const problem = addressProblem(url, allowHttp);
+  if (problem) {
+    const what = isProvider ? 'tokenUrl' : 'relay';
+    throw new SignInError('refused', `${what} ${problem}: ${shownUrl(url)}`);
+  }
+  await unlessStopped(call);
+  const response = await new Promise<Response>((resolve) => {
+    const end = (received: Response) => {
+      cancelTimer();
+      resolve(received);
+    };
+    const cancelRequest = platform.send(request, headers, end);
+    // A GET may be repeated. After a jump its connection is as good as dead.
+    let cancelTimer = wait(platform, timeoutMs, body === undefined, () => {
+      cancelTimer = platform.later(TICK_MS, () => {
+        cancelRequest();
+        const cause = Error(`no response within ${timeoutMs} ms`);
+        end({ status: 0, text: '', cause });
+      });
+    });
+    call.abandon = () => {
+      cancelTimer();
+      cancelRequest();
+    };
+  });
+  await unlessStopped(call);
+  return response;
+}
+
+/** Waits for ever, and is forgotten, if the call is stopped. */
+export const unlessStopped = ({ isStopped }: Call) => isStopped && new Promise(() => {});
+
+/** JSON may hold secrets, and so may half of it: of that, only what `said` is shown. */
+function describe(
+  { isProvider }: Request,
+  { status, text, location, cause }: Response,
+  isHtml: boolean,
+  said: unknown,
+): string {
+  const who = isProvider ? 'The provider' : 'The relay';
+  const { message, cause: inner } = Object(cause);
+  const isPlain = status > 200 && !/^\s*[[{"]/.test(text);
+  const what = said || (isPlain && text);
+  const shown = location
+    ? `a redirect to ${shownUrl(location)}`
+    : what
+      ? quote(what)
+      : 'not what was expected';
+  if (!status) {
+    const reasons = [message, Object(inner).message].filter(Boolean).map(quote);
+    return [`${who} did not answer`].concat(reasons).join(': ');
+  }
+  if (isHtml && !location) return `A website or a proxy answered ${status}: a web page`;
+  return `${status === 404 ? 'The path is wrong: ' : ''}${who} answered ${status}: ${shown}`;
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

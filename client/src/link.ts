@@ -1,9 +1,18 @@
-/** One link at the relay: what the user is shown, and how its result is fetched, saved and acknowledged. */
-import { AGAIN, another, ask, end, isObject, parse, type Reply } from './ask.ts';
+/** One sign-in at the relay: how it is started, and how its result is fetched. */
+import { another, ask, type Call, isObject, parse, pause, type Reply } from './ask.ts';
 import { type Countdown, createCountdown } from './countdown.ts';
-import { fail, quote } from './errors.ts';
-import type { Call, Done, Operation, RequestOptions } from './platform.ts';
-import { addressOf, isText, type Place, requestTokens, type Tokens, tokensOf } from './tokens.ts';
+import { quote, SignInError } from './errors.ts';
+import { discover, textsOf } from './offer.ts';
+import type { Platform, RequestOptions } from './platform.ts';
+import {
+  addressOf,
+  formOf,
+  isText,
+  type Place,
+  requestTokens,
+  type Tokens,
+  tokensOf,
+} from './tokens.ts';
 
 /** A client of the app's own at a provider: the relay lends only its address (docs/open.md). */
 export interface OpenClient {
@@ -57,22 +66,22 @@ export interface Prompt {
   secondsLeft(): number;
 }
 
-/** A sign-in that was started. Its secrets are in `state` alone, so that nobody logs them with the prompt. */
+/** A sign-in that was started. Its secrets are not in the prompt, so that nobody logs them with it. */
 export interface Link {
   readonly prompt: Prompt;
-  /** For `resume` in another process. */
-  readonly state: string;
-  /** Waits until the sign-in ends, or the link does. */
-  readonly poll: Operation<PollOptions, Tokens>;
-  /** Ends the session at the relay, so that its link says so. Whether the relay hears of it makes no difference to the app. */
-  readonly cancel: Operation<object, void>;
+  /** By the clock: only its result is asked for. */
+  readonly isExpired: boolean;
+  readonly session: Session;
+  readonly countdown: Countdown;
 }
 
-export interface PollOptions {
-  /** Until it has saved them, the relay is not told that the tokens arrived, and keeps them for a minute. */
-  readonly save: (tokens: Tokens, done: Done<Tokens>) => void;
-  /** The user has opened the link. Older relays do not tell. */
-  readonly onOpened: () => void;
+/** What another process needs to go on with it. */
+interface Session extends Place {
+  readonly started: NonNullable<ReturnType<typeof startedOf>>;
+  readonly extensions: readonly string[];
+  readonly verifier: string | undefined;
+  /** A time of the clock that people see: no other is the same in two processes. */
+  readonly startedAtMs: number;
 }
 
 /** Shorter than the relay's 50 s: some proxies cut after 30 s, and a dead connection is noticed sooner. */
@@ -99,28 +108,9 @@ const SHORT_LINK = /\/L\/[^/]*$/;
 const USER_CODE = /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/;
 /** What a relay allows for SESSION_SECONDS. */
 const MAX_EXPIRES_IN_SECONDS = 86_400;
-export const textsOf = (list: unknown): string[] =>
-  Array.isArray(list) ? list.filter(isText) : [];
 
-interface Started {
-  readonly session: string;
-  readonly link: string;
-  readonly userCode: string | undefined;
-  readonly qr: string | undefined;
-  readonly expiresIn: number;
-}
-
-/** What another process needs to go on with a session. */
-interface State extends Place {
-  readonly started: Started;
-  readonly extensions: readonly string[];
-  readonly verifier: string | undefined;
-  /** A time of the clock that people see: no other is the same in two processes. */
-  readonly startedAtMs: number;
-}
-
-/** Undefined: this is not of a relay. */
-export function startedOf(json: Reply['json']): Started | undefined {
+/** What the relay answered to the start. Undefined: this is not of a relay. */
+function startedOf(json: Reply['json']) {
   const { session, url, link = url, userCode, qr, expiresIn } = json;
   const isGood =
     isText(session) &&
@@ -142,40 +132,23 @@ export function startedOf(json: Reply['json']): Started | undefined {
 }
 
 /** Undefined: of another relay or service, or damaged. */
-export function resume(call: Call, options: StartOptions, text: string): Link | undefined {
-  const state = Object(parse(text));
-  const { relay, service, extensions, verifier, startedAtMs } = state;
-  const started = isObject(state.started) && startedOf(state.started);
+export function resume(platform: Platform, options: StartOptions, text: unknown): Link | undefined {
+  const kept = Object(parse(text));
+  const { relay, service, extensions, verifier, startedAtMs } = kept;
+  const started = isObject(kept.started) && startedOf(kept.started);
   const isOurs = relay === addressOf(options.relay) && service === options.service;
   const isBlind = isText(verifier);
   if (!started || !isOurs || typeof startedAtMs !== 'number') return undefined;
   if (options.blind && !isBlind) return undefined;
-  return linkOf(call, options, {
-    relay,
-    service,
-    started,
-    startedAtMs,
-    extensions: textsOf(extensions),
-    verifier: isBlind ? verifier : undefined,
-  });
+  const own = { verifier: isBlind ? verifier : undefined, extensions: textsOf(extensions) };
+  return linkOf(platform, { relay, service, started, startedAtMs, ...own });
 }
 
-/** A session and what is known of it. */
-interface Context {
-  readonly options: StartOptions;
-  readonly state: State;
-  readonly countdown: Countdown;
-  readonly resultUrl: string;
-}
-
-const offers = ({ state }: Context, name: string) => state.extensions.indexOf(name) >= 0;
-
-export function linkOf({ platform }: Call, options: StartOptions, state: State): Link {
-  const { started, startedAtMs } = state;
-  const { session, link, userCode, qr, expiresIn } = started;
+function linkOf(platform: Platform, session: Session): Link {
+  const { started, startedAtMs } = session;
+  const { link, userCode, qr, expiresIn } = started;
   const countdown = createCountdown(platform, expiresIn * 1_000, startedAtMs);
-  const resultUrl = `${addressOf(options.relay)}/auth/result?session=${encodeURIComponent(session)}`;
-  const context = { options, state, countdown, resultUrl };
+  const secondsLeft = () => Math.floor(countdown.leftMs() / 1_000);
   return {
     prompt: {
       link,
@@ -183,98 +156,203 @@ export function linkOf({ platform }: Call, options: StartOptions, state: State):
       verificationUrl: userCode && link.replace(SHORT_LINK, '/link'),
       qr,
       expiresIn,
-      secondsLeft: () => Math.floor(countdown.leftMs() / 1_000),
+      secondsLeft,
     },
-    state: JSON.stringify(state),
-    poll: (call, polling, done) => poll(context, call, polling, done),
-    cancel(call, _options, done) {
-      if (offers(context, 'cancel')) tell(context, 'cancel', call, done);
-      else done(undefined);
-    },
+    isExpired: !secondsLeft(),
+    session,
+    countdown,
   };
 }
 
-/** Acknowledges, or cancels. Whether the relay hears of it makes no difference. */
-function tell({ resultUrl }: Context, what: string, call: Call, done: Done<void>): void {
-  ask(
+export async function start(call: Call, options: StartOptions): Promise<Link> {
+  const { service, device, code, details, open } = options;
+  const { platform } = call;
+  const { date, page } = platform;
+  const relay = addressOf(options.relay);
+  const { services, extensions } = await discover(call, relay, true);
+  const blind = services.filter((each) => each.service === service)[0]?.blind;
+  const isOffered = open ? extensions.indexOf('open') >= 0 : blind === 'can' || blind === 'must';
+  const isNeeded = !!open || options.blind || blind === 'must';
+  const isTried = isNeeded || (isOffered && !page && options.blind !== false);
+  const refuse = (who: string) => {
+    const what = open ? 'an open sign-in' : 'a blind sign-in with this service';
+    throw new SignInError('refused', `${who} ${what}`);
+  };
+  if (isNeeded && !isOffered) refuse('The relay does not offer');
+  const { verifier, challenge } = (isTried && (await platform.challenge())) || {};
+  if (isNeeded && !verifier) refuse('This device has no cryptography for');
+
+  const body = JSON.stringify({
+    service: open ? undefined : service,
+    authorizationUrl: open && authorizationUrlOf(open, challenge),
+    code: code !== false,
+    ack: true,
+    device: device && `${device}`.slice(0, 40),
+    details,
+    challenge,
+  });
+  let askedAtMs = 0;
+  return ask(
     call,
-    { url: `${resultUrl}&${what}=1` },
-    ({ status, refusal }) => (status === 204 || refusal ? end(done, undefined) : AGAIN),
-    () => done(undefined),
+    () => {
+      askedAtMs = date();
+      return { url: `${relay}${open ? '/open' : '/auth/start'}`, body };
+    },
+    ({ status, json, isJson, refusal, detail, tookMs }) => {
+      if (refusal) throw refusal;
+      if (status !== 200 || !isJson) return undefined;
+      const started = startedOf(json);
+      if (!started) throw new SignInError('refused', detail);
+      // The device may have slept since it asked. By more than that its clock was set.
+      const sinceMs = date() - askedAtMs;
+      const ageMs = sinceMs < started.expiresIn * 1_000 ? Math.max(sinceMs, tookMs) : tookMs;
+      const startedAtMs = date() - ageMs;
+      return linkOf(platform, { relay, service, started, extensions, verifier, startedAtMs });
+    },
   );
 }
 
-function poll(context: Context, call: Call, polling: PollOptions, done: Done<Tokens>): void {
-  const { countdown, resultUrl } = context;
+/** RFC 6749 §4.1.1, RFC 7636 §4.3. The relay adds redirect_uri and state. */
+function authorizationUrlOf({ authorizationUrl, clientId }: OpenClient, challenge = ''): string {
+  const query = formOf({
+    response_type: 'code',
+    client_id: clientId,
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+  });
+  return `${authorizationUrl}${authorizationUrl.indexOf('?') < 0 ? '?' : '&'}${query}`;
+}
+
+const offers = ({ session }: Link, name: string) => session.extensions.indexOf(name) >= 0;
+
+const resultUrlOf = ({ session: { relay, started } }: Link) =>
+  `${relay}/auth/result?session=${encodeURIComponent(started.session)}`;
+
+/**
+ * Acknowledges the result, or cancels the sign-in, so that its link says so; an older relay would
+ * take that for a poll. Whether the relay hears of it makes no difference.
+ */
+export function tell(call: Call, link: Link, what: 'ack' | 'cancel'): void {
+  if (what === 'cancel' && !offers(link, what)) return;
+  const url = `${resultUrlOf(link)}&${what}=1`;
+  ask(
+    another(call),
+    () => ({ url }),
+    ({ status, refusal }) => status === 204 || !!refusal || undefined,
+  ).catch(() => {});
+}
+
+/** Waits for the tokens, until the sign-in ends, or the link does. `onOpened`: the user has opened the link. Older relays do not tell. */
+export async function poll(
+  call: Call,
+  options: StartOptions,
+  link: Link,
+  onOpened: () => void,
+): Promise<Tokens> {
+  const { session, countdown } = link;
   const { endMs, leftMs, restMs } = countdown;
-  const { now } = call.platform;
-  const hasWait = offers(context, 'wait');
-  const progress = offers(context, 'progress') ? '&progress=1' : '';
+  const { now, date } = call.platform;
+  const hasWait = offers(link, 'wait');
+  const resultUrl = resultUrlOf(link);
+  const progress = offers(link, 'progress') ? '&progress=1' : '';
   let wasOpened = false;
   let askedSkewMs = 0;
 
   function next() {
     askedSkewMs = countdown.skew();
     // After trouble a short one, so that the app soon hears that it is over.
-    const mostSeconds = call.isTroubled ? 1 : WAIT_SECONDS;
+    const mostSeconds = call.trouble ? 1 : WAIT_SECONDS;
     const seconds = Math.max(Math.min(Math.floor(leftMs() / 1_000), mostSeconds), 1);
     const wait = hasWait ? `&wait=${seconds}` : '';
     const timeoutMs = hasWait ? seconds * 1_000 + LATENCY_MS : LONG_POLL_MS;
     return { url: resultUrl + wait + progress, timeoutMs };
   }
 
-  function take(reply: Reply) {
-    const { status, json, refusal, detail, tookMs } = reply;
-    // Negative after a poll that was held: at once.
-    const gapMs = POLL_GAP_MS - tookMs;
+  function read(reply: Reply) {
+    const { status, json, isJson, refusal, detail } = reply;
+    // Other refusals are of a proxy: the relay has no more than these for a poll.
+    if (status === 410 && refusal) throw new SignInError('expired', detail);
+    if (refusal && /400|405/.test(`${status}`)) throw refusal;
+    if (status === 204) return reply;
+    if (status !== 200) return undefined;
+    // A blind sign-in brings a code, and a relay that sends anything else instead is refused.
+    const isOther = json.progress || json.error || session.verifier;
+    return (isOther ? isJson : tokensOf(json, date())) ? reply : undefined;
+  }
+
+  for (;;) {
+    const { status, json, tookMs } = await ask(call, next, read, endMs);
+    let gapMs = POLL_GAP_MS - tookMs;
     if (status === 204) {
       countdown.confirm(askedSkewMs);
       // With nothing left at the start, nobody was shown the link.
-      if (restMs && now() < endMs + PATIENCE_MS) return gapMs;
-      return end(done, fail('expired', 'The time of the link has passed'));
+      if (!restMs || now() >= endMs + PATIENCE_MS) {
+        throw new SignInError('expired', 'The time of the link has passed');
+      }
+    } else if (!json.progress) {
+      return takeResult(call, options, link, json);
+    } else if (!wasOpened) {
+      wasOpened = true;
+      onOpened();
+      gapMs = 0;
     }
-    // Other refusals are of a proxy: the relay has no more than these for a poll.
-    if (status === 410 && refusal) return end(done, fail('expired', detail));
-    if (refusal && /400|405/.test(`${status}`)) return end(done, refusal);
-    if (status !== 200) return AGAIN;
-    if (!json.progress) return takeResult(context, call, polling, reply, done);
-    if (wasOpened) return gapMs;
-    wasOpened = true;
-    polling.onOpened();
-    return 0;
+    // Negative after a poll that was held: at once.
+    await pause(call, gapMs);
   }
-
-  ask(call, next, take, ({ detail, cause }) => done(fail('expired', detail, cause)), endMs);
 }
 
-function takeResult(
-  context: Context,
+async function takeResult(
   call: Call,
-  polling: PollOptions,
-  { json, isJson }: Reply,
-  done: Done<Tokens>,
-): typeof AGAIN | undefined {
+  options: StartOptions,
+  link: Link,
+  json: Reply['json'],
+): Promise<Tokens> {
   const { error } = json;
   if (error) {
-    tell(context, 'ack', another(call), () => {});
+    tell(call, link, 'ack');
     const code = isText(error) && REPORTED.test(error) ? error : 'authorization_failed';
-    return end(done, fail(code as 'access_denied', `The sign-in ended with ${quote(error)}`));
+    throw new SignInError(code as 'access_denied', `The sign-in ended with ${quote(error)}`);
   }
-  /** Only when the app has the tokens, the relay may forget them. */
-  const deliver = (tokens: Tokens) =>
-    polling.save(tokens, (failure) => {
-      if (!failure) tell(context, 'ack', another(call), () => {});
-      done(failure, failure ? undefined : tokens);
-    });
-  if (context.state.verifier) {
-    if (!isJson) return AGAIN;
-    exchange(context, call, json, deliver, done);
-    return undefined;
+  const { verifier } = link.session;
+  return verifier
+    ? exchange(call, options, verifier, json)
+    : (tokensOf(json, call.platform.date()) as Tokens);
+}
+
+/** In a blind sign-in the result is a code, which this device exchanges. A relay that has tokens has seen them. */
+async function exchange(
+  call: Call,
+  options: StartOptions,
+  verifier: string,
+  json: Reply['json'],
+): Promise<Tokens> {
+  const { open } = options;
+  // Whoever completes an open sign-in writes the callback. All that the app knows comes from the app.
+  const { code, iss, state } = Object(open ? json.callback : json);
+  const { clientId, revocationUrl } = open || json;
+  const problem = open && callbackProblem(open, iss, state);
+  if (problem) throw new SignInError('refused', problem);
+  const named = ownTokenUrl(options);
+  const tokenUrl = named || json.tokenUrl;
+  const own = `${addressOf(options.relay)}/`;
+  const isElsewhere = isText(tokenUrl) && (!!named || tokenUrl.indexOf(own) !== 0);
+  if (!isText(code) || !isElsewhere || !isText(clientId)) {
+    const what = 'The relay sent tokens, no code, or itself for a blind sign-in';
+    throw new SignInError('refused', what);
   }
-  const tokens = tokensOf(json);
-  if (!tokens) return AGAIN;
-  deliver(tokens);
-  return undefined;
+  const form = {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: json.redirectUri,
+    client_id: clientId,
+    code_verifier: verifier,
+  };
+  try {
+    return await requestTokens(call, tokenUrl, form, { tokenUrl, clientId, revocationUrl });
+  } catch (failure) {
+    const { detail, cause } = failure as SignInError;
+    throw new SignInError('exchange_failed', detail, cause);
+  }
 }
 
 /** What does not fit to the app's own issuer and state, where it has them. */
@@ -296,44 +374,4 @@ function decoded(value: string): string {
   } catch {
     return value;
   }
-}
-
-/** In a blind sign-in the result is a code, which this device exchanges. A relay that has tokens has seen them. */
-function exchange(
-  { options, state }: Context,
-  call: Call,
-  json: Reply['json'],
-  deliver: (tokens: Tokens) => void,
-  done: Done<Tokens>,
-): void {
-  const { open } = options;
-  // Whoever completes an open sign-in writes the callback. All that the app knows comes from the app.
-  const { code, iss, state: returned } = Object(open ? json.callback : json);
-  const { clientId, revocationUrl } = open || json;
-  const problem = open && callbackProblem(open, iss, returned);
-  if (problem) {
-    done(fail('refused', problem));
-    return;
-  }
-  const named = ownTokenUrl(options);
-  const tokenUrl = named || json.tokenUrl;
-  const own = `${addressOf(options.relay)}/`;
-  const isOther = isText(tokenUrl) && (named || tokenUrl.indexOf(own));
-  if (!isText(code) || !isOther || !isText(clientId)) {
-    done(fail('refused', 'The relay sent tokens, no code, or itself for a blind sign-in'));
-    return;
-  }
-  const form = {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: json.redirectUri,
-    client_id: clientId,
-    code_verifier: state.verifier,
-  };
-  const before = { tokenUrl, clientId, revocationUrl };
-  requestTokens(call, tokenUrl, form, before, (failure, tokens) => {
-    const { detail, cause } = Object(failure);
-    if (tokens) deliver(tokens);
-    else done(fail('exchange_failed', detail, cause));
-  });
 }

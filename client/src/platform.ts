@@ -1,13 +1,10 @@
-/**
- * What differs between the two builds: requests and time. The logic is the same,
- * and written with callbacks, because the engines of the TV build have no Promise.
- */
+/** What differs between the two builds: requests, time, and what a page has. Everything else is the same source. */
 
 export interface Request {
   readonly url: string;
   /** Not given: a GET. Sent as text/plain, for which a browser needs no preflight. */
   readonly body?: string;
-  /** A form to a provider's token endpoint. Anything else is to the relay, with the app's headers. */
+  /** A form to a provider. Anything else is to the relay, with the app's headers. */
   readonly isProvider?: boolean;
   /** Not given: the app's, or that of a request that does not wait. */
   readonly timeoutMs?: number;
@@ -39,6 +36,12 @@ export interface RequestOptions {
   readonly allowHttp?: boolean | undefined;
 }
 
+/** A PKCE verifier and its S256 challenge (RFC 7636 §4). */
+interface Challenge {
+  readonly verifier: string;
+  readonly challenge: string;
+}
+
 export interface Platform {
   /** Calls back once, and not before it has returned what abandons the request: then it never calls back. */
   send(request: Request, headers: Headers, receive: (response: Response) => void): () => void;
@@ -49,43 +52,29 @@ export interface Platform {
   /** Returns what cancels it. */
   later(delayMs: number, run: () => void): () => void;
   random(): number;
-  /** Makes a PKCE verifier and its S256 challenge (RFC 7636 §4). Calls back without them where it cannot. */
-  challenge(done: (verifier?: string, challenge?: string) => void): void;
-  /** Present in a web page, which CORS may keep from reading what a relay or a provider answers. */
+  /** Undefined where there is no cryptography. */
+  challenge(): Promise<Challenge | undefined>;
+  /** Calls back with the key of what another tab has changed in localStorage. Null: everything. */
+  onStored?(changed: (key: string | null) => void): void;
+  /** Present in a web page, which CORS may keep from reading an answer. */
   readonly page?: Page | undefined;
 }
 
-export interface Page {
+interface Page {
   readonly origin: string;
-  /** Calls back if something answers at the address, whether or not the page may read it. */
+  /** Calls back if something answers at the address all the same. */
   reach(url: string, done: () => void): void;
 }
 
-export interface Trouble {
-  /** There was a complete response. */
-  readonly isAnswered: boolean;
-  readonly detail: string;
-}
+export const later: Platform['later'] = (delayMs, run) => {
+  const timer = setTimeout(run, delayMs);
+  return () => clearTimeout(timer);
+};
 
-/** A call in progress. */
-export interface Call extends RequestOptions {
-  readonly platform: Platform;
-  isStopped?: boolean;
-  /** The last request has to be repeated. */
-  isTroubled?: boolean;
-  /** Called for each reply, and with what is wrong if its request has to be repeated. */
-  onReply?: ((trouble: Trouble | undefined) => void) | undefined;
-  /** Abandons the request or the pause that it is in. */
-  abandon?: () => void;
-  /** Tells the relay that nobody waits any more. */
-  cancel?: (() => void) | undefined;
-}
-
-/** Called once, unless the call is stopped before. A failure is a `Failure`, or what a function of the app has thrown. */
-export type Done<Value> = (failure: unknown, value?: Value) => void;
-
-/** Every operation has this form, which each build turns into its own: a promise, or a callback and a function that cancels. */
-export type Operation<Options, Value> = (call: Call, options: Options, done: Done<Value>) => void;
+export const sleep = (platform: Platform, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    platform.later(ms, resolve);
+  });
 
 /** Base64url: 32 bytes make a verifier, and its digest the challenge. */
 const encode = (bytes: Uint8Array) =>
@@ -95,42 +84,9 @@ const encode = (bytes: Uint8Array) =>
     .replace(/=/g, '');
 
 /** By Web Crypto, which a page has over https alone. @internal */
-export const challengeBy =
-  (crypto: Crypto | undefined): Platform['challenge'] =>
-  (done) => {
-    const fail = () => done();
-    if (!crypto?.subtle) return fail();
-    const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
-    crypto.subtle
-      .digest('SHA-256', new TextEncoder().encode(verifier))
-      .then((digest) => done(verifier, encode(new Uint8Array(digest))), fail);
-  };
-
-/** Runs a function of the app, which may return a promise. */
-export function attempt<Value>(run: () => Value | PromiseLike<Value>, done: Done<Value>): void {
-  const reject = (reason: unknown) => done(reason || Error('The app rejected without a reason.'));
-  let value: Value | PromiseLike<Value>;
-  try {
-    value = run();
-  } catch (reason) {
-    reject(reason);
-    return;
-  }
-  const { then } = Object(value);
-  if (typeof then === 'function') {
-    (value as PromiseLike<Value>).then((settled) => done(undefined, settled), reject);
-  } else {
-    done(undefined, value as Value);
-  }
-}
-
-/** Tells the app. What it throws is its own, and disturbs nobody else. */
-export function tellApp({ later }: Platform, tell: () => void): void {
-  try {
-    tell();
-  } catch (error) {
-    later(0, () => {
-      throw error;
-    });
-  }
+export async function challengeBy(crypto: Crypto | undefined): Promise<Challenge | undefined> {
+  if (!crypto?.subtle) return undefined;
+  const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
+  return { verifier, challenge: encode(new Uint8Array(digest)) };
 }

@@ -1,6 +1,7 @@
 /** Asks the provider to accept tokens no longer (RFC 7009): through the relay, or directly after a blind sign-in. */
-import { AGAIN, ask, originOf, stop, type Take } from './ask.ts';
-import type { Call, Request } from './platform.ts';
+import { ask, type Call, originOf, stop } from './ask.ts';
+import type { SignInError } from './errors.ts';
+import type { Request } from './platform.ts';
 import { addressOf, formOf, isText, type Place, type Tokens } from './tokens.ts';
 
 /** What came of asking the provider. The app has forgotten the tokens anyway. */
@@ -18,28 +19,30 @@ export interface SignedOut {
 /** The user waits for it, and has signed out already. */
 const LONGEST_MS = 15_000;
 
-type Finish = (result: SignedOut) => void;
+export const notRevoked = (detail: string): SignedOut => ({ revoked: false, detail });
 
-const notRevoked = (detail: string): SignedOut => ({ revoked: false, detail });
-
-/** Calls back within 15 s. */
-export function revoke(call: Call, place: Place, tokens: Tokens, done: Finish): void {
-  const finish: Finish = (result) => {
-    cancelTimer();
-    stop(call);
-    done(result);
-  };
-  const cancelTimer = call.platform.later(LONGEST_MS, () =>
-    finish(notRevoked('No answer in time')),
-  );
-  send(call, requestsFor(place, tokens), finish);
+/** Resolves within 15 s, and never rejects. */
+export function revoke(call: Call, place: Place, tokens: Tokens): Promise<SignedOut> {
+  return new Promise((resolve) => {
+    const cancelTimer = call.platform.later(LONGEST_MS, () => {
+      stop(call);
+      resolve(notRevoked('No answer in time'));
+    });
+    const end = (result: SignedOut) => {
+      cancelTimer();
+      resolve(result);
+    };
+    sendAll(call, requestsFor(place, tokens)).then(end, ({ detail }: SignInError) =>
+      end(notRevoked(detail)),
+    );
+  });
 }
 
 /** After a blind sign-in the relay must not see the tokens. They go to the server that made them, and nowhere else. */
 function requestsFor({ relay, service }: Place, tokens: Tokens): readonly Request[] {
   const { refreshToken, accessToken, tokenUrl, revocationUrl: url, clientId } = tokens;
   if (!tokenUrl) {
-    const body = JSON.stringify({ service, refreshToken, accessToken });
+    const body = JSON.stringify({ service, refreshToken, accessToken: accessToken || undefined });
     return [{ url: `${addressOf(relay)}/revoke`, body }];
   }
   if (!isText(url) || originOf(url) !== originOf(tokenUrl)) return [];
@@ -48,27 +51,26 @@ function requestsFor({ relay, service }: Place, tokens: Tokens): readonly Reques
     .map((token) => ({ url, body: formOf({ token, client_id: clientId }), isProvider: true }));
 }
 
-/** One request after the other. */
-function send(call: Call, requests: readonly Request[], finish: Finish): void {
-  const request = requests[0];
-  if (!request) {
-    finish({ ...notRevoked('No revocation endpoint'), unsupported: true });
-    return;
-  }
-  const take: Take = ({ status, json, isJson, refusal, detail }) => {
-    const { error, removeAt } = json;
-    // RFC 7009 §2.2: a provider's response needs no content. What answers without JSON may be a captive portal.
-    if (status === 200 && (isJson || request.isProvider)) {
-      if (requests.length > 1) send(call, requests.slice(1), finish);
-      else finish({ revoked: true });
-    } else if (refusal) {
-      finish({
-        ...notRevoked(detail),
-        ...(error === 'unsupported' && { unsupported: true }),
-        ...(isText(removeAt) && { removeAt }),
-      });
-    } else return AGAIN;
-    return undefined;
-  };
-  ask(call, request, take, (failure) => finish(notRevoked(failure.detail)));
+/** One after the other, until one is not revoked. */
+async function sendAll(call: Call, [first, ...rest]: readonly Request[]): Promise<SignedOut> {
+  if (!first) return { ...notRevoked('No revocation endpoint'), unsupported: true };
+  const result = await send(call, first);
+  return result.revoked && rest[0] ? sendAll(call, rest) : result;
 }
+
+const send = (call: Call, request: Request): Promise<SignedOut> =>
+  ask(
+    call,
+    () => request,
+    ({ status, json, isJson, refusal, detail }) => {
+      const { error, removeAt } = json;
+      // RFC 7009 §2.2: a provider's response needs no content. What answers without JSON may be a captive portal.
+      if (status === 200 && (isJson || request.isProvider)) return { revoked: true };
+      if (!refusal) return undefined;
+      return {
+        ...notRevoked(detail),
+        ...(error === 'unsupported' && { unsupported: true as const }),
+        ...(isText(removeAt) && { removeAt }),
+      };
+    },
+  );

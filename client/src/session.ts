@@ -1,63 +1,84 @@
-/** The object that an app has: one account at one service, from the sign-in to the sign-out. */
-import { another, stop } from './ask.ts';
-import type { Failure } from './errors.ts';
-import { createKeeper, type Keeper, type Lock, noTokens } from './keeper.ts';
-import { ownTokenUrl, type Prompt, type StartOptions } from './link.ts';
-import { type Call, type Done, type Trouble, tellApp } from './platform.ts';
-import { revoke, type SignedOut } from './revoke.ts';
-import { type SignInOptions, signIn } from './sign-in.ts';
+/** The object that an app has: it carries out what the machine wants, and refreshes tokens. */
+import { type Call, createCall, stop, unlessStopped } from './ask.ts';
+import { SignInError, type SignInErrorCode } from './errors.ts';
+import {
+  type Link,
+  ownTokenUrl,
+  type Prompt,
+  poll,
+  resume,
+  type StartOptions,
+  start,
+  tell,
+} from './link.ts';
+import * as machine from './machine.ts';
+import { type Platform, sleep } from './platform.ts';
+import { notRevoked, revoke, type SignedOut } from './revoke.ts';
 import { createMemory, keyOf, type Owner, openStorage, type SessionStorage } from './storage.ts';
-import type { Tokens } from './tokens.ts';
+import { isEnding, isExpired, isValid, refresh, type Tokens } from './tokens.ts';
+
+/** An `AbortSignal`, of whichever runtime. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  readonly reason?: unknown;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+export interface Cancellable {
+  /** Ends the waiting: the promise rejects with the signal's reason, as that of `fetch` does. */
+  readonly signal?: CancelSignal | undefined;
+}
 
 export interface SessionOptions extends StartOptions, Owner {
   /** Where tokens and unfinished sign-ins are kept. Not given: in memory, until the process ends. */
   readonly storage?: SessionStorage | undefined;
   /** For a log. None of them has a secret. */
-  readonly onEvent?: ((event: SessionEvent) => void) | undefined;
+  readonly onEvent?: ((event: machine.SessionEvent) => void) | undefined;
 }
 
-export type SessionEvent =
-  /** The user has opened the link. */
-  | { readonly type: 'opened' }
-  /** The relay answered that it cannot, or not what a relay answers; it is asked again. */
-  | { readonly type: 'retrying'; readonly detail: string }
-  /** Nothing answered; it is asked again. */
-  | { readonly type: 'offline'; readonly detail: string }
-  | { readonly type: 'refreshed' }
-  /** The tokens of a sign-in or a refresh are stored. */
-  | { readonly type: 'saved' };
+/** `rejected`: the access token that the API did not accept, so that another one is fetched. */
+export interface TokenOptions extends Cancellable {
+  readonly rejected?: string | undefined;
+}
 
-export type SessionState<Problem = Failure> =
-  /** The storage has not answered yet. */
-  | { readonly status: 'loading' }
-  /** With an error: the tokens do not work any more. */
-  | { readonly status: 'signed-out'; readonly error?: Problem }
-  /** There is no link yet. */
-  | { readonly status: 'starting' }
-  /** Show the prompt. Another one takes its place when the link expires, three times at most. */
-  | { readonly status: 'waiting'; readonly prompt: Prompt }
-  /** The user has opened the link. */
-  | { readonly status: 'opened'; readonly prompt: Prompt }
-  /** The relay cannot be reached, or cannot serve. It is asked again until it can. */
-  | { readonly status: 'reconnecting'; readonly prompt?: Prompt }
-  | { readonly status: 'signed-in' }
-  /** The sign-in failed. Who was signed in before still is. */
-  | { readonly status: 'failed'; readonly error: Problem };
-
-/** What both builds have; each gives it its own form. */
-export interface Core {
-  getState(): SessionState;
+/** One account at one service. Every function can be passed on by itself. */
+export interface Session {
+  readonly state: machine.SessionState;
+  /** Called after each change of `state`. Returns what ends that. */
   subscribe(listener: () => void): () => void;
-  /** Calls back with whether the user is signed in: not if it was cancelled. */
-  signIn(done: Done<boolean>): void;
+  /**
+   * Resolves with true when the user has signed in and the tokens are stored, with false after
+   * `cancel`. Goes on with a sign-in that the process before has not ended. Whoever calls it
+   * during a sign-in waits for that one. An aborted signal cancels.
+   */
+  signIn(options?: Cancellable): Promise<boolean>;
+  /** Ends a sign-in, so that its link says so, and dismisses a failed one. Too late once the tokens have arrived. */
   cancel(): void;
-  signOut(done: Done<SignedOut>): void;
-  getToken: Keeper;
-  getTokens(done: Done<Tokens>): void;
+  /**
+   * Deletes the tokens, then has the provider accept them no longer, which is tried for 15 s.
+   * Rejects only if the storage cannot delete them.
+   */
+  signOut(): Promise<SignedOut>;
+  /**
+   * An access token that is valid, as far as the device knows. Refreshed in time, once for all
+   * who ask. Rejects with `signed_out` or `invalid_grant` if the user has to sign in.
+   */
+  getToken(options?: TokenOptions): Promise<string>;
+  /** All that is stored, as it is: nothing is refreshed. Undefined: nobody is signed in. */
+  getTokens(): Promise<Tokens | undefined>;
 }
 
-const SIGNED_OUT: SessionState = { status: 'signed-out' };
-const SIGNED_IN: SessionState = { status: 'signed-in' };
+/** On a forgotten screen. Every link is a session at the relay. */
+const MAX_RENEWALS = 3;
+/** A session that is gone so soon is not known to the instance that was polled. Another start would not help. */
+const LOST_MS = 5_000;
+/** Whoever has the lock tries a refresh for a minute. */
+const LOCK_MS = 75_000;
+/** Another process has got the new tokens, and is about to save them. */
+const RECHECKS_MS = [0, 500, 1_000, 2_000];
+/** After a refresh that failed, while the token is still valid. */
+const PAUSE_MS = 10_000;
 
 /** Where sessions without a storage of their own keep their tokens. */
 const memory = createMemory();
@@ -65,170 +86,411 @@ const memory = createMemory();
 interface Opened {
   readonly items: SessionStorage;
   readonly key: string;
-  readonly core: unknown;
+  readonly options: SessionOptions;
+  readonly session: Session;
 }
 
 /** The sessions of this process: two of one key in one storage are the same. */
 const opened: Opened[] = [];
 
-/** The one that is open, or a new one. */
-export function openOnce<Session>(
+/** Options that are data. Functions are often written anew for each call. */
+const DATA = 'device code details blind tokenUrl open origins headers timeoutMs allowHttp'.split(
+  ' ',
+);
+
+/** The one that is open, or a new one. Throws if that one has other options. */
+export function openOnce<Own extends Session>(
   options: SessionOptions,
-  open: (items: SessionStorage, key: string) => Session,
-): Session {
+  open: (items: SessionStorage, key: string) => Own,
+): Own {
   const items = options.storage || memory;
   const key = keyOf(options);
   const found = opened.filter((each) => each.items === items && each.key === key)[0];
-  if (found) return found.core as Session;
-  const core = open(items, key);
-  opened.push({ items, key, core });
-  return core;
+  if (!found) {
+    const session = open(items, key);
+    opened.push({ items, key, options, session });
+    return session;
+  }
+  const textOf = (of: SessionOptions, name: string) => JSON.stringify(of[name as 'open']);
+  const others = DATA.filter((name) => textOf(options, name) !== textOf(found.options, name));
+  if (!others[0]) return found.session as Own;
+  const detail = `This session is open with other options: ${others.join(', ')}`;
+  throw new SignInError('options_differ', detail);
 }
 
+const NOBODY = 'Nobody is signed in';
+const ignore = () => {};
+const promptOf = (shown: machine.SessionState) => (shown as { readonly prompt?: Prompt }).prompt;
+const isA = (code: SignInErrorCode, error: unknown) => (error as SignInError)?.code === code;
+
+interface Running {
+  readonly call: Call;
+  link?: Link | undefined;
+  /** How many links have taken the place of another since the user opened one. */
+  renewals: number;
+}
+
+interface Waiter {
+  resolve(isSignedIn: boolean): void;
+  reject(error: unknown): void;
+}
+
+/** Runs something alone among all processes that share the storage. */
+export type Lock = (run: () => Promise<void>) => Promise<void>;
+
 export function createCore(
-  base: Call,
+  platform: Platform,
   options: SessionOptions,
   items: SessionStorage,
   key: string,
   lock: Lock,
-): Core {
+): Session {
   const { relay, service, onEvent } = options;
   const place = { relay, service };
-  const { platform } = base;
-  const tokenUrl = ownTokenUrl(options);
-  const storage = openStorage(platform, items, key, tokenUrl, () => tell({ type: 'saved' }));
-  const keeper = createKeeper(base, place, storage, lock, () => tell({ type: 'refreshed' }));
-  let state: SessionState = { status: 'loading' };
-  /** What is shown again when the relay answers again. */
-  let connected: SessionState = state;
+  const { now, date, later } = platform;
+  const newCall = () => createCall(platform, options);
+  const storage = openStorage(platform, items, key, ownTokenUrl(options));
+  let state = machine.FIRST_STATE;
+  let shown = machine.shownOf(state);
   let listeners: (() => void)[] = [];
   /** The sign-in in progress, and who waits for its end. */
-  let call: Call | undefined;
-  let ends: Done<boolean>[] = [];
-  /** It has brought tokens: too late to cancel. */
-  let isSaving = false;
+  let running: Running = { call: newCall(), renewals: 0 };
+  let waiters: Waiter[] = [];
+  let reading: Promise<void> | undefined;
+  let saving: Promise<void> | undefined;
+  let leaving: Promise<SignedOut>;
+  let refreshing: Promise<void> | undefined;
+  /** The last access token that the API did not accept. */
+  let rejectedToken: string | undefined;
+  let pausedUntilMs = 0;
 
-  const tell = (event: SessionEvent) => tellApp(platform, () => onEvent?.(event));
-  const revokeLater = (tokens: Tokens) => revoke(another(base), place, tokens, () => {});
-
-  function show(next: SessionState): void {
-    if (next === state) return;
+  function apply(event: machine.Event): void {
+    const [next, ...effects] = event(state, date());
     state = next;
-    listeners.forEach((listener) => {
-      tellApp(platform, listener);
-    });
+    // The same object until it changes, as React demands.
+    const before = shown;
+    const after = machine.shownOf(state);
+    const isSame = promptOf(after) === promptOf(before);
+    if (!isSame || JSON.stringify(after) !== JSON.stringify(before)) shown = after;
+    effects.forEach(carryOut);
+    if (shown !== before) listeners.forEach(tellApp);
   }
 
-  /** Unless a sign-in is in progress or has failed, of which the user reads. */
-  function showStored(isSignedIn: boolean, error?: unknown): void {
-    if (call || state.status === 'failed') return;
-    if (isSignedIn) show(SIGNED_IN);
-    else if (state.status !== 'signed-out') {
-      show(error ? { status: 'signed-out', error: error as Failure } : SIGNED_OUT);
-    }
-  }
-
-  function load(done: Done<Tokens>): void {
-    storage.load((failure, tokens) => {
-      showStored(!!tokens, failure);
-      done(failure, tokens);
-    });
-  }
-
-  function onReply(trouble: Trouble | undefined): void {
-    const isReconnecting = state.status === 'reconnecting';
-    if (!trouble) {
-      if (isReconnecting) show(connected);
-      return;
-    }
-    tell({ type: trouble.isAnswered ? 'retrying' : 'offline', detail: trouble.detail });
-    if (isReconnecting) return;
-    connected = state;
-    const { prompt } = state as { readonly prompt?: Prompt };
-    show({ status: 'reconnecting', ...(prompt && { prompt }) });
-  }
-
-  function start(current: Call): void {
-    current.onReply = onReply;
-    show({ status: 'starting' });
-    const save: SignInOptions['save'] = (tokens, done) => {
-      isSaving = true;
-      storage.replace(tokens, (failure, stored) => {
-        // The user has signed out before it was stored.
-        if (!failure && !stored) revokeLater(tokens);
-        done(failure, stored);
+  /** What a function of the app throws is its own, and disturbs nobody else. */
+  function tellApp(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      later(0, () => {
+        throw error;
       });
-    };
-    const onPrompt = (prompt: Prompt) => show({ status: 'waiting', prompt });
-    const onOpened = () => {
-      tell({ type: 'opened' });
-      const { prompt } = state as { readonly prompt?: Prompt };
-      if (prompt) show({ status: 'opened', prompt });
-    };
-    const { unfinished } = storage;
-    signIn(current, { ...options, unfinished, save, onPrompt, onOpened }, (failure, tokens) =>
-      finish(failure, !!tokens),
-    );
+    }
   }
 
-  function finish(failure: unknown, isSignedIn: boolean): void {
-    const waiting = ends;
-    ends = [];
-    call = undefined;
-    isSaving = false;
-    if (failure) show({ status: 'failed', error: failure as Failure });
-    else if (isSignedIn) show(SIGNED_IN);
-    waiting.forEach((done) => {
-      tellApp(platform, () => done(failure, isSignedIn));
+  function carryOut(effect: machine.Effect): void {
+    switch (effect.type) {
+      case 'sign-in':
+        void signIn(state.attempt);
+        break;
+      case 'end':
+        void end(effect.how, effect.error);
+        break;
+      case 'save':
+        save(effect.tokens, effect.attempt).catch(ignore);
+        break;
+      case 'bury': {
+        const { era } = state;
+        const isCurrent = () => state.era === era && !state.tokens;
+        storage.save({ ended: effect.error.detail }, isCurrent).catch(ignore);
+        break;
+      }
+      case 'clear':
+        leaving = clear(effect.known);
+        break;
+      case 'revoke':
+        void revoke(newCall(), place, effect.tokens);
+        break;
+      default:
+        tellApp(() => onEvent?.(effect));
+    }
+  }
+
+  async function signIn(attempt: number): Promise<void> {
+    const call = newCall();
+    const own: Running = { call, renewals: 0 };
+    running = own;
+    call.onReply = (trouble) => apply(machine.hears(attempt, trouble));
+    try {
+      // The process before may have left a link.
+      own.link = resume(platform, options, await storage.unfinished.read());
+      await unlessStopped(call);
+      await follow(own, attempt, !!own.link);
+    } catch (error) {
+      apply(machine.failed(attempt, error as SignInError));
+    }
+  }
+
+  /** From a link to the tokens. When it expires, another one takes its place. */
+  async function follow(own: Running, attempt: number, isResumed: boolean): Promise<void> {
+    const link = own.link || (await begin(own));
+    const { prompt, isExpired } = link;
+    const shownAtMs = now();
+    const show = (status: 'waiting' | 'opened') => {
+      // Of a link that has expired only the result is asked for.
+      if (!isExpired) apply(machine.prompts(attempt, status, prompt));
+    };
+    show('waiting');
+    try {
+      const tokens = await poll(own.call, options, link, () => {
+        own.renewals = 0;
+        show('opened');
+      });
+      apply(machine.granted(attempt, tokens));
+    } catch (error) {
+      // `now` stands still while a device sleeps, and its link may have expired.
+      const isEarly = now() <= shownAtMs + LOST_MS && prompt.secondsLeft() > 0;
+      const isLost = isEarly && !isResumed;
+      if (!isA('expired', error) || isLost || own.renewals === MAX_RENEWALS) throw error;
+      own.renewals += 1;
+      own.link = undefined;
+      await storage.unfinished.remove();
+      await follow(own, attempt, false);
+    }
+  }
+
+  /** A new link, which another process can go on with. */
+  async function begin(own: Running): Promise<Link> {
+    const link = await start(own.call, options);
+    own.link = link;
+    try {
+      await storage.unfinished.save(JSON.stringify(link.session));
+    } catch (error) {
+      // It is shown to nobody.
+      tell(newCall(), link, 'cancel');
+      throw error;
+    }
+    await unlessStopped(own.call);
+    return link;
+  }
+
+  async function end(how: machine.End, error?: SignInError): Promise<void> {
+    const { call, link } = running;
+    const ended = waiters;
+    waiters = [];
+    stop(call);
+    if (link && how !== 'failed') tell(newCall(), link, how === 'saved' ? 'ack' : 'cancel');
+    // The relay keeps a result for a moment, in which it may be stored after all.
+    if (link && !isA('storage_failed', error)) await storage.unfinished.remove();
+    ended.forEach(({ resolve, reject }) => {
+      if (error) reject(error);
+      else resolve(how !== 'cancelled');
     });
   }
 
-  function leave(): void {
-    if (!call) return;
-    stop(call);
-    finish(undefined, false);
+  /** Once for all who ask meanwhile. */
+  function read(): Promise<void> {
+    const { era } = state;
+    const end = (event: machine.Event) => {
+      reading = undefined;
+      apply(event);
+    };
+    reading ||= storage.read().then(
+      ({ tokens, ended, unfinished }) => {
+        const link = resume(platform, options, unfinished);
+        end(machine.stored(era, tokens, ended, !!link && !link.isExpired));
+      },
+      (error) => {
+        end(machine.unread(era, error));
+        throw error;
+      },
+    );
+    return reading;
   }
 
-  load(() => {});
+  /** `attempt`: the sign-in that has brought them. */
+  function save(tokens: Tokens, attempt?: number): Promise<void> {
+    const end = (event: machine.Event) => {
+      saving = undefined;
+      apply(event);
+    };
+    saving = storage
+      .save(tokens, () => state.tokens === tokens)
+      .then(
+        () => end(machine.saved(tokens)),
+        (error) => {
+          end(machine.failed(attempt, error));
+          throw error;
+        },
+      );
+    return saving;
+  }
+
+  async function clear(known: Tokens | undefined): Promise<SignedOut> {
+    const { era } = state;
+    // All in turn, before anything that the app does next.
+    const read = storage.read().catch(() => ({ tokens: known }));
+    void storage.unfinished.remove();
+    const cleared = storage.clear().then(ignore, (reason: SignInError) => reason);
+    const { tokens } = await read;
+    const error = await cleared;
+    if (error) apply(machine.ended(era, error));
+    const result = tokens ? await revoke(newCall(), place, tokens) : notRevoked(NOBODY);
+    if (error) throw error;
+    return result;
+  }
+
+  function mustHaveTokens(): Tokens {
+    const { error } = state.account as { readonly error?: SignInError };
+    if (!state.tokens) throw error || new SignInError('signed_out', NOBODY);
+    return state.tokens;
+  }
+
+  async function tokenFor(rejected?: string): Promise<string> {
+    await read();
+    const tokens = mustHaveTokens();
+    if (tokens.accessToken === rejected) rejectedToken = rejected;
+    if (!state.unsaved && isValid(tokens, date(), rejected)) {
+      if (isEnding(tokens, date()) && now() >= pausedUntilMs) refreshOnce().catch(ignore);
+      return tokens.accessToken;
+    }
+    try {
+      await refreshOnce();
+    } catch (error) {
+      // A token that perhaps works is better than nothing, while nobody can refresh it.
+      const { tokens: kept, unsaved } = state;
+      const isUsable = kept?.accessToken && kept.accessToken !== rejected && !unsaved;
+      if (!isUsable || isExpired(kept, date())) throw error;
+    }
+    return mustHaveTokens().accessToken;
+  }
+
+  function refreshOnce(): Promise<void> {
+    const end = (pauseMs: number) => {
+      refreshing = undefined;
+      pausedUntilMs = now() + pauseMs;
+    };
+    refreshing ||= locked().then(
+      () => end(0),
+      (error) => {
+        end(PAUSE_MS);
+        throw error;
+      },
+    );
+    return refreshing;
+  }
+
+  const locked = () =>
+    new Promise<void>((resolve, reject) => {
+      const detail = `Another process has had the lock for ${LOCK_MS / 1_000} s`;
+      const fail = () => reject(new SignInError('busy', detail));
+      const cancelTimer = later(LOCK_MS, fail);
+      const run = () => {
+        cancelTimer();
+        return update().then(resolve, reject);
+      };
+      lock(run).catch((cause) => {
+        cancelTimer();
+        reject(new SignInError('storage_failed', 'The lock of the storage failed', cause));
+      });
+    });
+
+  /**
+   * Refreshes what is stored, unless that is enough once it was read: with the lock held it
+   * may be what another process has just saved.
+   */
+  async function update(): Promise<void> {
+    await read();
+    const { era, tokens, unsaved } = state;
+    if (!tokens) return undefined;
+    if (unsaved) {
+      await (saving || save(tokens));
+      return update();
+    }
+    if (!isEnding(tokens, date()) && isValid(tokens, date(), rejectedToken)) return undefined;
+    const { accessToken, refreshToken: spent } = tokens;
+    if (!spent) {
+      // The device's clock may be wrong: only what the API says is the end.
+      if (accessToken !== rejectedToken) throw machine.noRefreshToken('has expired');
+      return apply(machine.ended(era, machine.noRefreshToken('was not accepted')));
+    }
+    let fresh: Tokens;
+    try {
+      fresh = await refresh(newCall(), place, tokens, spent);
+    } catch (error) {
+      if (!isA('invalid_grant', error)) throw error;
+      if (await isReplaced(spent)) return update();
+      return apply(machine.ended(era, error as SignInError));
+    }
+    // Whoever has signed out meanwhile, here or in another process, or in again, stays so.
+    await read().catch(ignore);
+    apply(machine.refreshed(era, spent, fresh));
+    return state.tokens === fresh ? saving : update();
+  }
+
+  /** Another process has perhaps used a refresh token that is good for one use: then it stores its tokens soon. */
+  async function isReplaced(spent: string): Promise<boolean> {
+    for (let nth = 0; nth < RECHECKS_MS.length; nth += 1) {
+      await sleep(platform, RECHECKS_MS[nth] as number);
+      await read();
+      if (state.tokens?.refreshToken !== spent) return true;
+    }
+    return false;
+  }
+
+  read().catch(ignore);
+  platform.onStored?.((changed) => {
+    if (changed === null || changed.indexOf(key) >= 0) read().catch(ignore);
+  });
   return {
-    getState: () => state,
+    get state() {
+      return shown;
+    },
     subscribe(listener) {
       listeners = listeners.concat(listener);
       return () => {
         listeners = listeners.filter((each) => each !== listener);
       };
     },
-    signIn(done) {
-      if (ends.push(done) > 1) return;
-      call = another(base);
-      start(call);
+    signIn({ signal } = {}) {
+      const run = () =>
+        new Promise<boolean>((resolve, reject) => {
+          waiters.push({ resolve, reject });
+          apply(machine.signIn);
+        });
+      const ended = unlessAborted(signal, run, () => apply(machine.cancel));
+      // Who shows the state alone has nothing to catch.
+      ended.catch(ignore);
+      return ended;
     },
-    cancel() {
-      if (isSaving || !(call || state.status === 'failed')) return;
-      leave();
-      state = { status: 'loading' };
-      load(() => {});
+    cancel: () => apply(machine.cancel),
+    signOut() {
+      apply(machine.signOut);
+      leaving.catch(ignore);
+      return leaving;
     },
-    signOut(done) {
-      storage.end();
-      leave();
-      show(SIGNED_OUT);
-      let tokens: Tokens | undefined;
-      storage.load((_, stored) => {
-        tokens = stored;
-      });
-      storage.unfinished.remove(() => {});
-      storage.clear((failure) => {
-        if (!tokens) return done(failure, { revoked: false, detail: noTokens().detail });
-        revoke(another(base), place, tokens, (result) => done(failure, result));
-      });
-    },
-    getToken: (done, rejected) =>
-      keeper((failure, token) => {
-        const isEnd = Object(failure).code === 'invalid_grant';
-        if (!failure || isEnd) showStored(!failure, failure);
-        done(failure, token);
-      }, rejected),
-    getTokens: load,
+    getToken: ({ rejected, signal } = {}) =>
+      unlessAborted(signal, () => tokenFor(rejected), ignore),
+    getTokens: () => read().then(() => state.tokens),
   };
+}
+
+/** Waits for what `run` begins. An aborted signal ends the waiting, and calls `leave`. */
+export function unlessAborted<Value>(
+  signal: CancelSignal | undefined,
+  run: () => Promise<Value>,
+  leave: () => void,
+): Promise<Value> {
+  if (!signal) return run();
+  return new Promise((resolve, reject) => {
+    // React Native's signals have no reason.
+    const end = () => reject(signal.reason ?? new Error('aborted'));
+    if (signal.aborted) return end();
+    const abort = () => {
+      end();
+      leave();
+    };
+    signal.addEventListener('abort', abort);
+    const free = () => signal.removeEventListener('abort', abort);
+    void run().then(resolve, reject).then(free);
+  });
 }

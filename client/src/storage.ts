@@ -1,7 +1,7 @@
 /** What a session keeps: the tokens, and the sign-in that has not ended, each under a key of its own. */
 import { isObject, parse } from './ask.ts';
-import { fail } from './errors.ts';
-import { attempt, type Done, type Platform } from './platform.ts';
+import { SignInError, visible } from './errors.ts';
+import { type Platform, sleep } from './platform.ts';
 import { addressOf, type Place, storedTokens, type Tokens } from './tokens.ts';
 
 type Stored = string | null | undefined;
@@ -20,10 +20,7 @@ interface Items {
 export type SessionStorage = Items &
   ({ removeItem(key: string): unknown } | { deleteItemAsync(key: string): unknown });
 
-interface Removing {
-  removeItem?(key: string): unknown;
-  deleteItemAsync?(key: string): unknown;
-}
+type Remove = (key: string) => unknown;
 
 /** Which relay, which of its services, and which of the app's accounts there. */
 export interface Owner extends Place {
@@ -56,127 +53,80 @@ export function createMemory(): SessionStorage {
   };
 }
 
-/** With pauses of half a second, one and two between them: less than the minute for which the relay keeps a result. */
-const SAVE_TRIES = 4;
+/** Four tries, with pauses that double: less than the minute for which the relay keeps a result. */
 const SAVE_PAUSE_MS = 500;
+const LONGEST_SAVE_PAUSE_MS = 2_000;
+/** Of a stored reason: one sentence, which is written into logs. */
+const MAX_REASON = 400;
 
-/** Tokens of one sign-in and of what they were refreshed to. It ends with a sign-out, or the next sign-in. */
-export interface Era {
-  isSignedOut?: boolean;
+/** Nothing: nobody is signed in. */
+export interface Found {
+  readonly tokens?: Tokens | undefined;
+  /** Why the provider ended what was there before. */
+  readonly ended?: string | undefined;
+  /** Of the sign-in that has not ended, if there are no tokens. */
+  readonly unfinished?: Stored;
 }
 
-export type Storage = ReturnType<typeof openStorage>;
-
-/** That of one session in one process. */
+/** That of one session in one process. What fails rejects with `storage_failed`. */
 export function openStorage(
-  { later }: Platform,
+  platform: Platform,
   items: SessionStorage,
   key: string,
   ownTokenUrl: string | undefined,
-  onSaved: () => void,
 ) {
   const unfinishedKey = `unfinished-${key}`;
-  const turns: (() => void)[] = [];
-  let era: Era = {};
-  /** The stored refresh token, when it was last read or written. */
-  let known: string | undefined;
-  /** What could not be stored yet, while the storage still has the refresh token `before`. */
-  let unsaved: { readonly before: string | undefined; readonly tokens: Tokens } | undefined;
+  let last: Promise<unknown> = Promise.resolve();
 
   /** Runs one after the other, so that nothing is read before, or written after, what was to replace it. */
-  function inTurn<Value>(run: () => Value | PromiseLike<Value>, done: Done<Value>): void {
-    const next = () =>
-      attempt(run, (failure, value) => {
-        turns.shift();
-        turns[0]?.();
-        done(failure, value);
-      });
-    if (turns.push(next) === 1) next();
+  function inTurn<Value>(what: string, run: () => Value | PromiseLike<Value>): Promise<Value> {
+    const done = last.then(run).catch((cause) => {
+      throw new SignInError('storage_failed', `The storage failed to ${what}`, cause);
+    });
+    last = done.catch(() => {});
+    return done;
   }
 
-  const remove = (name: string) => () => {
-    const own = items as Removing;
-    return own.removeItem ? own.removeItem(name) : own.deleteItemAsync?.(name);
-  };
+  const get = (name: string) => inTurn('read', () => items.getItem(name));
 
-  const failed = (cause: unknown, what: string) =>
-    fail('storage_failed', `The storage failed to ${what}`, cause);
-
-  /** Without a failure and without tokens: nobody is signed in. */
-  function load(done: Done<Tokens>): void {
-    inTurn(
-      () => items.getItem(key),
-      (failure, text) => {
-        const stored = parse(text);
-        const tokens = isObject(stored) ? storedTokens(stored, ownTokenUrl) : undefined;
-        if (failure) return done(failed(failure, 'read'), unsaved?.tokens);
-        known = tokens?.refreshToken;
-        // Another process has saved its own.
-        if (unsaved && unsaved.before !== known) unsaved = undefined;
-        done(undefined, unsaved ? unsaved.tokens : tokens);
-      },
+  function remove(what: string, name: string): Promise<unknown> {
+    const own = items as { removeItem?: Remove; deleteItemAsync?: Remove };
+    return inTurn(what, () =>
+      own.removeItem ? own.removeItem(name) : own.deleteItemAsync?.(name),
     );
   }
 
-  /** Tries four times. Tokens of an era that is over by then are not stored: `done` gets neither a failure nor tokens. */
-  function save(tokens: Tokens, of: Era, done: Done<Tokens>): void {
-    if (of !== era) {
-      done(undefined);
-      return;
-    }
-    unsaved = { before: known, tokens };
-    const trySave = (nth: number) =>
-      inTurn(
-        () => of === era && items.setItem(key, JSON.stringify(tokens)),
-        (cause) => {
-          if (of !== era) return done(undefined);
-          if (cause && nth < SAVE_TRIES) {
-            later(SAVE_PAUSE_MS * 2 ** (nth - 1), () => trySave(nth + 1));
-            return;
-          }
-          if (!cause) {
-            unsaved = undefined;
-            known = tokens.refreshToken;
-            onSaved();
-          }
-          done(cause && failed(cause, 'save the tokens'), tokens);
-        },
-      );
-    trySave(1);
-  }
-
   return {
-    load,
-    save,
-    era: () => era,
-    /** The tokens that `load` gives are not stored yet. */
-    isBehind: () => !!unsaved,
-    /** Saves the tokens of a new sign-in: the result of a refresh that is in progress is of no use any more. */
-    replace(tokens: Tokens, done: Done<Tokens>): void {
-      era = {};
-      save(tokens, era, done);
+    /** All of it, as far as it counts. */
+    async read(): Promise<Found> {
+      const stored = parse(await get(key));
+      const { ended } = Object(stored);
+      const tokens = isObject(stored) ? storedTokens(stored, ownTokenUrl) : undefined;
+      return {
+        tokens,
+        ended: typeof ended === 'string' ? visible(ended.slice(0, MAX_REASON)) : undefined,
+        unfinished: tokens ? undefined : await get(unfinishedKey),
+      };
     },
-    /** What is being refreshed or saved is not stored any more. */
-    end(): void {
-      era.isSignedOut = true;
-      era = {};
-      unsaved = undefined;
+    /** Tries four times to save the tokens, or why there are none, as long as they are what counts. */
+    async save(value: object, isCurrent: () => boolean): Promise<void> {
+      const text = JSON.stringify(value);
+      for (let pauseMs = SAVE_PAUSE_MS; ; pauseMs *= 2) {
+        try {
+          await inTurn('save the tokens', () => isCurrent() && items.setItem(key, text));
+          return;
+        } catch (error) {
+          if (pauseMs > LONGEST_SAVE_PAUSE_MS) throw error;
+        }
+        await sleep(platform, pauseMs);
+      }
     },
-    clear(done: Done<unknown>): void {
-      inTurn(remove(key), (failure) => done(failure && failed(failure, 'delete the tokens')));
-    },
+    clear: () => remove('delete the tokens', key),
     unfinished: {
-      load: (done: Done<Stored>) =>
-        inTurn(
-          () => items.getItem(unfinishedKey),
-          (failure, state) => done(failure && failed(failure, 'read'), state),
-        ),
-      save: (state: string, done: Done<unknown>) =>
-        inTurn(
-          () => items.setItem(unfinishedKey, state),
-          (failure) => done(failure && failed(failure, 'save the sign-in')),
-        ),
-      remove: (done: () => void) => inTurn(remove(unfinishedKey), done),
+      read: () => get(unfinishedKey),
+      save: (text: string) => inTurn('save the sign-in', () => items.setItem(unfinishedKey, text)),
+      /** What is left of it is of no use. */
+      remove: () => remove('delete the sign-in', unfinishedKey).catch(() => {}),
     },
   };
 }

@@ -1,7 +1,7 @@
-/** Tokens: how they are received and refreshed. */
-import { AGAIN, ask, type Reply } from './ask.ts';
-import { fail } from './errors.ts';
-import type { Call, Done, Operation, Request, RequestOptions } from './platform.ts';
+/** Tokens: how they are received and refreshed, how long they are good for, and whose they are. */
+import { ask, type Call, isObject, isPrivate, parse, type Reply } from './ask.ts';
+import { SignInError, visible } from './errors.ts';
+import type { Request } from './platform.ts';
 
 /** Plain JSON, to be stored as it is. */
 export interface Tokens {
@@ -21,6 +21,18 @@ export interface Tokens {
   readonly revocationUrl?: string;
 }
 
+/**
+ * Whom the ID token names, for a greeting. NOT VERIFIED: neither its signature nor its issuer,
+ * audience and time were checked. Decide nothing by it; a server asks the provider.
+ */
+export interface UnverifiedUser {
+  readonly sub?: string;
+  readonly name?: string;
+  readonly email?: string;
+  /** A URL. */
+  readonly picture?: string;
+}
+
 /** Which relay, and which of its providers. */
 export interface Place {
   /** The relay's address, such as `https://relay.example`. */
@@ -34,6 +46,10 @@ const GIVEN = 'accessToken refreshToken tokenType scope idToken'.split(' ');
 const OWN = 'tokenUrl clientId revocationUrl'.split(' ');
 /** A century: more is no duration, and its end may be no date. */
 const MAX_EXPIRES_IN_SECONDS = 3e9;
+/** Tokens are refreshed so long before they expire, but not in the first half of their life. */
+const EARLY_MS = 60_000;
+/** For a greeting. */
+const MAX_CLAIM_CHARACTERS = 1_000;
 
 /** Without the slashes at its end. */
 export const addressOf = (relay: string): string => `${relay}`.replace(/^(.*[^/])\/+$/, '$1');
@@ -55,7 +71,11 @@ function textsFrom(from: object, names: readonly string[]): Members {
 }
 
 /** Undefined: the response has no tokens. What it does not say stays as in `before`, apart from the expiry. */
-export function tokensOf(json: Reply['json'], before: object = {}): Tokens | undefined {
+export function tokensOf(
+  json: Reply['json'],
+  dateMs: number,
+  before: object = {},
+): Tokens | undefined {
   const tokens = textsFrom(before, GIVEN.concat(OWN));
   delete tokens.accessToken;
   GIVEN.forEach((name) => {
@@ -67,16 +87,17 @@ export function tokensOf(json: Reply['json'], before: object = {}): Tokens | und
   const expiresIn = isText(given) || typeof given === 'number' ? Number(given) : 0;
   if (expiresIn > 0 && expiresIn < MAX_EXPIRES_IN_SECONDS) {
     tokens.expiresIn = expiresIn;
-    tokens.expiresAt = Date.now() + expiresIn * 1_000;
+    tokens.expiresAt = dateMs + expiresIn * 1_000;
   }
   return tokens.accessToken ? (tokens as object as Tokens) : undefined;
 }
 
 /**
  * Storages are edited by hand, and written by older versions of the app: a member of another
- * type is as if it were not there. `tokenUrl`: the app's own, if it has one.
+ * type is as if it were not there. `tokenUrl`: the app's own, if it has one. Undefined: these
+ * are no tokens.
  */
-export function storedTokens(stored: object, tokenUrl: string | undefined): Tokens {
+export function storedTokens(stored: object, tokenUrl: string | undefined): Tokens | undefined {
   const tokens = textsFrom(stored, GIVEN.concat(OWN));
   ['expiresIn', 'expiresAt'].forEach((name) => {
     const value = stored[name as never];
@@ -84,18 +105,51 @@ export function storedTokens(stored: object, tokenUrl: string | undefined): Toke
   });
   if (tokens.tokenUrl && tokenUrl) tokens.tokenUrl = tokenUrl;
   if (!tokens.accessToken) tokens.accessToken = '';
-  return tokens as object as Tokens;
+  return tokens.accessToken || tokens.refreshToken ? (tokens as object as Tokens) : undefined;
 }
 
-/** Asks a provider's token endpoint, RFC 6749 §3.2. */
-export function requestTokens(
-  call: Call,
-  url: string,
-  form: Readonly<Record<string, unknown>>,
-  before: object,
-  done: Done<Tokens>,
-): void {
-  askForTokens(call, { url, body: formOf(form), isProvider: true }, before, done);
+const leftMs = ({ expiresAt = Infinity }: Tokens, dateMs: number) => expiresAt - dateMs;
+const earlyMs = ({ expiresIn = Infinity }: Tokens) => Math.min(EARLY_MS, expiresIn * 500);
+
+/** By the clock that people see. */
+export const isExpired = (tokens: Tokens, dateMs: number): boolean => leftMs(tokens, dateMs) <= 0;
+
+/** It is time to refresh them. */
+export const isEnding = (tokens: Tokens, dateMs: number): boolean =>
+  !!tokens.refreshToken && leftMs(tokens, dateMs) <= earlyMs(tokens);
+
+/** `rejected`: the access token that the API did not accept. */
+export function isValid(tokens: Tokens, dateMs: number, rejected: string | undefined): boolean {
+  const { accessToken, expiresIn = Infinity } = tokens;
+  // Further away than it ever was: the clock was set back, and says nothing.
+  const isClockGood = leftMs(tokens, dateMs) <= expiresIn * 1_000 + earlyMs(tokens);
+  const isGood = !!accessToken && accessToken !== rejected && isClockGood;
+  return isGood && !isExpired(tokens, dateMs);
+}
+
+/** Of the claims, which are a stranger's: nothing that cannot be seen, and a picture by https. */
+export function userOf({ idToken = '' }: Tokens): UnverifiedUser | undefined {
+  const claims = parse(decodePart(idToken.split('.')[1] || ''));
+  if (!isObject(claims)) return undefined;
+  const user: Members = {};
+  ['sub', 'name', 'email', 'picture'].forEach((name) => {
+    const value = claims[name];
+    const text = typeof value === 'string' ? visible(value.slice(0, MAX_CLAIM_CHARACTERS)) : '';
+    if (text && (name !== 'picture' || isPrivate(text))) user[name] = text;
+  });
+  return user;
+}
+
+/** A part of a JWT: base64url of UTF-8, for engines that have no `TextDecoder`. Undefined: it is none. */
+function decodePart(part: string): string | undefined {
+  try {
+    const bytes = atob(part.replace(/-/g, '+').replace(/_/g, '/'));
+    return decodeURIComponent(
+      bytes.replace(/[\s\S]/g, (byte) => `%${`0${byte.charCodeAt(0).toString(16)}`.slice(-2)}`),
+    );
+  } catch {
+    return undefined;
+  }
 }
 
 /** Without what is no text. */
@@ -107,37 +161,41 @@ export function formOf(form: Readonly<Record<string, unknown>>): string {
   return pairs.filter(Boolean).join('&');
 }
 
-function askForTokens(call: Call, request: Request, before: object, done: Done<Tokens>): void {
+/** Asks a provider's token endpoint, RFC 6749 §3.2. */
+export const requestTokens = (
+  call: Call,
+  url: string,
+  form: Readonly<Record<string, unknown>>,
+  before: object,
+): Promise<Tokens> => askForTokens(call, { url, body: formOf(form), isProvider: true }, before);
+
+const askForTokens = (call: Call, request: Request, before: object): Promise<Tokens> =>
   ask(
     call,
-    request,
+    () => request,
     ({ status, json, isJson, refusal, detail }) => {
-      const tokens = status === 200 ? tokensOf(json, before) : undefined;
-      if (tokens) done(undefined, tokens);
-      else if (refusal) {
-        done(json.error === 'invalid_grant' ? fail('invalid_grant', detail) : refusal);
-      } else if (status === 200 && isJson) done(fail('refused', detail));
-      else return AGAIN;
+      const tokens = status === 200 ? tokensOf(json, call.platform.date(), before) : undefined;
+      if (tokens) return tokens;
+      if (refusal) {
+        throw json.error === 'invalid_grant' ? new SignInError('invalid_grant', detail) : refusal;
+      }
+      if (status === 200 && isJson) throw new SignInError('refused', detail);
       return undefined;
     },
-    done,
   );
-}
-
-export interface RefreshOptions extends Place, RequestOptions {
-  readonly tokens: Tokens;
-}
 
 /** The new tokens, with the old refresh token if there is no new one. */
-export const refresh: Operation<RefreshOptions, Tokens> = (call, options, done) => {
-  const { relay, service, tokens } = options;
-  const { refreshToken, tokenUrl, clientId, tokenType } = tokens;
-  if (!isText(refreshToken)) done(fail('invalid_grant', 'There is no refresh token'));
-  else if (tokenUrl) {
+export function refresh(
+  call: Call,
+  { relay, service }: Place,
+  tokens: Tokens,
+  refreshToken: string,
+): Promise<Tokens> {
+  const { tokenUrl, clientId, tokenType } = tokens;
+  if (tokenUrl) {
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId };
-    requestTokens(call, tokenUrl, form, tokens, done);
-  } else {
-    const body = JSON.stringify({ service, refreshToken, details: !!tokenType });
-    askForTokens(call, { url: `${addressOf(relay)}/refresh`, body }, tokens, done);
+    return requestTokens(call, tokenUrl, form, tokens);
   }
-};
+  const body = JSON.stringify({ service, refreshToken, details: !!tokenType });
+  return askForTokens(call, { url: `${addressOf(relay)}/refresh`, body }, tokens);
+}

@@ -1,7 +1,7 @@
 /** A device that is stopped, sleeps, or has its clock set while it signs in, by the fake clock. */
 import { expect, test } from 'bun:test';
 import type { Platform } from '../../client/src/platform.ts';
-import { createFakeClock, type FakeClock } from '../kit/clock.ts';
+import { advance, createFakeClock, type FakeClock } from '../kit/clock.ts';
 import { IS_SOAK } from '../kit/random.ts';
 import { begin, RELAY } from './network.ts';
 
@@ -125,7 +125,7 @@ function createDevice({ atMs, ms, isDevice = false, isCutOff = false }: Sleep) {
       };
     },
     random: () => 0.5,
-    challenge: (done) => done(),
+    challenge: async () => undefined,
   };
   return {
     platform,
@@ -139,11 +139,11 @@ function createDevice({ atMs, ms, isDevice = false, isCutOff = false }: Sleep) {
 }
 
 /** Signs in, and checks the countdown all the while. */
-function signInOn(device: ReturnType<typeof createDevice>, sleep: Sleep, untilMs: number) {
+async function signInOn(device: ReturnType<typeof createDevice>, sleep: Sleep, untilMs: number) {
   const { clock, relay } = device;
   const { prompts, ends } = begin(device);
   while (clock.now() < untilMs) {
-    clock.advance(500);
+    await advance(clock, 500);
     const isAsleep = clock.now() >= sleep.atMs && clock.now() < sleep.atMs + sleep.ms;
     const prompt = prompts.at(-1);
     if (prompt === undefined || isAsleep) continue;
@@ -167,13 +167,13 @@ const TWENTY_MINUTES_MS = 1_200_000;
 
 test.each(KINDS)(
   '%s, for any time in any phase, wakes to the tokens: to no second prompt unless the result or the session is gone',
-  (_name, kind, longestMs) => {
+  async (_name, kind, longestMs) => {
     for (let ms = 1_000; ms <= TWENTY_MINUTES_MS; ms += STRIDE * strideAfter(ms, longestMs)) {
       const isKept = ms <= longestMs;
       for (let atMs = 5; atMs < 33_000; atMs += STRIDE * (atMs < 2_000 ? 55 : 740)) {
         const sleep: Sleep = { atMs, ms, ...kind };
         const device = createDevice(sleep);
-        const { ends, prompts } = signInOn(device, sleep, atMs + ms + 120_000);
+        const { ends, prompts } = await signInOn(device, sleep, atMs + ms + 120_000);
         const { starts } = device.counts;
         const tokens = ends.map((end) => end.tokens?.accessToken);
         expect([describeSleep(sleep), tokens]).toEqual([describeSleep(sleep), ['a']]);
@@ -191,27 +191,27 @@ const strideAfter = (ms: number, longestMs: number) =>
 
 test.each([HOUR_MS, -HOUR_MS])(
   'a clock that is set by %d ms in any phase changes nothing, and the countdown is right again within 5 s',
-  (jumpMs) => {
+  async (jumpMs) => {
     for (let atMs = 5; atMs < 29_000; atMs += atMs < 2_000 ? 55 : 740) {
       const never: Sleep = { atMs: HOUR_MS, ms: 0 };
       const device = createDevice(never);
       const { clock, relay } = device;
       const { prompts, ends } = begin(device);
-      clock.advance(atMs);
+      await advance(clock, atMs);
       device.setAhead(jumpMs);
-      clock.advance(5_000);
+      await advance(clock, 5_000);
       const trueLeft = Math.floor((relay.endMs() - clock.now()) / 1_000);
       if (ends.length === 0) {
         expect(prompts.at(-1)?.secondsLeft()).toBeWithin(trueLeft - 1, trueLeft + 1);
       }
-      clock.advance(60_000);
+      await advance(clock, 60_000);
       const tokens = ends.map((end) => end.tokens);
       expect([atMs, tokens, prompts.length]).toEqual([atMs, [{ accessToken: 'a' }], 1]);
     }
   },
 );
 
-test('a session is over when the relay says so, whatever the clock says', () => {
+test('a session is over when the relay says so, whatever the clock says', async () => {
   const never: Sleep = { atMs: HOUR_MS, ms: 0 };
   const { platform, clock } = createDevice(never);
   const patient: Platform = {
@@ -224,8 +224,8 @@ test('a session is over when the relay says so, whatever the clock says', () => 
     },
   };
   const { prompts } = begin({ platform: patient });
-  clock.advance(SESSION_MS + 300_000);
+  await advance(clock, SESSION_MS + 300_000);
   expect(prompts.length).toBe(1);
-  clock.advance(10_000);
+  await advance(clock, 10_000);
   expect(prompts.length).toBe(2);
 });

@@ -31,19 +31,21 @@ function say(event) { console.log(JSON.stringify(event)); }
 function begin(relay) {
   var session = SignInRelay.createSession({ relay: relay, service: 'mal', code: false });
   session.subscribe(function () {
-    var state = session.getState();
+    var state = session.state;
     if (state.status === 'waiting') say({ relay: relay, link: state.prompt.link });
   });
-  session.signIn(function (failure) {
-    session.getTokens(function (_, tokens) {
-      say({ relay: relay, saved: tokens, end: failure ? failure.code : 'signed in' });
-    });
+  session.signIn().then(function () {
+    return session.getTokens();
+  }).then(function (tokens) {
+    say({ relay: relay, saved: tokens, end: 'signed in' });
+  }, function (failure) {
+    say({ relay: relay, end: failure.code });
   });
 }
 location.search.slice(1).split(',').forEach(begin);
 </script>`,
   '/tv': `<p id="end"></p><script src="/tv.js"></script><script>
-SignInRelay.createSession({ relay: location.search.slice(1), service: 'mal' }).signIn(function (failure) {
+SignInRelay.createSession({ relay: location.search.slice(1), service: 'mal' }).signIn().then(null, function (failure) {
   document.getElementById('end').textContent = failure.code + ': ' + failure.detail;
 });</script>`,
   '/module': `<p id="end"></p><script type="module">

@@ -60,8 +60,8 @@ async function bundled(): Promise<string> {
 }
 
 test.each([
-  ['the module, bundled', 9.7, bundled],
-  ['the TV build', 8.6, async () => read('dist/tv.js')],
+  ['the module, bundled', 10.6, bundled],
+  ['the TV build', 10.8, async () => read('dist/tv.js')],
 ] as const)('%s is at most %p KiB, gzipped', async (name, kib, readCode) => {
   const bytes = gzipSync(await readCode(), { level: 9 }).length;
   console.log(`${name}: ${bytes} bytes`);
@@ -136,10 +136,10 @@ const TV_APP = `
 /// <reference types="sign-in-relay-client/tv.js" />
 const session = SignInRelay.createSession({ relay: 'https://relay.example', service: 'mal' });
 session.subscribe(function () {
-  const state = session.getState();
+  const { state } = session;
   if (state.status === 'failed') state.error.show.charAt(0);
 });
-session.getToken(function (failure, token) { if (token) token.charAt(0); });
+session.getToken().then(function (token) { token.charAt(0); });
 `;
 
 /** Strict, as an app may have it. Without the types of a browser or of Node: React Native has neither. */

@@ -270,7 +270,7 @@ describe('an open sign-in', () => {
   test('brings tokens of a client that the relay does not know, by its code, and refreshes them', async () => {
     const before = provider.forms.length;
     const { session } = await signInOpenly({});
-    expect(session.state).toEqual({ status: 'signed-in' });
+    expect(session.state).toMatchObject({ status: 'signed-in' });
     const { after } = await refreshed(session);
     expect(after).toMatchObject({
       clientId: 'own-client',

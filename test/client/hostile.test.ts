@@ -1,13 +1,13 @@
 /** A relay that is hostile or broken: answers of every shape, status, cut and delay, by the fake clock. */
 import { describe, expect, test } from 'bun:test';
-import type { Failure } from '../../client/src/errors.ts';
+import { createCall } from '../../client/src/ask.ts';
 import { createSession, discover, SignInError } from '../../client/src/index.ts';
 import type { Prompt } from '../../client/src/link.ts';
 import type { Response as Answer, Platform } from '../../client/src/platform.ts';
 import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
 import { printable } from '../../src/cli/terminal.ts';
-import { createFakeClock } from '../kit/clock.ts';
+import { advance, createFakeClock } from '../kit/clock.ts';
 import { createRandom, IS_SOAK, TERMINAL_SEQUENCES, testSeed, UNSEEN } from '../kit/random.ts';
 import { failureOf } from '../kit/wait.ts';
 import { KEY, type OpenOptions, open, RELAY } from './network.ts';
@@ -177,7 +177,7 @@ function createNetwork(random: Random) {
     date: () => clock.now() + aheadMs,
     later: clock.setTimer,
     random,
-    challenge: (done) => done(VERIFIER, 'challenge'),
+    challenge: async () => ({ verifier: VERIFIER, challenge: 'challenge' }),
     page: random() < 0.2 ? { origin: 'https://page.test', reach: (_, done) => done() } : undefined,
   };
   return { platform, clock, sent, named, counts };
@@ -230,7 +230,7 @@ function checkPrompt({ link, userCode, verificationUrl, expiresIn, secondsLeft }
 }
 
 function checkFailure(failure: unknown): void {
-  const { code, detail, show } = failure as Failure;
+  const { code, detail, show } = failure as SignInError;
   expect(show).toBeString();
   expect(code).toMatch(/^[a-z_]+$/);
   expect(detail).toMatch(/^\S[^\n]{4,300}$/);
@@ -253,20 +253,23 @@ function checkRequests(sent: readonly Sent[], named: ReadonlySet<string>, tokenU
 }
 
 /** One sign-in. Returns how many answers it got. */
-function signInOnce(random: Random): number {
+async function signInOnce(random: Random): Promise<number> {
   const network = createNetwork(random);
   const { clock, sent, named, counts } = network;
   const options = optionsOf(random);
   const { session, stored } = open(network, options);
   session.subscribe(() => {
-    const state = session.getState();
+    const state = session.state;
     if (state.status === 'waiting') checkPrompt(state.prompt);
   });
-  const ends: { failure: unknown; isSignedIn: boolean | undefined }[] = [];
-  session.signIn((failure, isSignedIn) => ends.push({ failure, isSignedIn }));
+  const ends: { failure?: unknown; isSignedIn?: boolean }[] = [];
+  session.signIn().then(
+    (isSignedIn) => ends.push({ isSignedIn }),
+    (failure) => ends.push({ failure }),
+  );
   // A relay may say a day, and is asked for four links.
-  while (clock.now() < 104 * HOUR_MS && ends.length === 0) clock.advance(60_000);
-  clock.advance(HOUR_MS);
+  while (clock.now() < 104 * HOUR_MS && ends.length === 0) await advance(clock, 60_000);
+  await advance(clock, HOUR_MS);
   expect([ends.length, clock.timers]).toEqual([1, 0]);
   for (const { failure, isSignedIn } of ends) {
     if (failure) checkFailure(failure);
@@ -277,13 +280,13 @@ function signInOnce(random: Random): number {
   return counts.answers;
 }
 
-test(`${ANSWERS} hostile answers to a sign-in: no throw, no secret elsewhere, no busy loop, always an end`, () => {
+test(`${ANSWERS} hostile answers to a sign-in: no throw, no secret elsewhere, no busy loop, always an end`, async () => {
   const random = createRandom(testSeed);
   let answers = 0;
-  while (answers < ANSWERS) answers += signInOnce(random);
+  while (answers < ANSWERS) answers += await signInOnce(random);
 }, 120_000);
 
-test('hostile answers to a refresh: tokens or a failure, and the refresh token goes nowhere else', () => {
+test('hostile answers to a refresh: tokens or a failure, and the refresh token goes nowhere else', async () => {
   const random = createRandom(testSeed);
   for (let count = 0; count < REFRESHES; count += 1) {
     const { platform, clock, sent } = createNetwork(random);
@@ -294,15 +297,16 @@ test('hostile answers to a refresh: tokens or a failure, and the refresh token g
     };
     let ends = 0;
     refresh(
-      { platform, headers: { 'X-App': 'key' } },
-      { relay: RELAY, service: 'mal', tokens },
-      (failure, fresh) => {
+      createCall(platform, { headers: { 'X-App': 'key' } }),
+      { relay: RELAY, service: 'mal' },
+      tokens,
+      'SECRET-refresh',
+    )
+      .then(checkTokens, checkFailure)
+      .finally(() => {
         ends += 1;
-        if (failure) checkFailure(failure);
-        else checkTokens(fresh as Tokens);
-      },
-    );
-    clock.advance(HOUR_MS);
+      });
+    await advance(clock, HOUR_MS);
     expect([ends, clock.timers]).toEqual([1, 0]);
     const place = tokens.tokenUrl ?? `${RELAY}/refresh`;
     expect(sent.every(({ url }) => url === place)).toBe(true);

@@ -1,18 +1,12 @@
 /** The client's logic over a network that a test writes down, by the fake clock. */
-import { createCall } from '../../client/src/ask.ts';
-import type { Failure } from '../../client/src/errors.ts';
-import type { Lock } from '../../client/src/keeper.ts';
+import type { SignInError } from '../../client/src/errors.ts';
 import type { Prompt } from '../../client/src/link.ts';
+import type { SessionEvent, SessionState } from '../../client/src/machine.ts';
 import type { Platform } from '../../client/src/platform.ts';
-import {
-  createCore,
-  type SessionEvent,
-  type SessionOptions,
-  type SessionState,
-} from '../../client/src/session.ts';
+import { createCore, type Lock, type SessionOptions } from '../../client/src/session.ts';
 import { createMemory, type SessionStorage } from '../../client/src/storage.ts';
 import type { Tokens } from '../../client/src/tokens.ts';
-import { createFakeClock } from '../kit/clock.ts';
+import { advance, createFakeClock } from '../kit/clock.ts';
 
 export type Answer = readonly [
   status: number,
@@ -72,11 +66,12 @@ export function createNetwork(
     date: clock.now,
     later: clock.setTimer,
     random: () => randomness,
-    challenge: (done) => done(),
+    challenge: async () => undefined,
   };
   return {
     platform,
     clock,
+    advance: (ms: number) => advance(clock, ms),
     asked,
     asksOf: (part: string) => asked.filter(({ url }) => url.includes(part)),
     setRandom(value: number) {
@@ -97,12 +92,12 @@ export interface OpenOptions extends Partial<SessionOptions> {
 
 /** A session, and what it has shown and said so far. */
 export function open(network: Pick<Network, 'platform'>, options: OpenOptions = {}) {
-  const { items = createMemory(), lock = (run) => run(() => {}), ...more } = options;
+  const { items = createMemory(), lock = (run) => run(), ...more } = options;
   const states: SessionState[] = [];
   const prompts: Prompt[] = [];
   const events: SessionEvent[] = [];
   const session = createCore(
-    createCall(network.platform, more),
+    network.platform,
     {
       relay: `${RELAY}/`,
       service: 'mal',
@@ -114,7 +109,7 @@ export function open(network: Pick<Network, 'platform'>, options: OpenOptions = 
     lock,
   );
   session.subscribe(() => {
-    const state = session.getState();
+    const { state } = session;
     states.push(state);
     if (state.status === 'waiting' && state.prompt !== prompts.at(-1)) prompts.push(state.prompt);
   });
@@ -126,11 +121,12 @@ export function open(network: Pick<Network, 'platform'>, options: OpenOptions = 
 /** A sign-in in progress, and its end. */
 export function begin(network: Pick<Network, 'platform'>, options: OpenOptions = {}) {
   const opened = open(network, options);
-  const ends: { readonly failure: unknown; readonly tokens?: Tokens | undefined }[] = [];
-  opened.session.signIn((failure, isSignedIn) =>
-    ends.push({ failure, ...(isSignedIn && { tokens: opened.stored() }) }),
+  const ends: { readonly failure?: unknown; readonly tokens?: Tokens | undefined }[] = [];
+  opened.session.signIn().then(
+    (isSignedIn) => ends.push(isSignedIn ? { tokens: opened.stored() } : {}),
+    (failure) => ends.push({ failure }),
   );
   return { ...opened, ends };
 }
 
-export const codeOf = (failure: unknown) => (failure as Failure).code;
+export const codeOf = (failure: unknown) => (failure as SignInError).code;

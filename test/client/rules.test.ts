@@ -1,10 +1,12 @@
 /** What a session makes of each response, by the fake clock. Both builds share this logic. */
 import { describe, expect, test } from 'bun:test';
-import { type Failure, fail } from '../../client/src/errors.ts';
-import { createSession, type SessionOptions, type SignInError } from '../../client/src/index.ts';
-import type { Lock } from '../../client/src/keeper.ts';
+import { createCall } from '../../client/src/ask.ts';
+import { SignInError, type SignInErrorCode } from '../../client/src/errors.ts';
+import { createSession, type SessionOptions } from '../../client/src/index.ts';
+import type { Lock } from '../../client/src/session.ts';
 import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
+import { failureOf } from '../kit/wait.ts';
 import {
   type Answer,
   begin,
@@ -43,15 +45,15 @@ describe('waiting for the result', () => {
     ['a slow request', [408, '']],
   ];
 
-  test.each(TRANSIENT)('%s is no end', (_name, answer) => {
+  test.each(TRANSIENT)('%s is no end', async (_name, answer) => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [answer, GRANTED] });
     const { ends, prompts } = begin(network);
-    network.clock.advance(5_000);
+    await network.advance(5_000);
     expect(ends.map(({ tokens }) => tokens?.accessToken)).toEqual(['a']);
     expect(prompts.length).toBe(1);
   });
 
-  const FINAL: readonly (readonly [Failure['code'], Answer])[] = [
+  const FINAL: readonly (readonly [SignInErrorCode, Answer])[] = [
     ['access_denied', [200, '{"error":"access_denied"}']],
     ['authorization_failed', [200, '{"error":"authorization_failed"}']],
     ['missing_code', [200, '{"error":"missing_code"}']],
@@ -62,22 +64,22 @@ describe('waiting for the result', () => {
     ['refused', [405, 'Method not allowed\n']],
   ];
 
-  test.each(FINAL)('%s is final', (code, answer) => {
+  test.each(FINAL)('%s is final', async (code, answer) => {
     const network = createNetwork({
       '/auth/start': [STARTED],
       '&ack=1': [[204]],
       '/auth/result': [answer],
     });
     const { ends } = begin(network);
-    network.clock.advance(600_000);
+    await network.advance(600_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual([code]);
     expect(network.asksOf('/auth/start').length).toBe(1);
   });
 
-  test('a response without a result is asked for again at once, but not more often than every 2 s', () => {
+  test('a response without a result is asked for again at once, but not more often than every 2 s', async () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
     begin(network);
-    network.clock.advance(60_000);
+    await network.advance(60_000);
     const asks = network.asksOf('/auth/result').map(({ atMs }) => atMs);
     expect(asks.length).toBe(30);
     expect(asks.slice(1).map((atMs, index) => atMs - (asks[index] ?? 0))).toEqual(
@@ -85,7 +87,7 @@ describe('waiting for the result', () => {
     );
   });
 
-  test('pauses double up to 8 s, half of each is random, and Retry-After is a minimum', () => {
+  test('pauses double up to 8 s, half of each is random, and Retry-After is a minimum', async () => {
     const answers = [
       ...Array(6).fill([502]),
       [429, '', '20'],
@@ -96,7 +98,7 @@ describe('waiting for the result', () => {
       const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': answers });
       network.setRandom(randomness);
       begin(network);
-      network.clock.advance(100_000);
+      await network.advance(100_000);
       const asks = network.asksOf('?session=secret').map(({ atMs }) => atMs);
       const pauses = asks.slice(1, 9).map((atMs, index) => atMs - (asks[index] ?? 0) - 10);
       const whole = [500, 1_000, 2_000, 4_000, 8_000, 8_000, 20_000, 8_000];
@@ -106,31 +108,31 @@ describe('waiting for the result', () => {
     }
   });
 
-  test('a result is acknowledged until the relay has answered, and the app does not wait for that', () => {
+  test('a result is acknowledged until the relay has answered, and the app does not wait for that', async () => {
     const network = createNetwork({
       '/auth/start': [STARTED],
       '&ack=1': [[0], [503, 'Server busy\n'], [204]],
       '/auth/result': [GRANTED],
     });
     const { ends } = begin(network);
-    network.clock.advance(35);
+    await network.advance(35);
     expect(ends.length).toBe(1);
-    network.clock.advance(60_000);
+    await network.advance(60_000);
     expect(network.asksOf('&ack=1').length).toBe(3);
   });
 });
 
 describe('starting', () => {
   test.each([
-    ['Unknown service', 400],
-    ['Challenge required', 400],
-    ['404 page not found', 404],
-  ])('%s is final, and the developer reads why', (text, status) => {
+    ['Unknown service', 400, 'The relay answered 400'],
+    ['Challenge required', 400, 'The relay answered 400'],
+    ['404 page not found', 404, 'The path is wrong: The relay answered 404'],
+  ])('%s is final, and the developer reads why', async (text, status, why) => {
     const network = createNetwork({ '/auth/start': [[status, `${text}\n`]] });
     const { ends } = begin(network);
-    network.clock.advance(600_000);
+    await network.advance(600_000);
     expect(ends.map(({ failure }) => failure)).toEqual([
-      fail('refused', `The relay answered ${status}: ${text}`),
+      new SignInError('refused', `${why}: ${text} (${RELAY}/auth/start)`),
     ]);
     expect(network.asksOf('/auth/start').length).toBe(1);
   });
@@ -140,16 +142,16 @@ describe('starting', () => {
     ['unreachable', [502, HTML]],
     ['busy', [503, 'Server busy\n']],
     ['busy', [429, 'Rate limited\n', '1']],
-  ] as const)('is given up after a minute as %s', (code, answer) => {
+  ] as const)('is given up after a minute as %s', async (code, answer) => {
     const network = createNetwork({ '/auth/start': [answer] });
     const { ends } = begin(network);
-    network.clock.advance(50_000);
+    await network.advance(50_000);
     expect(ends).toEqual([]);
-    network.clock.advance(20_000);
+    await network.advance(20_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual([code]);
   });
 
-  test('is given up after three pages of a captive portal', () => {
+  test('is given up after three pages of a captive portal', async () => {
     for (const page of [
       [200, HTML],
       [302, ''],
@@ -157,16 +159,16 @@ describe('starting', () => {
     ] as const) {
       const network = createNetwork({ '/services': [page] });
       const { ends } = begin(network);
-      network.clock.advance(3_000);
+      await network.advance(3_000);
       expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['unreachable']);
       expect(network.asked.length).toBe(3);
     }
   });
 
-  test('asks for a code, for delivery that survives a lost response, and names the device', () => {
+  test('asks for a code, for delivery that survives a lost response, and names the device', async () => {
     const network = createNetwork({ '/auth/start': [STARTED] });
     begin(network, { device: 'x'.repeat(200), details: true });
-    network.clock.advance(30);
+    await network.advance(30);
     expect(JSON.parse(network.asksOf('/auth/start')[0]?.body ?? '')).toEqual({
       service: 'mal',
       code: true,
@@ -176,13 +178,13 @@ describe('starting', () => {
     });
   });
 
-  test('the prompt has what the user needs, and no secret', () => {
+  test('the prompt has what the user needs, and no secret', async () => {
     const started = { session: 'secret', url: LINK, expiresIn: 600, userCode: 'BCDF-GHJK' };
     const link = `${RELAY}/base/L/BCDF-GHJK`;
     const answer: Answer = [200, JSON.stringify({ ...started, link })];
     const network = createNetwork({ '/auth/start': [answer], '/auth/result': [undefined] });
     const { prompts } = begin(network);
-    network.clock.advance(30);
+    await network.advance(30);
     expect(prompts).toMatchObject([
       { link, userCode: 'BCDF-GHJK', verificationUrl: `${RELAY}/base/link`, expiresIn: 600 },
     ]);
@@ -191,20 +193,20 @@ describe('starting', () => {
 });
 
 describe('a session that ends', () => {
-  test('is renewed with a new prompt, three times on a screen that nobody looks at', () => {
+  test('is renewed with a new prompt, three times on a screen that nobody looks at', async () => {
     const link = [...Array(299).fill([204]), GONE];
     const network = createNetwork({
       '/auth/start': [STARTED],
       '/auth/result': [...link, ...link, ...link, ...link],
     });
     const { ends, prompts } = begin(network);
-    network.clock.advance(1_900_000);
+    await network.advance(1_900_000);
     expect([prompts.length, ends]).toEqual([4, []]);
-    network.clock.advance(600_000);
+    await network.advance(600_000);
     expect([prompts.length, ends.map(({ failure }) => codeOf(failure))]).toEqual([4, ['expired']]);
   });
 
-  test('is renewed more often for a user who opens the links', () => {
+  test('is renewed more often for a user who opens the links', async () => {
     const opened: Answer = [200, '{"progress":"opened"}'];
     const link = [opened, ...Array(297).fill([204]), GONE];
     const network = createNetwork({
@@ -213,22 +215,22 @@ describe('a session that ends', () => {
       '/auth/result': Array(6).fill(link).flat(),
     });
     const { ends, prompts } = begin(network);
-    network.clock.advance(3_100_000);
+    await network.advance(3_100_000);
     expect([prompts.length, ends]).toEqual([6, []]);
   });
 
-  test('is renewed when the relay has lost it', () => {
+  test('is renewed when the relay has lost it', async () => {
     const answers = [...Array(10).fill([204]), GONE, GRANTED];
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': answers });
     const { ends, prompts } = begin(network);
-    network.clock.advance(60_000);
+    await network.advance(60_000);
     expect([prompts.length, ends[0]?.tokens?.accessToken]).toEqual([2, 'a']);
   });
 
-  test('is an error if the relay never knew it: another would end in the same way', () => {
+  test('is an error if the relay never knew it: another would end in the same way', async () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GONE] });
     const { ends } = begin(network);
-    network.clock.advance(600_000);
+    await network.advance(600_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['expired']);
     expect(network.asksOf('/auth/start').length).toBe(1);
   });
@@ -241,39 +243,39 @@ describe('cancelling', () => {
     '/auth/result': [[204]] as Answer[],
   };
 
-  test('ends all requests, is no failure, and is sent to the relay if it offers that', () => {
+  test('ends all requests, is no failure, and is sent to the relay if it offers that', async () => {
     const network = createNetwork({ '/services': [OFFER(['cancel'])], ...PENDING });
     const { ends, session } = begin(network);
-    network.clock.advance(5_000);
+    await network.advance(5_000);
     const before = network.asksOf('/auth/result').length;
     session.cancel();
-    network.clock.advance(600_000);
+    await network.advance(600_000);
     expect(network.asksOf('&cancel=1').length).toBe(2);
     expect(network.asksOf('/auth/result').length).toBe(before + 2);
-    expect([ends, session.getState().status]).toEqual([[{ failure: undefined }], 'signed-out']);
+    expect([ends, session.state.status]).toEqual([[{ failure: undefined }], 'signed-out']);
     expect(network.clock.timers).toBe(0);
   });
 
-  test('is not sent to an older relay, which would take it for a poll', () => {
+  test('is not sent to an older relay, which would take it for a poll', async () => {
     const network = createNetwork(PENDING);
     const { session } = begin(network);
-    network.clock.advance(5_000);
+    await network.advance(5_000);
     session.cancel();
-    network.clock.advance(600_000);
+    await network.advance(600_000);
     expect(network.asksOf('&cancel=1')).toEqual([]);
   });
 
-  test('what a listener of the app throws disturbs nobody else', () => {
+  test('what a listener of the app throws disturbs nobody else', async () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GRANTED] });
     const trouble = new Error('no screen');
     const { session, stored } = open(network);
     session.subscribe(() => {
       throw trouble;
     });
-    session.signIn(() => {});
+    void session.signIn();
     for (let thrown = 0; thrown < 9; thrown += 1) {
       try {
-        network.clock.advance(1_000);
+        await network.advance(1_000);
       } catch (error) {
         expect(error).toBe(trouble);
       }
@@ -285,7 +287,7 @@ describe('cancelling', () => {
 describe('the state', () => {
   const statuses = ({ states }: ReturnType<typeof open>) => states.map(({ status }) => status);
 
-  test('tells each step of a sign-in, and events have no secret', () => {
+  test('tells each step of a sign-in, and events have no secret', async () => {
     const network = createNetwork({
       '/services': [OFFER(['progress', 'wait'])],
       '/auth/start': [STARTED],
@@ -293,26 +295,27 @@ describe('the state', () => {
       '/auth/result': [[204], [200, '{"progress":"opened"}'], GRANTED],
     });
     const begun = begin(network);
-    network.clock.advance(10_000);
+    await network.advance(10_000);
     expect(statuses(begun)).toEqual(['starting', 'waiting', 'opened', 'signed-in']);
     expect(begun.events).toEqual([{ type: 'opened' }, { type: 'saved' }]);
     expect(JSON.stringify(begun.states)).not.toContain('secret');
   });
 
-  test('is "reconnecting" with the first request that fails, and goes on where it was', () => {
+  test('is "reconnecting" with the first request that fails, and goes on where it was', async () => {
     const network = createNetwork({
       '/services': [[0], OFFER(['wait'])],
       '/auth/start': [[503, 'Server busy\n'], STARTED],
       '/auth/result': [[0], [204], GRANTED],
     });
     const begun = begin(network);
-    network.clock.advance(20_000);
+    await network.advance(20_000);
     const away = 'reconnecting';
     expect(statuses(begun)).toEqual([
       'starting',
       away,
       'starting',
       away,
+      'starting',
       'waiting',
       away,
       'waiting',
@@ -324,40 +327,40 @@ describe('the state', () => {
       'offline',
       'saved',
     ]);
-    expect(begun.states[5]).toMatchObject({ prompt: { link: LINK } });
+    expect(begun.states[6]).toMatchObject({ prompt: { link: LINK } });
     // The next poll is short, so that the app soon hears that the relay is back.
     expect(network.asksOf('/auth/result')[1]?.url).toContain('&wait=1');
   });
 
-  test('of a sign-in that failed stays until it is dismissed, and who was signed in before still is', () => {
+  test('of a sign-in that failed stays until it is dismissed, and who was signed in before still is', async () => {
     const network = createNetwork({ '/auth/start': [[400, 'Unknown service\n']] });
     const items = createMemory();
     items.setItem(KEY, '{"accessToken":"old"}');
     const { session } = open(network, { items });
-    expect(session.getState()).toEqual({ status: 'signed-in' });
-    session.signIn(() => {});
-    network.clock.advance(1_000);
-    expect(session.getState()).toMatchObject({ status: 'failed', error: { code: 'refused' } });
-    const given: unknown[] = [];
-    session.getToken((_, token) => given.push(token));
-    expect([given, session.getState().status]).toEqual([['old'], 'failed']);
+    await network.advance(0);
+    expect(session.state).toEqual({ status: 'signed-in' });
+    void session.signIn();
+    await network.advance(1_000);
+    expect(session.state).toMatchObject({ status: 'failed', error: { code: 'refused' } });
+    expect([await session.getToken(), session.state.status]).toEqual(['old', 'failed']);
     session.cancel();
-    expect(session.getState()).toEqual({ status: 'signed-in' });
+    expect(session.state).toEqual({ status: 'signed-in' });
   });
 
-  test('does not change for a token that nobody can have, nor for a cancellation of nothing', () => {
+  test('does not change for a token that nobody can have, nor for a cancellation of nothing', async () => {
     const { session, states } = open(createNetwork({}));
-    for (let count = 0; count < 3; count += 1) session.getToken(() => {});
+    for (let count = 0; count < 3; count += 1) {
+      expect(await failureOf(session.getToken())).toMatchObject({ code: 'signed_out' });
+    }
     session.cancel();
-    expect(states).toEqual([]);
-    expect(session.getState()).toEqual({ status: 'signed-out' });
+    expect(states).toEqual([{ status: 'signed-out' }]);
   });
 
-  test('two calls during one sign-in start it once, and both hear of its end', () => {
+  test('two calls during one sign-in start it once, and both hear of its end', async () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GRANTED] });
     const { session, ends } = begin(network);
-    session.signIn((failure) => ends.push({ failure }));
-    network.clock.advance(1_000);
+    session.signIn().then(() => ends.push({}));
+    await network.advance(1_000);
     expect([ends.length, network.asksOf('/auth/start').length]).toEqual([2, 1]);
   });
 });
@@ -381,19 +384,22 @@ describe('what the relay offers', () => {
     ['an older relay', NOT_FOUND],
     ['a proxy that passes on /auth/ alone', [404, HTML]],
     ['a relay that refuses the address', [405, 'Method not allowed\n']],
-  ] as [string, Answer][])('%s is asked for nothing but the plain protocol', (_name, answer) => {
-    const network = createNetwork({
-      '/services': [answer],
-      '/auth/start': [STARTED],
-      '/auth/result': [GRANTED],
-    });
-    const { ends } = begin(network);
-    network.clock.advance(1_000);
-    expect(ends.length).toBe(1);
-    expect(network.asksOf('/auth/result')[0]?.url).toBe(`${RELAY}/auth/result?session=secret`);
-  });
+  ] as [string, Answer][])(
+    '%s is asked for nothing but the plain protocol',
+    async (_name, answer) => {
+      const network = createNetwork({
+        '/services': [answer],
+        '/auth/start': [STARTED],
+        '/auth/result': [GRANTED],
+      });
+      const { ends } = begin(network);
+      await network.advance(1_000);
+      expect(ends.length).toBe(1);
+      expect(network.asksOf('/auth/result')[0]?.url).toBe(`${RELAY}/auth/result?session=secret`);
+    },
+  );
 
-  test('that the link was opened is told once', () => {
+  test('that the link was opened is told once', async () => {
     const opened: Answer = [200, '{"progress":"opened"}'];
     const network = createNetwork({
       '/services': [OFFER(['progress', 'wait'])],
@@ -401,27 +407,27 @@ describe('what the relay offers', () => {
       '/auth/result': [[204], opened, opened, GRANTED],
     });
     const { events, ends } = begin(network);
-    network.clock.advance(10_000);
+    await network.advance(10_000);
     expect([events.filter(({ type }) => type === 'opened').length, ends.length]).toEqual([1, 1]);
     expect(network.asksOf('progress=1')[0]?.url).toBe(
       `${RELAY}/auth/result?session=secret&wait=25&progress=1`,
     );
   });
 
-  test('a dead connection is noticed 10 s after the poll should have ended', () => {
+  test('a dead connection is noticed 10 s after the poll should have ended', async () => {
     const network = createNetwork({
       '/services': [OFFER(['wait'])],
       '/auth/start': [STARTED],
       '/auth/result': [undefined, GRANTED],
     });
     const { ends } = begin(network);
-    network.clock.advance(35_000);
+    await network.advance(35_000);
     expect(ends.length).toBe(0);
-    network.clock.advance(2_000);
+    await network.advance(2_000);
     expect(ends.length).toBe(1);
   });
 
-  test('a sign-in that must be blind and cannot be is refused, and so is one that the app wants blind where that is not offered', () => {
+  test('a sign-in that must be blind and cannot be is refused, and so is one that the app wants blind where that is not offered', async () => {
     const must = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
     for (const [answer, options, who] of [
       [[200, must], {}, 'This device has no cryptography for'],
@@ -430,8 +436,8 @@ describe('what the relay offers', () => {
       const detail = `${who} a blind sign-in with this service`;
       const network = createNetwork({ '/services': [answer], '/auth/start': [STARTED] });
       const { ends } = begin(network, options);
-      network.clock.advance(1_000);
-      expect(ends.map(({ failure }) => failure)).toEqual([fail('refused', detail)]);
+      await network.advance(1_000);
+      expect(ends.map(({ failure }) => failure)).toEqual([new SignInError('refused', detail)]);
       expect(network.asksOf('/auth/start')).toEqual([]);
     }
   });
@@ -514,7 +520,7 @@ describe('tokens go to nobody on the way', () => {
     },
   );
 
-  test('what the app allows applies to each request of a sign-in, also to the acknowledgement', () => {
+  test('what the app allows applies to each request of a sign-in, also to the acknowledgement', async () => {
     const network = createNetwork({
       '/services': [OFFER(['ack'])],
       '/auth/start': [STARTED],
@@ -522,113 +528,105 @@ describe('tokens go to nobody on the way', () => {
       '/auth/result': [GRANTED],
     });
     begin(network, { relay: 'http://relay.example', allowHttp: true });
-    network.clock.advance(5_000);
+    await network.advance(5_000);
     expect(network.asksOf('http://relay.example')).toHaveLength(network.asked.length);
     expect(network.asksOf('ack=1')).toHaveLength(1);
   });
 });
 
 describe('refreshing', () => {
-  function refreshOnce(answers: readonly Answer[], tokens: Tokens = OLD) {
+  async function refreshOnce(answers: readonly Answer[]) {
     const network = createNetwork({ '/refresh': answers });
-    const ends: { failure: unknown; tokens: Tokens | undefined }[] = [];
-    refresh(
-      { platform: network.platform },
-      { relay: RELAY, service: 'mal', tokens },
-      (failure, fresh) => ends.push({ failure, tokens: fresh }),
-    );
-    network.clock.advance(120_000);
-    return { ...network, ends };
+    const refreshing = refresh(
+      createCall(network.platform, {}),
+      { relay: RELAY, service: 'mal' },
+      OLD,
+      'r1',
+    ).catch((failure: SignInError) => failure);
+    await network.advance(120_000);
+    return refreshing;
   }
 
-  test('keeps the old refresh token unless there is a new one', () => {
-    const [first] = refreshOnce([[200, '{"accessToken":"b"}']]).ends;
-    expect(first?.tokens).toEqual({ accessToken: 'b', refreshToken: 'r1' });
-    const [second] = refreshOnce([
-      [200, '{"accessToken":"b","refreshToken":"r2","expiresIn":60}'],
-    ]).ends;
-    expect(second?.tokens).toMatchObject({ accessToken: 'b', refreshToken: 'r2', expiresIn: 60 });
-    expect(second?.tokens?.expiresAt).toBeGreaterThan(Date.now());
+  test('keeps the old refresh token unless there is a new one', async () => {
+    expect(await refreshOnce([[200, '{"accessToken":"b"}']])).toEqual({
+      accessToken: 'b',
+      refreshToken: 'r1',
+    });
+    expect(
+      await refreshOnce([[200, '{"accessToken":"b","refreshToken":"r2","expiresIn":60}']]),
+    ).toEqual({ accessToken: 'b', refreshToken: 'r2', expiresIn: 60, expiresAt: 60_010 });
   });
 
-  test('only the provider says that a token no longer works', () => {
+  test('only the provider says that a token no longer works', async () => {
     for (const answer of [[503, 'Server busy\n', '1'], [0], [429, ''], [502, HTML]] as Answer[]) {
-      const { ends } = refreshOnce([answer, [400, '{"error":"invalid_grant"}']]);
-      expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['invalid_grant']);
+      const ended = await refreshOnce([answer, [400, '{"error":"invalid_grant"}']]);
+      expect(codeOf(ended)).toBe('invalid_grant');
     }
-    expect(codeOf(refreshOnce([[400, '{"error":"invalid_client"}']]).ends[0]?.failure)).toBe(
-      'refused',
-    );
-    expect(codeOf(refreshOnce([[503, '']]).ends[0]?.failure)).toBe('busy');
-    expect(codeOf(refreshOnce([[0]]).ends[0]?.failure)).toBe('unreachable');
-  });
-
-  test('sends no request without a refresh token', () => {
-    const { ends, asked } = refreshOnce([], { accessToken: 'a' });
-    expect([codeOf(ends[0]?.failure), asked.length]).toEqual(['invalid_grant', 0]);
+    expect(codeOf(await refreshOnce([[400, '{"error":"invalid_client"}']]))).toBe('refused');
+    expect(codeOf(await refreshOnce([[503, '']]))).toBe('busy');
+    expect(codeOf(await refreshOnce([[0]]))).toBe('unreachable');
   });
 });
 
-/** What takes longer than a test may; everything else is in keeper.test.ts. */
+/** What takes longer than a test may; everything else is in tokens.test.ts. */
 describe('keeping tokens', () => {
-  function keep(leftMs: number, answers: readonly Answer[], lock?: Lock) {
+  function keep(tokens: Partial<Tokens>, answers: readonly Answer[], lock?: Lock) {
     const network = createNetwork({ '/refresh': answers });
     const items = createMemory();
-    items.setItem(KEY, JSON.stringify({ ...OLD, expiresAt: Date.now() + leftMs }));
+    items.setItem(KEY, JSON.stringify({ accessToken: 'old', expiresIn: 3_600, ...tokens }));
     const { session } = open(network, { items, ...(lock && { lock }) });
     const given: unknown[] = [];
-    const take = () =>
-      session.getToken((failure, token) => given.push(failure ? codeOf(failure) : token));
-    return { ...network, given, get: session.getToken, take };
+    const take = (rejected?: string) =>
+      void session.getToken({ rejected }).then(
+        (token) => given.push(token),
+        (failure) => given.push(codeOf(failure)),
+      );
+    return { ...network, given, session, take };
   }
 
   const FRESH: Answer = [200, '{"accessToken":"new","refreshToken":"r2","expiresIn":3600}'];
 
-  test('tries to refresh a valid token again 10 s after a failure', () => {
-    const keeper = keep(30_000, [[401, '{"error":"invalid_client"}'], FRESH]);
+  test('sends no request without a refresh token', async () => {
+    const keeper = keep({}, [FRESH]);
+    keeper.take('old');
+    await keeper.advance(10_000);
+    expect([keeper.given, keeper.asked]).toEqual([['invalid_grant'], []]);
+  });
+
+  test('tries to refresh a valid token again 10 s after a failure', async () => {
+    const answers: Answer[] = [[401, '{"error":"invalid_client"}'], FRESH];
+    const keeper = keep({ refreshToken: 'r1', expiresAt: 30_000 }, answers);
     keeper.take();
-    keeper.clock.advance(9_000);
+    await keeper.advance(9_000);
     keeper.take();
+    await keeper.advance(0);
     expect(keeper.asked.length).toBe(1);
-    keeper.clock.advance(2_000);
+    await keeper.advance(2_000);
     keeper.take();
-    keeper.clock.advance(100);
+    await keeper.advance(100);
     keeper.take();
+    await keeper.advance(0);
     expect(keeper.given).toEqual(['old', 'old', 'old', 'new']);
     expect(keeper.asked.length).toBe(2);
   });
 
-  test('gives up after 75 s if another process does not release the lock, and takes it no more', () => {
-    const held: ((release: () => void) => void)[] = [];
-    let releases = 0;
-    const keeper = keep(-5, [FRESH], (run) => held.push(run));
+  test('gives up after 75 s if another process does not release the lock, and may get it later', async () => {
+    const held: (() => Promise<void>)[] = [];
+    const lock: Lock = (run) =>
+      new Promise((resolve) => {
+        held.push(() => run().then(resolve));
+      });
+    const keeper = keep({ refreshToken: 'r1', expiresAt: -5 }, [FRESH], lock);
     keeper.take();
-    keeper.clock.advance(74_000);
+    await keeper.advance(74_000);
     expect(keeper.given).toEqual([]);
-    keeper.clock.advance(2_000);
+    await keeper.advance(2_000);
     expect(keeper.given).toEqual(['busy']);
-    held[0]?.(() => {
-      releases += 1;
-    });
-    keeper.clock.advance(1_000);
-    expect([releases, keeper.asked.length]).toEqual([1, 0]);
+    void held[0]?.();
+    await keeper.advance(1_000);
     keeper.take();
-    held[1]?.(() => {
-      releases += 1;
-    });
-    keeper.clock.advance(1_000);
-    expect([releases, keeper.given]).toEqual([2, ['busy', 'new']]);
-    expect(keeper.clock.timers).toBe(0);
-  });
-
-  test('what one caller throws does not keep the others from their token', () => {
-    const keeper = keep(-5, [FRESH]);
-    const trouble = new Error('of the first caller');
-    keeper.get(() => {
-      throw trouble;
-    });
-    keeper.take();
-    expect(() => keeper.clock.advance(1_000)).toThrow(trouble);
-    expect(keeper.given).toEqual(['new']);
+    await keeper.advance(1_000);
+    expect([keeper.given, keeper.asked.length]).toEqual([['busy', 'new'], 1]);
+    expect([held.length, keeper.clock.timers]).toEqual([1, 0]);
   });
 });

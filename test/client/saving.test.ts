@@ -1,6 +1,6 @@
 /** Tokens that reach the app's storage, and sign-ins that go on in another process, by the fake clock. */
 import { describe, expect, test } from 'bun:test';
-import type { Failure } from '../../client/src/errors.ts';
+import type { SignInError } from '../../client/src/errors.ts';
 import { createMemory, type SessionStorage } from '../../client/src/storage.ts';
 import {
   type Answer,
@@ -55,14 +55,14 @@ describe('tokens', () => {
     const saved = Promise.withResolvers<void>();
     const { items } = createItems(null, (key) => (key === KEY ? saved.promise : undefined));
     const { ends } = begin(network, { items });
-    network.clock.advance(30_000);
+    await network.advance(30_000);
     expect([ends.length, network.asksOf('&ack=1').length]).toEqual([0, 0]);
     saved.resolve();
     await heard();
     expect([ends.length, network.asksOf('&ack=1').length]).toEqual([1, 1]);
   });
 
-  test('are stored again when that fails', () => {
+  test('are stored again when that fails', async () => {
     const network = createNetwork(ANSWERS);
     let tries = 0;
     const { items } = createItems(null, (key) => {
@@ -71,14 +71,14 @@ describe('tokens', () => {
       if (tries < 4) throw new Error('busy');
     });
     const { ends } = begin(network, { items });
-    network.clock.advance(3_000);
+    await network.advance(3_000);
     expect([tries, ends.length, network.asksOf('&ack=1').length]).toEqual([3, 0, 0]);
-    network.clock.advance(2_000);
-    expect(ends).toMatchObject([{ failure: undefined, tokens: { accessToken: 'a' } }]);
+    await network.advance(2_000);
+    expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
     expect(network.asksOf('&ack=1').length).toBe(1);
   });
 
-  test('that cannot be stored are a failure, nothing is acknowledged, and they are not lost', () => {
+  test('that cannot be stored are a failure, nothing is acknowledged, and they are not lost', async () => {
     const network = createNetwork(ANSWERS);
     const trouble = new Error('disk full');
     let isFull = true;
@@ -86,15 +86,13 @@ describe('tokens', () => {
       if (key === KEY && isFull) throw trouble;
     });
     const { ends, session, stored } = begin(network, { items });
-    network.clock.advance(600_000);
+    await network.advance(600_000);
     expect(ends).toMatchObject([{ failure: { code: 'storage_failed', cause: trouble } }]);
     expect(network.asksOf('&ack=1')).toEqual([]);
     // The relay keeps the result for a minute: the next start may get it once more.
     expect(unfinished()).toContain('secret');
     isFull = false;
-    const given: unknown[] = [];
-    session.getToken((_, token) => given.push(token));
-    expect([given, stored()?.accessToken]).toEqual([['a'], 'a']);
+    expect([await session.getToken(), stored()?.accessToken]).toEqual(['a', 'a']);
   });
 
   test('have arrived: too late to cancel', async () => {
@@ -102,18 +100,18 @@ describe('tokens', () => {
     const saved = Promise.withResolvers<void>();
     const { items } = createItems(null, (key) => (key === KEY ? saved.promise : undefined));
     const { ends, session } = begin(network, { items });
-    network.clock.advance(5_000);
+    await network.advance(5_000);
     session.cancel();
     saved.resolve();
     await heard();
-    expect([ends.length, session.getState().status]).toEqual([1, 'signed-in']);
+    expect([ends.length, session.state.status]).toEqual([1, 'signed-in']);
     expect(network.asksOf('&cancel=1')).toEqual([]);
   });
 });
 
 describe('an unfinished sign-in', () => {
   /** As the process before has left it, which was killed after so long. */
-  function leave(afterMs: number, answers: Readonly<Record<string, readonly Answer[]>> = {}) {
+  async function leave(afterMs: number, answers: Readonly<Record<string, readonly Answer[]>> = {}) {
     const { items, unfinished } = createItems();
     const network = createNetwork({
       '/services': [OFFER(['wait', 'cancel'])],
@@ -122,7 +120,7 @@ describe('an unfinished sign-in', () => {
       ...answers,
     });
     begin(network, { items });
-    network.clock.advance(afterMs);
+    await network.advance(afterMs);
     return unfinished() ?? '';
   }
 
@@ -134,13 +132,13 @@ describe('an unfinished sign-in', () => {
     );
     let isKept = false;
     const { prompts, ends } = begin(network, { items });
-    network.clock.advance(1_000);
+    await network.advance(1_000);
     expect([prompts.length, written]).toEqual([0, []]);
     isKept = true;
     kept.resolve();
     await heard();
     expect([prompts.length, unfinished()]).toEqual([1, expect.stringContaining('secret')]);
-    network.clock.advance(1_000);
+    await network.advance(1_000);
     expect(ends.length).toBe(1);
     expect(written).toEqual([`set ${KEY}`, `remove ${UNFINISHED}`]);
   });
@@ -148,39 +146,41 @@ describe('an unfinished sign-in', () => {
   test.each([
     ['declined', [200, '{"error":"access_denied"}'] as const],
     ['expired', GONE],
-  ])('that was %s is removed', (_name, answer) => {
+  ])('that was %s is removed', async (_name, answer) => {
     const { items, unfinished } = createItems();
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [answer] });
     begin(network, { items });
-    network.clock.advance(60_000);
+    await network.advance(60_000);
     expect(unfinished()).toBeUndefined();
   });
 
-  test('that is cancelled is removed', () => {
+  test('that is cancelled is removed', async () => {
     const { items, unfinished } = createItems();
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
     const { session } = begin(network, { items });
-    network.clock.advance(5_000);
+    await network.advance(5_000);
     session.cancel();
+    await network.advance(0);
     expect(unfinished()).toBeUndefined();
   });
 
-  test('goes on with the same link, and what is left of its time', () => {
-    const { items } = createItems(leave(100_000));
+  test('goes on with the same link, and what is left of its time', async () => {
+    const { items } = createItems(await leave(100_000));
     const network = createNetwork({ '/auth/result': [[204], GRANTED] }, 250_000);
     const { prompts, ends } = begin(network, { items });
+    await network.advance(0);
     expect(prompts.map(({ link, secondsLeft }) => [link, secondsLeft()])).toEqual([[LINK, 350]]);
-    network.clock.advance(3_000);
+    await network.advance(3_000);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
     expect([network.asksOf('/auth/start'), network.asksOf('/services')]).toEqual([[], []]);
     expect(network.asked[0]?.url).toBe(`${RELAY}/auth/result?session=secret&wait=25`);
   });
 
-  test('gets the tokens that wait, also when its link has expired, which is not shown', () => {
-    const { items } = createItems(leave(1_000));
+  test('gets the tokens that wait, also when its link has expired, which is not shown', async () => {
+    const { items } = createItems(await leave(1_000));
     const network = createNetwork({ '/auth/result': [GRANTED] }, 620_000);
     const { prompts, ends } = begin(network, { items });
-    network.clock.advance(1_000);
+    await network.advance(1_000);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
     expect(prompts).toEqual([]);
   });
@@ -189,8 +189,8 @@ describe('an unfinished sign-in', () => {
     ['the relay does not know it any more', GONE, 100_000],
     ['nobody knows how old it is: the clock was set back', [204] as const, -5_000],
     ['it has expired by the clock', [204] as const, 700_000],
-  ])('is replaced with a new one if %s', (_name, answer, nowMs) => {
-    const { items, unfinished } = createItems(leave(1_000));
+  ])('is replaced with a new one if %s', async (_name, answer, nowMs) => {
+    const { items, unfinished } = createItems(await leave(1_000));
     const started: Answer = [
       200,
       JSON.stringify({ session: 'n', url: `${LINK}2`, expiresIn: 600 }),
@@ -198,24 +198,24 @@ describe('an unfinished sign-in', () => {
     const answers = { '/auth/start': [started], '=n': [GRANTED], '/auth/result': [answer] };
     const network = createNetwork(answers, nowMs);
     const { prompts, ends } = begin(network, { items });
-    network.clock.advance(5_000);
+    await network.advance(5_000);
     expect(prompts.at(-1)?.link).toBe(`${LINK}2`);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
     expect(unfinished()).toBeUndefined();
   });
 
-  test('of another relay or service, or a damaged one, is not taken up', () => {
-    const good = JSON.parse(leave(1_000));
+  test('of another relay or service, or a damaged one, is not taken up', async () => {
+    const good = JSON.parse(await leave(1_000));
     const { started } = good;
-    function countStarts(state: unknown): number {
+    async function countStarts(state: unknown): Promise<number> {
       const { items } = createItems(JSON.stringify(state));
       const answers = { '/auth/start': [STARTED], '/auth/result': [[204] as const] };
       const network = createNetwork(answers, 1_000);
       begin(network, { items });
-      network.clock.advance(1_000);
+      await network.advance(1_000);
       return network.asksOf('/auth/start').length;
     }
-    expect(countStarts(good)).toBe(0);
+    expect(await countStarts(good)).toBe(0);
     for (const bad of [
       { ...good, relay: 'https://other.test' },
       { ...good, service: 'anilist' },
@@ -230,11 +230,11 @@ describe('an unfinished sign-in', () => {
       [],
       [good],
     ]) {
-      expect([bad, countStarts(bad)]).toEqual([bad, 1]);
+      expect([bad, await countStarts(bad)]).toEqual([bad, 1]);
     }
   });
 
-  test('that cannot be read or stored ends the sign-in, with what the storage has thrown', () => {
+  test('that cannot be read or stored ends the sign-in, with what the storage has thrown', async () => {
     const trouble = new Error('no storage');
     const fail = () => {
       throw trouble;
@@ -242,7 +242,7 @@ describe('an unfinished sign-in', () => {
     for (const broken of [{ getItem: fail }, { setItem: fail }]) {
       const network = createNetwork(ANSWERS);
       const { ends, prompts } = begin(network, { items: { ...createMemory(), ...broken } });
-      network.clock.advance(1_000);
+      await network.advance(1_000);
       const failure = { code: 'storage_failed', cause: trouble };
       expect([ends, prompts]).toMatchObject([[{ failure }], []]);
     }
@@ -260,11 +260,12 @@ describe('an address that cannot be right', () => {
     ['https://relay.example?x=1', 0],
     ['https://ex ample', 0],
     ['https://me:password@relay.example', 0],
-  ])('%p fails at once', (relay, requests) => {
+  ])('%p fails at once', async (relay, requests) => {
     const network = createNetwork({ '/services': [NOT_FOUND] });
     const { ends } = begin(network, { relay: relay as string });
+    await network.advance(0);
     expect(ends).toMatchObject([{ failure: { code: 'refused' } }]);
-    const { detail } = Object(ends[0]?.failure) as Failure;
+    const { detail } = Object(ends[0]?.failure) as SignInError;
     expect(detail).toStartWith('relay must start with https:// or http://');
     expect(detail).not.toContain('password@');
     expect(network.asked.length).toBe(requests);
@@ -292,36 +293,41 @@ describe('an address that cannot be right', () => {
       (expiresIn) =>
         ['/auth/start', `{"session":"s","url":"${LINK}","expiresIn":${expiresIn}}`] as const,
     ),
-  ])('a foreign JSON at %s fails at once: %s', (path, text) => {
+  ])('a foreign JSON at %s fails at once: %s', async (path, text) => {
     const network = createNetwork({ [path]: [[200, text]] });
     const { ends } = begin(network);
-    network.clock.advance(100);
-    expect(ends).toMatchObject([
-      { failure: { code: 'refused', detail: 'The relay answered 200: not what was expected' } },
-    ]);
-  });
-
-  test('a permanent redirect fails at once, and says where it pointed', () => {
-    const network = createNetwork({
-      '/services': [[301, '', null, 'https://new.test/services?s=1']],
-    });
-    const { ends } = begin(network);
-    network.clock.advance(100);
+    await network.advance(100);
     expect(ends).toMatchObject([
       {
         failure: {
           code: 'refused',
-          detail: 'The relay answered 301: a redirect to https://new.test/services',
+          detail: `The relay answered 200: not what was expected (${RELAY}${path})`,
         },
       },
     ]);
   });
 
-  test('a relay without CORS fails within seconds, and the developer reads what to set', () => {
+  test('a permanent redirect fails at once, and says where it pointed', async () => {
+    const network = createNetwork({
+      '/services': [[301, '', null, 'https://new.test/services?s=1']],
+    });
+    const { ends } = begin(network);
+    await network.advance(100);
+    expect(ends).toMatchObject([
+      {
+        failure: {
+          code: 'refused',
+          detail: `The relay answered 301: a redirect to https://new.test/services (${RELAY}/services)`,
+        },
+      },
+    ]);
+  });
+
+  test('a relay without CORS fails within seconds, and the developer reads what to set', async () => {
     const network = createNetwork({ '/services': [[0]] });
     const page = { origin: 'https://app.test', reach: (_: string, done: () => void) => done() };
     const { ends } = begin({ ...network, platform: { ...network.platform, page } });
-    network.clock.advance(5_000);
+    await network.advance(5_000);
     expect(ends).toMatchObject([
       {
         failure: {
@@ -333,7 +339,7 @@ describe('an address that cannot be right', () => {
     ]);
   });
 
-  test('a network that has just come back is no relay without CORS', () => {
+  test('a network that has just come back is no relay without CORS', async () => {
     const network = createNetwork({
       '/services': [[0], [0], NOT_FOUND],
       '/auth/start': [STARTED],
@@ -341,7 +347,7 @@ describe('an address that cannot be right', () => {
     });
     const page = { origin: 'https://app.test', reach: (_: string, done: () => void) => done() };
     const { ends } = begin({ ...network, platform: { ...network.platform, page } });
-    network.clock.advance(5_000);
+    await network.advance(5_000);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
   });
 });
@@ -363,7 +369,7 @@ describe('a blind sign-in', () => {
       [200, `{"code":"c","clientId":"i","tokenUrl":"${RELAY}/token"}`] as const,
     ],
     ['something else', [200, '{"hello":"world"}'] as const],
-  ])('that gets %s is refused, and nothing is saved', (_name, answer) => {
+  ])('that gets %s is refused, and nothing is saved', async (_name, answer) => {
     const network = createNetwork({
       '/services': [blind],
       '/auth/start': [STARTED],
@@ -371,10 +377,10 @@ describe('a blind sign-in', () => {
     });
     const platform = {
       ...network.platform,
-      challenge: (done: Verify) => done('v', 'c'),
+      challenge: async () => ({ verifier: 'v', challenge: 'c' }),
     };
     const { ends, stored } = begin({ ...network, platform });
-    network.clock.advance(1_000);
+    await network.advance(1_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['refused']);
     expect([stored(), network.asksOf('ack=1'), network.asksOf('token')]).toEqual([
       undefined,
@@ -384,9 +390,7 @@ describe('a blind sign-in', () => {
   });
 });
 
-type Verify = (verifier: string, challenge: string) => void;
-
-test('a poll asks for no longer a wait than the session has left', () => {
+test('a poll asks for no longer a wait than the session has left', async () => {
   const started: Answer = [200, JSON.stringify({ session: 's', url: LINK, expiresIn: 60 })];
   const network = createNetwork({
     '/services': [OFFER(['wait'])],
@@ -394,7 +398,7 @@ test('a poll asks for no longer a wait than the session has left', () => {
     '/auth/result': [[204]],
   });
   begin(network);
-  network.clock.advance(60_000);
+  await network.advance(60_000);
   for (const { url, atMs } of network.asksOf('/auth/result')) {
     const wait = Number(/wait=(\d+)/.exec(url)?.[1]);
     expect(wait).toBe(Math.max(Math.min(25, Math.floor((60_010 - atMs) / 1_000)), 1));

@@ -30,68 +30,43 @@ let browser: Browser;
 let app: ReturnType<typeof Bun.serve>;
 
 /** Signs in unless the storage, \`items\`, has tokens; refreshes them; signs out. */
+const APP = `
+async function live(createSession, { items, ...options }) {
+  const storage = {
+    getItem: (key) => items[key],
+    setItem: (key, text) => void (items[key] = text),
+    removeItem: (key) => void delete items[key],
+  };
+  const session = createSession({ ...options, storage });
+  const kept = async () => JSON.parse(JSON.stringify((await session.getTokens()) ?? null));
+  const ended = { saved: [], failure: null };
+  try {
+    ended.saved.push(await kept());
+    if (ended.saved[0] === null) {
+      await session.signIn();
+      ended.saved = [await kept()];
+    }
+    await session.getToken({ rejected: ended.saved[0].accessToken });
+    ended.saved.push(await kept());
+    ended.signedOut = await session.signOut();
+  } catch ({ code, detail }) {
+    ended.failure = code + ': ' + detail;
+  }
+  return JSON.stringify(ended);
+}`;
+
 const MODULE = `
 import { createSession } from './index.js';
-
-const { items, ...options } = JSON.parse(process.argv[2]);
-const storage = {
-  getItem: (key) => items[key],
-  setItem: (key, text) => void (items[key] = text),
-  removeItem: (key) => void delete items[key],
-};
-const session = createSession({ ...options, storage });
-const kept = async () => JSON.parse(JSON.stringify((await session.getTokens()) ?? null));
-const ended = { saved: [], failure: null };
-try {
-  ended.saved.push(await kept());
-  if (ended.saved[0] === null) {
-    await session.signIn();
-    ended.saved = [await kept()];
-  }
-  await session.getToken({ rejected: ended.saved[0].accessToken });
-  ended.saved.push(await kept());
-  ended.signedOut = await session.signOut();
-} catch ({ code, detail }) {
-  ended.failure = code + ': ' + detail;
-}
-console.log(JSON.stringify(ended));
+${APP}
+console.log(await live(createSession, JSON.parse(process.argv[2])));
 process.exit(0);
 `;
 
 const TV_PAGE = `<!doctype html><link rel="icon" href="data:,"><p id="end"></p>
 <script src="/tv.js"></script><script>
-var options = JSON.parse(decodeURIComponent(location.search.slice(1)));
-var items = options.items;
-options.storage = {
-  getItem: function (key) { return items[key]; },
-  setItem: function (key, text) { items[key] = text; },
-  removeItem: function (key) { delete items[key]; }
-};
-var session = SignInRelay.createSession(options);
-var ended = { saved: [], failure: null };
-function end(failure) {
-  if (failure) ended.failure = failure.code + ': ' + failure.detail;
-  document.getElementById('end').textContent = JSON.stringify(ended);
-}
-function keep(next) {
-  session.getTokens(function (_, tokens) { ended.saved.push(tokens || null); next(tokens); });
-}
-function refresh(tokens) {
-  session.getToken(function (failure) {
-    if (failure) return end(failure);
-    keep(function () {
-      session.signOut(function (_, signedOut) { ended.signedOut = signedOut; end(); });
-    });
-  }, tokens.accessToken);
-}
-keep(function (tokens) {
-  if (tokens) return refresh(tokens);
-  ended.saved = [];
-  session.signIn(function (failure) {
-    if (failure) ended.saved.push(null);
-    if (failure) end(failure);
-    else keep(refresh);
-  });
+${APP}
+live(SignInRelay.createSession, JSON.parse(decodeURIComponent(location.search.slice(1)))).then((text) => {
+  document.getElementById('end').textContent = text;
 });
 </script>`;
 

@@ -150,8 +150,7 @@ describe('a token', () => {
     const tokens = refresher.grant(HOUR_MS / 2);
     const { accessToken, storage } = keep(tokens);
     const given = await Promise.all(Array.from({ length: 100 }, () => accessToken()));
-    // Once for the state of the session, once for all of them.
-    expect([new Set(given), storage.loads]).toEqual([new Set([tokens.accessToken]), 2]);
+    expect([new Set(given), storage.loads]).toEqual([new Set([tokens.accessToken]), 1]);
     expect(refresher.seen).toEqual([]);
   });
 
@@ -208,7 +207,7 @@ describe('a token', () => {
     const failure = await failureOf(accessToken());
     expect(failure).toBeInstanceOf(SignInError);
     expect(failure).toMatchObject({ code: 'invalid_grant', show: 'Please sign in again.' });
-    expect([storage.tokens, refresher.seen.length]).toEqual([old, 1]);
+    expect(refresher.seen.length).toBe(1);
     expect(session.state).toMatchObject({ status: 'signed-out', error: { code: 'invalid_grant' } });
     expect(storage.loads).toBeGreaterThan(3);
   });
@@ -292,7 +291,7 @@ describe('the storage', () => {
 
   test('that is empty, or throws: so does the session', async () => {
     const empty = await failureOf(keep(undefined).accessToken());
-    expect(empty).toMatchObject({ code: 'invalid_grant' });
+    expect(empty).toMatchObject({ code: 'signed_out' });
     const trouble = Error('no disk');
     const broken = keep(undefined, {
       load() {
@@ -318,7 +317,7 @@ describe('the storage', () => {
       storage.tokens = after;
       held.release();
       if (after) expect(await asked).toBe(after.accessToken);
-      else expect(await failureOf(asked)).toMatchObject({ code: 'invalid_grant' });
+      else expect(await failureOf(asked)).toMatchObject({ code: 'signed_out' });
       expect(storage.tokens).toEqual(after);
       // Nobody has the new tokens of who has signed out in another process.
       await pollUntil('revoked', () => refresher.revoked.length === (after ? 0 : 1));
@@ -334,7 +333,7 @@ describe('the storage', () => {
       const { tokens } = storage;
       const failed = failureOf(accessToken());
       await during(session.signOut);
-      expect(await failed).toMatchObject({ code: 'invalid_grant' });
+      expect(await failed).toMatchObject({ code: 'signed_out' });
       await pollUntil('both are revoked', () => refresher.revoked.length === 2);
       // The old one too, unless the new one has already taken its place in the storage.
       expect(refresher.revoked.some((each) => each !== tokens?.refreshToken)).toBe(true);

@@ -233,12 +233,12 @@ test('without the client, and without a relay, it says what is missing', async (
   await untilShown(tv, 'The client is not built. Run: bun client/build.ts');
 });
 
-test('a relay that does not list its services has no menu', async () => {
+test('an address without a list of services has no menu', async () => {
   const tv = await openScreen();
   const headers = { 'Access-Control-Allow-Origin': '*' };
   await tv.route('**/services', (route) => route.fulfill({ status: 404, headers }));
   await tv.goto(`${dev.providerUrl}/tv`);
-  await untilShown(tv, 'This relay does not list its services.');
+  await untilShown(tv, 'Sign-in is not available here.');
 });
 
 describe('from three metres', () => {

@@ -1,10 +1,9 @@
 /** Makes an old TV engine of a new browser. */
 
-/** What neither Chromium 38 nor 47 had, or what the build does without. */
+/** What neither Chromium 38 nor 47 had, or what the build does without: of what is newer than ES5 it needs `Promise`. */
 const NEWER = {
   self: [
     'fetch',
-    'Promise',
     'AbortController',
     'AbortSignal',
     'Headers',
@@ -38,6 +37,8 @@ const NEWER = {
     'matchAll',
   ],
   Number: ['isFinite', 'isInteger', 'isNaN', 'parseInt', 'parseFloat'],
+  Promise: ['allSettled', 'any', 'try', 'withResolvers'],
+  'Promise.prototype': ['finally'],
   Math: ['imul', 'trunc', 'sign', 'clz32', 'fround', 'log2', 'hypot'],
   'Crypto.prototype': ['subtle', 'randomUUID'],
 };
@@ -45,5 +46,5 @@ const NEWER = {
 /** Run before a page's own scripts. Throws where it does not work. */
 export const REMOVE_NEWER = Object.entries(NEWER)
   .flatMap(([owner, names]) => names.map((name) => `delete ${owner}.${name};`))
-  .concat("if (self.Promise || self.fetch) throw new Error('this engine is not old');")
+  .concat("if (Promise.prototype.finally || self.fetch) throw new Error('this engine is not old');")
   .join('\n');

@@ -127,7 +127,7 @@ describe('login: what a relay sends is text', () => {
     const terminal = startInTerminal(command(relay));
     expect(await terminal.exited).toBe(EXIT_CODES.expired);
     const drawn = withoutDrawing(terminal.output());
-    expect(drawn).toContain('The relay answered 200');
+    expect(drawn).toContain('A website or a proxy answered');
     expect(drawn).toContain('The relay answered 500');
     expect(isHarmful(drawn)).toBe(false);
     expect(terminal.output()).not.toContain(']0;title');

@@ -36,7 +36,7 @@ export const token = (args: readonly string[]): Promise<number> =>
 function explain(error: unknown, service: string): number {
   if (!(error instanceof SignInError) || error.code === 'storage_failed') throw error;
   const { code, detail } = error;
-  if (code === 'invalid_grant') {
+  if (code === 'invalid_grant' || code === 'signed_out') {
     say(`Not signed in to ${service}: ${detail}. Run sign-in-relay login ${service}.`);
     return EXIT_CODES.failed;
   }

@@ -1,0 +1,257 @@
+/**
+ * The state of a session: one pure function for each event, from a state to the next one and to
+ * what is to be done. Nothing else sets the state. What began before a sign-out, a cancellation or
+ * a newer sign-in is of another era or attempt, and changes nothing.
+ */
+import type { Trouble } from './ask.ts';
+import { SignInError } from './errors.ts';
+import type { Prompt } from './link.ts';
+import { isExpired, type Tokens, type UnverifiedUser, userOf } from './tokens.ts';
+
+export type SessionState =
+  /** The storage has not answered yet. */
+  | { readonly status: 'loading' }
+  /**
+   * With an `error`: why the user has to sign in again, or what the storage failed to do.
+   * `resumable`: a sign-in has not ended, perhaps of the process before; `signIn` goes on with it.
+   */
+  | { readonly status: 'signed-out'; readonly error?: SignInError; readonly resumable?: true }
+  /** There is no link yet. */
+  | { readonly status: 'starting' }
+  /** Show the prompt. Another one takes its place when the link expires, three times at most. */
+  | { readonly status: 'waiting'; readonly prompt: Prompt }
+  /** The user has opened the link. */
+  | { readonly status: 'opened'; readonly prompt: Prompt }
+  /** The relay cannot be reached, or cannot serve: `detail` says why. It is asked again until it can. */
+  | { readonly status: 'reconnecting'; readonly detail: string; readonly prompt?: Prompt }
+  /**
+   * `expiresAt`: when the access token expires, in milliseconds of `Date.now()`; it is refreshed
+   * before. `user`: if there is an ID token, and not verified.
+   */
+  | { readonly status: 'signed-in'; readonly expiresAt?: number; readonly user?: UnverifiedUser }
+  /** The sign-in failed. Who was signed in before still is. */
+  | { readonly status: 'failed'; readonly error: SignInError };
+
+/** `retrying`: the relay answered that it cannot, or not what a relay answers. `offline`: nothing answered. Both are asked again. */
+export type SessionEvent =
+  | Trouble
+  /** The user has opened the link. */
+  | { readonly type: 'opened' }
+  | { readonly type: 'refreshed' }
+  /** The tokens of a sign-in or a refresh are stored. */
+  | { readonly type: 'saved' };
+
+export interface State {
+  /** Ends with a sign-out, with the tokens of a new sign-in, and when the provider ends it. */
+  readonly era: number;
+  /** What the storage has, unless it has `unsaved.before` until these are stored. */
+  readonly tokens?: Tokens | undefined;
+  readonly unsaved?: { readonly before: string | undefined } | undefined;
+  /** What is shown while there is no sign-in, and after one that failed. */
+  readonly account: SessionState;
+  readonly failure?: SessionState | undefined;
+  /** How many sign-ins there were, and the one in progress. */
+  readonly attempt: number;
+  readonly signIn?: SignIn | undefined;
+}
+
+interface SignIn {
+  readonly shown: SessionState;
+  /** Shown instead until the relay answers again. */
+  readonly trouble?: SessionState;
+  /** It has brought tokens: too late to cancel. */
+  readonly isSaving?: boolean;
+}
+
+/** `overtaken`: another tab or process has signed in. */
+export type End = 'saved' | 'failed' | 'cancelled' | 'overtaken';
+
+export type Effect =
+  | SessionEvent
+  | { readonly type: 'sign-in' }
+  | { readonly type: 'end'; readonly how: End; readonly error?: SignInError }
+  /** `attempt`: the sign-in that has brought them. */
+  | { readonly type: 'save'; readonly tokens: Tokens; readonly attempt?: number }
+  /** Stores why there are no tokens any more. */
+  | { readonly type: 'bury'; readonly error: SignInError }
+  /** Deletes what is stored, and has it revoked, or `known` if it cannot be read. */
+  | { readonly type: 'clear'; readonly known: Tokens | undefined }
+  /** Nobody has these tokens any more. */
+  | { readonly type: 'revoke'; readonly tokens: Tokens };
+
+type Step = readonly [State, ...Effect[]];
+
+/** `dateMs`: the time of the clock that people see. */
+export type Event = (state: State, dateMs: number) => Step;
+
+const LOADING: SessionState = { status: 'loading' };
+export const FIRST_STATE: State = { era: 1, account: LOADING, attempt: 0 };
+
+export const shownOf = ({ account, failure, signIn }: State): SessionState =>
+  signIn ? signIn.trouble || signIn.shown : failure || account;
+
+const signedOut = (error?: SignInError, isResumable?: boolean): SessionState => ({
+  status: 'signed-out',
+  ...(error && { error }),
+  ...(isResumable && { resumable: true }),
+});
+
+/* What the app does. */
+
+export const signIn: Event = (state) => {
+  if (state.signIn) return [state];
+  const { account, attempt } = state;
+  const begun = { attempt: attempt + 1, signIn: { shown: { status: 'starting' } as const } };
+  const left = account.status === 'signed-out' ? signedOut(account.error) : account;
+  return [{ ...state, ...begun, account: left, failure: undefined }, { type: 'sign-in' }];
+};
+
+export const cancel: Event = (state) => {
+  if (!state.signIn) return [{ ...state, failure: undefined }];
+  return state.signIn.isSaving ? [state] : leave(state, 'cancelled');
+};
+
+export const signOut: Event = ({ era, attempt, tokens, unsaved, signIn }) => {
+  const effects: Effect[] = [{ type: 'clear', known: tokens }];
+  if (unsaved && tokens) effects.push({ type: 'revoke', tokens });
+  if (signIn) effects.push({ type: 'end', how: 'cancelled' });
+  return [{ ...FIRST_STATE, era: era + 1, attempt, account: signedOut() }, ...effects];
+};
+
+/* What happens in a sign-in. */
+
+/** Only the one that is in progress counts. */
+const inAttempt =
+  (
+    attempt: number | undefined,
+    event: (state: State, signIn: SignIn, dateMs: number) => Step,
+  ): Event =>
+  (state, dateMs) =>
+    state.signIn && state.attempt === attempt ? event(state, state.signIn, dateMs) : [state];
+
+/** There is a link to show, or the user has opened it. */
+export const prompts = (attempt: number, status: 'waiting' | 'opened', prompt: Prompt): Event =>
+  inAttempt(attempt, (state) => {
+    const next = { ...state, signIn: { shown: { status, prompt } } };
+    return status === 'opened' ? [next, { type: status }] : [next];
+  });
+
+/** The relay answered, or did not. */
+export const hears = (attempt: number, trouble: Trouble | undefined): Event =>
+  inAttempt(attempt, (state, { shown }) => {
+    if (!trouble) return [{ ...state, signIn: { shown } }];
+    const { prompt } = shown as { readonly prompt?: Prompt };
+    const { detail } = trouble;
+    const away: SessionState = { status: 'reconnecting', detail, ...(prompt && { prompt }) };
+    return [{ ...state, signIn: { shown, trouble: away } }, trouble];
+  });
+
+/** It has brought tokens, which begin an era. Nobody waits for those of another. */
+export const granted =
+  (attempt: number, tokens: Tokens): Event =>
+  (state, dateMs) => {
+    if (!state.signIn || state.attempt !== attempt) return [state, { type: 'revoke', tokens }];
+    const signIn = { shown: state.signIn.shown, isSaving: true };
+    const held = hold(state, tokens, dateMs);
+    return [
+      { ...held, era: state.era + 1, signIn },
+      { type: 'save', tokens, attempt },
+    ];
+  };
+
+export const failed = (attempt: number | undefined, error: SignInError): Event =>
+  inAttempt(attempt, (state) => [
+    { ...state, signIn: undefined, failure: { status: 'failed', error } },
+    { type: 'end', how: 'failed', error },
+  ]);
+
+/** Ends without a failure. */
+const leave = (state: State, how: End): Step => [
+  { ...state, signIn: undefined },
+  { type: 'end', how },
+];
+
+/* What happens to tokens. */
+
+/** Only tokens of the era that is now count. */
+const inEra =
+  (era: number, event: Event): Event =>
+  (state, dateMs) =>
+    state.era === era ? event(state, dateMs) : [state];
+
+/** The storage has these, or the reason why the provider ended them, or a link of the process before. */
+export const stored = (
+  era: number,
+  tokens: Tokens | undefined,
+  ended: string | undefined,
+  isResumable: boolean,
+): Event =>
+  inEra(era, (state, dateMs) => {
+    const { unsaved, account, signIn } = state;
+    const isOlder = unsaved && (signIn?.isSaving || tokens?.refreshToken === unsaved.before);
+    if (isOlder) return [state];
+    const error = ended ? new SignInError('invalid_grant', ended) : undefined;
+    const next: State = {
+      ...state,
+      tokens,
+      unsaved: undefined,
+      account: tokens ? accountOf(tokens, dateMs) : signedOut(error, isResumable && !signIn),
+    };
+    const isNew = tokens && !state.tokens && account.status !== 'loading';
+    return signIn && isNew ? leave(next, 'overtaken') : [next];
+  });
+
+/** The storage failed. That says nothing about who is signed in. */
+export const unread = (era: number, error: SignInError): Event =>
+  inEra(era, (state) => [
+    state.account.status === 'loading' ? { ...state, account: signedOut(error) } : state,
+  ]);
+
+/** The refresh token `spent` has brought these. */
+export const refreshed =
+  (era: number, spent: string, tokens: Tokens): Event =>
+  (state, dateMs) => {
+    if (state.era === era && state.tokens?.refreshToken === spent) {
+      return [hold(state, tokens, dateMs), { type: 'save', tokens }, { type: 'refreshed' }];
+    }
+    // Who has signed in again has other tokens, with which some providers would revoke these.
+    return state.tokens ? [state] : [state, { type: 'revoke', tokens }];
+  };
+
+/** The provider does not accept the tokens any more, or the storage could not delete them. */
+export const ended = (era: number, error: SignInError): Event =>
+  inEra(era, (state) => {
+    const next = { ...state, tokens: undefined, unsaved: undefined, account: signedOut(error) };
+    return [
+      { ...next, era: era + 1 },
+      { type: 'bury', error },
+    ];
+  });
+
+/** These tokens are stored. */
+export const saved =
+  (tokens: Tokens): Event =>
+  (state) => {
+    if (state.tokens !== tokens) return [state];
+    const next = { ...state, unsaved: undefined };
+    if (!state.signIn?.isSaving) return [next, { type: 'saved' }];
+    return [{ ...next, signIn: undefined }, { type: 'saved' }, { type: 'end', how: 'saved' }];
+  };
+
+/** New tokens, which are to be stored. */
+const hold = (state: State, tokens: Tokens, dateMs: number): State => ({
+  ...state,
+  tokens,
+  unsaved: state.unsaved || { before: state.tokens?.refreshToken },
+  account: accountOf(tokens, dateMs),
+});
+
+function accountOf(tokens: Tokens, dateMs: number): SessionState {
+  const { refreshToken, expiresAt } = tokens;
+  if (!refreshToken && isExpired(tokens, dateMs)) return signedOut(noRefreshToken('has expired'));
+  const user = userOf(tokens);
+  return { status: 'signed-in', ...(expiresAt && { expiresAt }), ...(user && { user }) };
+}
+
+export const noRefreshToken = (what: string): SignInError =>
+  new SignInError('invalid_grant', `The access token ${what}, and there is no refresh token`);

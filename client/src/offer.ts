@@ -1,0 +1,70 @@
+/** What a relay offers: its services, for a menu, and its extensions (docs/extensions.md). */
+import { ask, type Call } from './ask.ts';
+import { SignInError, visible } from './errors.ts';
+import { addressOf, isText } from './tokens.ts';
+
+export interface Service {
+  readonly service: string;
+  /** For people to read. */
+  readonly name: string;
+  /** Whether the device may, or must, exchange the code itself. */
+  readonly blind: 'no' | 'can' | 'must';
+  /** Whether the relay revokes tokens of this service. */
+  readonly revoke: boolean;
+}
+
+export interface Offer {
+  readonly services: readonly Service[];
+  readonly extensions: readonly string[];
+}
+
+/** After so many requests that failed although something answers, it is CORS, and not a network that has just come back. */
+const MISSING_CORS = 2;
+
+/** `orNothing`: an older relay does not say, nor does a proxy that passes on nothing but /auth/. */
+export function discover(call: Call, relay: string, orNothing?: boolean): Promise<Offer> {
+  const { page } = call.platform;
+  const url = `${addressOf(relay)}/services`;
+  let reached = 0;
+  return ask(
+    call,
+    () => ({ url }),
+    ({ status, json, isJson, refusal, detail }) => {
+      const { services } = json;
+      if (!status && page && url.indexOf(`${page.origin}/`) !== 0) {
+        if (reached >= MISSING_CORS) {
+          const reason = `The relay's CORS_ORIGINS does not have the origin of this page, ${page.origin}`;
+          throw new SignInError('refused', reason);
+        }
+        page.reach(url, () => {
+          reached += 1;
+        });
+      }
+      if (status === 200 && Array.isArray(services)) {
+        return { services: servicesOf(services), extensions: textsOf(json.extensions) };
+      }
+      const isMissing = status === 404 || (refusal && status > 399);
+      if (isMissing && orNothing) return { services: [], extensions: [] };
+      if (!isMissing && !refusal && !(status === 200 && isJson)) return undefined;
+      throw new SignInError('refused', detail);
+    },
+  );
+}
+
+function servicesOf(services: readonly unknown[]): Service[] {
+  const offered: Service[] = [];
+  services.forEach((each) => {
+    const { service, name, blind, revoke } = Object(each);
+    if (!isText(service) || typeof name !== 'string') return;
+    offered.push({
+      service,
+      name: visible(name) || service,
+      blind: blind === 'can' || blind === 'must' ? blind : 'no',
+      revoke: revoke === true,
+    });
+  });
+  return offered;
+}
+
+export const textsOf = (list: unknown): string[] =>
+  Array.isArray(list) ? list.filter(isText) : [];
