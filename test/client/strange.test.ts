@@ -1,7 +1,7 @@
 /**
  * What arrives from outside is read by name, and never obeyed where the app has configured
  * something else: a session at a relay that puts a member of every option's name into
- * everything, under Bun, under Node, and of the TV build in Chromium; and an API that redirects.
+ * everything, on each runtime; and an API that redirects.
  */
 import {
   afterAll,
@@ -12,128 +12,61 @@ import {
   setDefaultTimeout,
   test,
 } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
 import { discover, type SessionOptions } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
-import { launchChromium } from '../kit/chromium.ts';
-import { PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
-import { ROOT } from '../kit/relay.ts';
+import { type Client, RUNTIMES, type Runtimes, startRuntimes } from '../kit/runtimes.ts';
 import { type Offered, type StrangeRelay, startStrangeRelay } from '../kit/strange-relay.ts';
 
 setDefaultTimeout(60_000);
 
-let folder: string;
-let browser: Browser;
-let app: ReturnType<typeof Bun.serve>;
-
-/** Signs in unless the storage, \`items\`, has tokens; refreshes them; signs out. */
-const APP = `
-async function live(createSession, { items, ...options }) {
-  const storage = {
-    getItem: (key) => items[key],
-    setItem: (key, text) => void (items[key] = text),
-    removeItem: (key) => void delete items[key],
-  };
-  const session = createSession({ ...options, storage });
-  const kept = async () => JSON.parse(JSON.stringify((await session.getTokens()) ?? null));
-  const ended = { saved: [], failure: null };
-  try {
-    ended.saved.push(await kept());
-    if (ended.saved[0] === null) {
-      await session.signIn();
-      ended.saved = [await kept()];
-    }
-    await session.getToken({ rejected: ended.saved[0].accessToken });
-    ended.saved.push(await kept());
-    ended.signedOut = await session.signOut();
-  } catch ({ code, detail }) {
-    ended.failure = code + ': ' + detail;
-  }
-  return JSON.stringify(ended);
-}`;
-
-const MODULE = `
-import { createSession } from './index.js';
-${APP}
-console.log(await live(createSession, JSON.parse(process.argv[2])));
-process.exit(0);
-`;
-
-const TV_PAGE = `<!doctype html><link rel="icon" href="data:,"><p id="end"></p>
-<script src="/tv.js"></script><script>
-${APP}
-live(SignInRelay.createSession, JSON.parse(decodeURIComponent(location.search.slice(1)))).then((text) => {
-  document.getElementById('end').textContent = text;
-});
-</script>`;
-
-const API_PAGE = `<!doctype html><link rel="icon" href="data:,"><p id="end"></p>
-<script type="module" src="/api.js"></script>`;
-
+let runtimes: Runtimes;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-strange-'));
-  app = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch({ url }) {
-      const { pathname } = new URL(url);
-      if (pathname.endsWith('.js')) return new Response(Bun.file(join(folder, pathname)));
-      const page = pathname === '/api' ? API_PAGE : TV_PAGE;
-      return new Response(page, { headers: { 'Content-Type': 'text/html' } });
-    },
-  });
-  const [built, launched] = await Promise.all([
-    runChild([process.execPath, `${ROOT}client/build.ts`, folder]),
-    launchChromium(),
-  ]);
-  expect(built).toMatchObject({ exitCode: 0 });
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  writeFileSync(join(folder, 'app.js'), MODULE);
-  writeFileSync(join(folder, 'api.js'), API_MODULE);
-  browser = launched;
+  runtimes = await startRuntimes();
 });
+afterAll(() => runtimes.stop());
 
-afterAll(async () => {
-  await Promise.all([browser.close(), app.stop(true)]);
-  rmSync(folder, { recursive: true });
-});
+type Kept = Readonly<Record<string, unknown>> | null;
 
 interface Ended {
   /** After the sign-in, and after a refresh. */
-  readonly saved: readonly (Readonly<Record<string, unknown>> | null)[];
+  readonly saved: readonly Kept[];
   readonly failure: string | null;
   readonly signedOut?: object;
 }
 
-interface Options extends Partial<Omit<SessionOptions, 'storage'>> {
-  readonly relay: string;
-  readonly items?: Readonly<Record<string, string>>;
+interface Options extends Omit<SessionOptions, 'storage'> {
+  readonly items: Record<string, string>;
 }
 
-type Run = (options: string) => Promise<string>;
-
-const runModule =
-  (runtime: string, env: Readonly<Record<string, string>>): Run =>
-  async (options) =>
-    (await runChild([runtime, join(folder, 'app.js'), options], { env })).output;
-
-const RUNTIMES: readonly (readonly [string, Run])[] = [
-  ['Bun', runModule(process.execPath, {})],
-  ['Node', runModule('node', { PATH: PATH_WITHOUT_BUN })],
-  [
-    'the TV build',
-    async (options) => {
-      const page = await (await browser.newContext()).newPage();
-      await page.goto(`${app.url.href}?${encodeURIComponent(options)}`);
-      const text = await page.locator('#end', { hasText: '{' }).textContent();
-      await page.context().close();
-      return text ?? '';
+/** Signs in unless the storage, `items`, has tokens; refreshes them; signs out. */
+async function live({ createSession }: Client, { items, ...options }: Options): Promise<Ended> {
+  const storage = {
+    getItem: (key: string) => items[key],
+    setItem(key: string, text: string) {
+      items[key] = text;
     },
-  ],
-];
+    removeItem(key: string) {
+      delete items[key];
+    },
+  };
+  const session = createSession({ ...options, storage });
+  const kept = async (): Promise<Kept> =>
+    JSON.parse(JSON.stringify((await session.getTokens()) ?? null));
+  let saved: Kept[] = [];
+  try {
+    saved.push(await kept());
+    if (saved[0] === null) {
+      await session.signIn();
+      saved = [await kept()];
+    }
+    await session.getToken({ rejected: `${saved[0]?.accessToken}` });
+    saved.push(await kept());
+    return { saved, failure: null, signedOut: await session.signOut() };
+  } catch (failure) {
+    const { code, detail } = failure as { code: string; detail: string };
+    return { saved, failure: `${code}: ${detail}` };
+  }
+}
 
 test('the menu has what belongs to a service, and no more', async () => {
   const relay = startStrangeRelay('blind');
@@ -144,66 +77,49 @@ test('the menu has what belongs to a service, and no more', async () => {
   await relay.stop();
 });
 
-/** Asks the API that is the last part of the address or of the command line. */
-const API_MODULE = `
-import { createSession } from './index.js';
+async function askApi({ createSession }: Client, given: { relay: string; api: string }) {
+  const stored = JSON.stringify({ accessToken: 'of-the-user' });
+  const storage = { getItem: () => stored, setItem() {}, removeItem() {} };
+  const origins = [new URL(given.api).origin];
+  const session = createSession({ relay: given.relay, service: 'mal', storage, origins });
+  return (await session.fetch(given.api)).text();
+}
 
-const given = typeof process === 'undefined' ? location.search.slice(1) : process.argv[2];
-const [relay, api] = given.split(',');
-const stored = JSON.stringify({ accessToken: 'of-the-user' });
-const storage = { getItem: () => stored, setItem() {}, removeItem() {} };
-const session = createSession({ relay, service: 'mal', storage, origins: [new URL(api).origin] });
-const text = await session.fetch(api).then((response) => response.text());
-if (typeof document === 'undefined') console.log(text);
-else document.getElementById('end').textContent = text;
-`;
+test.each(['Bun', 'Node', 'Chromium'] as const)(
+  '%s: a redirect to another origin leaves without the token',
+  async (runtime) => {
+    const sent: [string, string | null][] = [];
+    const serve = (answer: (path: string) => Response) =>
+      Bun.serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        fetch({ method, url, headers }) {
+          const { pathname } = new URL(url);
+          if (method !== 'OPTIONS') sent.push([pathname, headers.get('Authorization')]);
+          const response =
+            method === 'OPTIONS' ? new Response(null, { status: 204 }) : answer(pathname);
+          response.headers.set('Access-Control-Allow-Origin', '*');
+          response.headers.set('Access-Control-Allow-Headers', 'Authorization');
+          return response;
+        },
+      });
+    const to = (location: string) =>
+      new Response(null, { status: 307, headers: { Location: location } });
+    using other = serve(() => new Response('the end'));
+    using api = serve((path) => to(path === '/first' ? '/second' : `${other.url.origin}/other`));
+    const { origin } = api.url;
+    await runtimes.run(runtime, askApi, { relay: origin, api: `${origin}/first` });
+    expect(sent).toEqual([
+      ['/first', 'Bearer of-the-user'],
+      ['/second', 'Bearer of-the-user'],
+      ['/other', null],
+    ]);
+  },
+);
 
-const ASKING: readonly (readonly [string, (given: string) => Promise<unknown>])[] = [
-  ['Bun', (given) => runChild([process.execPath, join(folder, 'api.js'), given])],
-  ['Node', (given) => runChild(['node', join(folder, 'api.js'), given])],
-  [
-    'Chromium',
-    async (given) => {
-      const page = await (await browser.newContext()).newPage();
-      await page.goto(`${app.url.href}api?${given}`);
-      await page.locator('#end', { hasText: 'end' }).waitFor();
-      await page.context().close();
-    },
-  ],
-];
-
-test.each(ASKING)('%s: a redirect to another origin leaves without the token', async (_, ask) => {
-  const sent: [string, string | null][] = [];
-  const serve = (answer: (path: string) => Response) =>
-    Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      fetch({ method, url, headers }) {
-        const { pathname } = new URL(url);
-        if (method !== 'OPTIONS') sent.push([pathname, headers.get('Authorization')]);
-        const response =
-          method === 'OPTIONS' ? new Response(null, { status: 204 }) : answer(pathname);
-        response.headers.set('Access-Control-Allow-Origin', '*');
-        response.headers.set('Access-Control-Allow-Headers', 'Authorization');
-        return response;
-      },
-    });
-  const to = (location: string) =>
-    new Response(null, { status: 307, headers: { Location: location } });
-  using other = serve(() => new Response('the end'));
-  using api = serve((path) => to(path === '/first' ? '/second' : `${other.url.origin}/other`));
-  await ask(`${api.url.origin},${api.url.origin}/first`);
-  expect(sent).toEqual([
-    ['/first', 'Bearer of-the-user'],
-    ['/second', 'Bearer of-the-user'],
-    ['/other', null],
-  ]);
-});
-
-describe.each(RUNTIMES)('%s', (_, run) => {
-  async function live(options: Options): Promise<Ended> {
-    return JSON.parse(await run(JSON.stringify({ service: 'mal', items: {}, ...options })));
-  }
+describe.each(RUNTIMES)('%s', (runtime) => {
+  const liveWith = (options: Partial<Options> & { readonly relay: string }) =>
+    runtimes.run(runtime, live, { service: 'mal', items: {}, ...options });
 
   function start(offered: Offered, callback?: object): StrangeRelay {
     const relay = startStrangeRelay(offered, callback);
@@ -215,7 +131,7 @@ describe.each(RUNTIMES)('%s', (_, run) => {
 
   test('tokens of the relay: kept without what else it sent, refreshed and revoked by it', async () => {
     const relay = start('relayed');
-    const { failure, saved, signedOut } = await live({ relay: relay.url });
+    const { failure, saved, signedOut } = await liveWith({ relay: relay.url });
     expect(failure).toBeNull();
     for (const tokens of saved) expect(Object.keys(tokens ?? {}).toSorted()).toEqual(TOKENS);
     expect(saved[1]?.accessToken).not.toBe(saved[0]?.accessToken);
@@ -258,7 +174,7 @@ describe.each(RUNTIMES)('%s', (_, run) => {
   test('an open sign-in: whoever completes it chooses neither endpoints nor client', async () => {
     const relay = start('open', { iss: 'https://issuer.test' });
     const open = { ...relay.open, issuer: 'https://issuer.test' };
-    expectOwn(relay, await live({ relay: relay.url, open }));
+    expectOwn(relay, await liveWith({ relay: relay.url, open }));
   });
 
   test.each([
@@ -268,7 +184,7 @@ describe.each(RUNTIMES)('%s', (_, run) => {
   ])('an open sign-in whose callback names %s is refused', async (_name, callback) => {
     const relay = start('open', callback);
     const open = { ...relay.open, issuer: 'https://issuer.test' };
-    const { failure, saved } = await live({ relay: relay.url, open });
+    const { failure, saved } = await liveWith({ relay: relay.url, open });
     expect([failure, saved]).toEqual(['refused: The callback came from another provider', [null]]);
     expect([relay.providerAsked, relay.strangerAsked]).toEqual([[], []]);
   });
@@ -280,16 +196,16 @@ describe.each(RUNTIMES)('%s', (_, run) => {
       ...open,
       authorizationUrl: open.authorizationUrl + query,
     });
-    const { failure } = await live({ relay: other.url, open: openOf(other) });
+    const { failure } = await liveWith({ relay: other.url, open: openOf(other) });
     expect(failure).toBe('refused: The callback is of another sign-in');
     expect([other.providerAsked, other.strangerAsked]).toEqual([[], []]);
     const same = start('open');
-    expectOwn(same, await live({ relay: same.url, open: openOf(same) }));
+    expectOwn(same, await liveWith({ relay: same.url, open: openOf(same) }));
   });
 
   test('a blind sign-in: what the relay says of its client, and no more', async () => {
     const relay = start('blind');
-    expectOwn(relay, await live({ relay: relay.url }));
+    expectOwn(relay, await liveWith({ relay: relay.url }));
   });
 
   test("a blind sign-in: the app's own tokenUrl, whatever the relay names", async () => {
@@ -297,7 +213,7 @@ describe.each(RUNTIMES)('%s', (_, run) => {
     const elsewhere = startStrangeRelay('blind');
     onTestFinished(async () => void (await elsewhere.stop()));
     const { tokenUrl } = elsewhere.open;
-    const { failure, saved, signedOut } = await live({ relay: relay.url, tokenUrl });
+    const { failure, saved, signedOut } = await liveWith({ relay: relay.url, tokenUrl });
     expect(failure).toBeNull();
     expect(saved.map((tokens) => tokens?.tokenUrl)).toEqual([tokenUrl, tokenUrl]);
     // The relay's revocation endpoint is on another host than that.
@@ -318,7 +234,7 @@ describe.each(RUNTIMES)('%s', (_, run) => {
     const verifier = 'verifier-of-the-process-before-43-characters';
     const own = { ...place, started, verifier, extensions: ['ack'], startedAtMs: Date.now() };
     const items = { [`unfinished-${keyOf(place)}`]: JSON.stringify({ ...relay.strange, ...own }) };
-    expectOwn(relay, await live({ ...place, open: relay.open, items }));
+    expectOwn(relay, await liveWith({ ...place, open: relay.open, items }));
     const exchange = new URLSearchParams(relay.providerAsked[0]?.body);
     expect(exchange.get('code_verifier')).toBe(verifier);
     expect(relay.asked.filter(({ path }) => path === '/open')).toEqual([]);
@@ -334,7 +250,7 @@ describe.each(RUNTIMES)('%s', (_, run) => {
       const { open } = relay;
       const { tokenUrl } = open;
       const own = name === 'open' ? { open } : { tokenUrl };
-      const { failure, saved } = await live({ ...place, ...own, items });
+      const { failure, saved } = await liveWith({ ...place, ...own, items });
       expect([failure, saved.length]).toEqual([null, 2]);
       for (const tokens of saved) {
         expect(Object.keys(tokens ?? {}).toSorted()).toEqual(OWN);

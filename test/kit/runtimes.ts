@@ -1,0 +1,107 @@
+/** Pieces of an app, which run with the built client under Bun, under Node, and in Chromium with the module and with the TV build. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import type * as client from '../../client/src/index.ts';
+import { launchChromium } from './chromium.ts';
+import { PATH_WITHOUT_BUN, runChild } from './process.ts';
+import { ROOT } from './relay.ts';
+
+/** What an app imports. The TV build has no `SignInError`, and no `fetch` of the session. */
+export type Client = Pick<typeof client, 'createSession' | 'discover'>;
+
+/** Its source runs elsewhere: it uses nothing but its parameters, which come and go as JSON. */
+export type App<Given, Result> = (client: Client, given: Given) => Promise<Result>;
+
+export const RUNTIMES = ['Bun', 'Node', 'Chromium', 'the TV build'] as const;
+export type Runtime = (typeof RUNTIMES)[number];
+
+const PAGES: Readonly<Record<string, string>> = {
+  '/module':
+    '<script type="module">import * as client from "/index.js"; self.client = client;</script>',
+  '/tv': '<script src="/tv.js"></script><script>self.client = SignInRelay;</script>',
+  '/empty': '',
+};
+
+export interface Runtimes {
+  readonly browser: Browser;
+  /** Of the pages: an API allows it. */
+  readonly origin: string;
+  run<Given, Result>(runtime: Runtime, app: App<Given, Result>, given: Given): Promise<Result>;
+  /** Opens a page that has the client. */
+  open(page: Page, runtime: Runtime): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startRuntimes(): Promise<Runtimes> {
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-runtimes-'));
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch({ url }) {
+      const { pathname } = new URL(url);
+      if (pathname.endsWith('.js')) return new Response(Bun.file(join(folder, pathname)));
+      const page = `<!doctype html><link rel="icon" href="data:,">${PAGES[pathname] ?? ''}`;
+      return new Response(page, { headers: { 'Content-Type': 'text/html' } });
+    },
+  });
+  const [built, browser] = await Promise.all([
+    runChild([process.execPath, `${ROOT}client/build.ts`, folder]),
+    launchChromium(),
+  ]);
+  if (built.exitCode !== 0) throw new Error(built.output);
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  let apps = 0;
+
+  async function runInProcess(command: string, path: string, source: string): Promise<string> {
+    apps += 1;
+    const file = join(folder, `app-${apps}.js`);
+    writeFileSync(
+      file,
+      `import * as client from './index.js';
+const result = await ${source};
+process.stdout.write(JSON.stringify(result) ?? 'null', () => process.exit(0));`,
+    );
+    const { exitCode, output } = await runChild([command, file], { env: { PATH: path } });
+    if (exitCode !== 0) throw new Error(output);
+    return output;
+  }
+
+  async function open(page: Page, runtime: Runtime): Promise<void> {
+    await page.goto(`${server.url.href}${runtime === 'the TV build' ? 'tv' : 'module'}`);
+    await page.waitForFunction('self.client');
+  }
+
+  async function runInPage(runtime: Runtime, source: string): Promise<string> {
+    const context = await browser.newContext();
+    try {
+      const page = await context.newPage();
+      await open(page, runtime);
+      return (await page.evaluate(`${source}.then(JSON.stringify)`)) ?? 'null';
+    } finally {
+      await context.close();
+    }
+  }
+
+  return {
+    browser,
+    origin: server.url.origin,
+    async run(runtime, app, given) {
+      const source = `(${app})(client, ${JSON.stringify(given)})`;
+      const path = process.env.PATH ?? '';
+      return JSON.parse(
+        runtime === 'Bun'
+          ? await runInProcess(process.execPath, path, source)
+          : runtime === 'Node'
+            ? await runInProcess('node', PATH_WITHOUT_BUN, source)
+            : await runInPage(runtime, source),
+      );
+    },
+    open,
+    async stop() {
+      await Promise.all([browser.close(), server.stop(true)]);
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
