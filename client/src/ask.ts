@@ -208,7 +208,7 @@ async function send(call: Call, request: Request): Promise<Response> {
 }
 
 /** Waits for ever, and is forgotten, if the call is stopped. */
-export const unlessStopped = ({ isStopped }: Call) => isStopped && new Promise(() => {});
+const unlessStopped = ({ isStopped }: Call) => isStopped && new Promise(() => {});
 
 /** JSON may hold secrets, and so may half of it: of that, only what `said` is shown. */
 function describe(

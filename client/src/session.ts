@@ -1,5 +1,5 @@
 /** The object that an app has: it carries out what the machine wants, and refreshes tokens. */
-import { type Call, createCall, stop, unlessStopped } from './ask.ts';
+import { type Call, createCall, stop } from './ask.ts';
 import { SignInError, type SignInErrorCode } from './errors.ts';
 import {
   type Link,
@@ -223,7 +223,6 @@ export function createCore(
     try {
       // The process before may have left a link.
       own.link = resume(platform, options, await storage.unfinished.read());
-      await unlessStopped(call);
       await follow(own, attempt, !!own.link);
     } catch (error) {
       apply(machine.failed(attempt, error as SignInError));
@@ -269,7 +268,6 @@ export function createCore(
       tell(newCall(), link, 'cancel');
       throw error;
     }
-    await unlessStopped(own.call);
     return link;
   }
 

@@ -11,8 +11,49 @@ import { ROOT } from './relay.ts';
 /** What an app imports. The TV build has no `SignInError`, and no `fetch` of the session. */
 export type Client = Pick<typeof client, 'createSession' | 'discover'>;
 
-/** Its source runs elsewhere: it uses nothing but its parameters, which come and go as JSON. */
-export type App<Given, Result> = (client: Client, given: Given) => Promise<Result>;
+/** Its source runs elsewhere: it uses nothing but its parameters. What is given and returned is JSON. */
+export type App<Given, Result> = (client: Client, given: Given, tools: Tools) => Promise<Result>;
+
+export type Tools = ReturnType<typeof createTools>;
+
+function createTools() {
+  return {
+    /** Storage that takes its time, as AsyncStorage and SecureStore do. */
+    slow(items: Record<string, string>) {
+      const later = <Value>(run: () => Value) =>
+        new Promise<Value>((resolve) => setTimeout(() => resolve(run()), 20));
+      return {
+        getItem: (key: string) => later(() => items[key]),
+        setItem: (key: string, text: string) =>
+          later(() => {
+            items[key] = text;
+          }),
+        removeItem: (key: string) => later(() => delete items[key]),
+      };
+    },
+    /** The states that a session has shown so far. */
+    watch(session: client.Session): client.SessionState[] {
+      const states = [session.state];
+      session.subscribe(() => states.push(session.state));
+      return states;
+    },
+    /** Waits until the session shows it. */
+    until: (session: client.Session, status: client.SessionState['status']) =>
+      new Promise<client.SessionState>((resolve) => {
+        const look = () => {
+          if (session.state.status === status) resolve(session.state);
+        };
+        session.subscribe(look);
+        look();
+      }),
+    /** Why it failed: what a `SignInError` says, without its members that are no JSON. */
+    failureOf: (promise: Promise<unknown>): Promise<{ code: string; detail: string } | null> =>
+      promise.then(
+        () => null,
+        ({ code, detail, message }) => ({ code, detail: detail ?? message }),
+      ),
+  };
+}
 
 export const RUNTIMES = ['Bun', 'Node', 'Chromium', 'the TV build'] as const;
 export type Runtime = (typeof RUNTIMES)[number];
@@ -88,7 +129,7 @@ process.stdout.write(JSON.stringify(result) ?? 'null', () => process.exit(0));`,
     browser,
     origin: server.url.origin,
     async run(runtime, app, given) {
-      const source = `(${app})(client, ${JSON.stringify(given)})`;
+      const source = `(${app})(client, ${JSON.stringify(given)}, (${createTools})())`;
       const path = process.env.PATH ?? '';
       return JSON.parse(
         runtime === 'Bun'
