@@ -1,0 +1,161 @@
+/** Two tabs of one browser, with the module and with the TV build: what one does, the other shows. */
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  describe,
+  expect,
+  setDefaultTimeout,
+  test,
+} from 'bun:test';
+import type { BrowserContext, Page } from 'playwright-core';
+import type { SessionState } from '../../client/src/index.ts';
+import { keyOf } from '../../client/src/storage.ts';
+import { type Runtimes, startRuntimes } from '../kit/runtimes.ts';
+
+setDefaultTimeout(60_000);
+
+let runtimes: Runtimes;
+let relay: ReturnType<typeof startRelay>;
+let context: BrowserContext;
+
+beforeAll(async () => {
+  runtimes = await startRuntimes();
+  relay = startRelay();
+});
+afterEach(() => context.close());
+afterAll(() => Promise.all([runtimes.stop(), relay.stop()]));
+
+/** Its user signs in at once, and its provider refreshes while it has not ended the sign-in. */
+function startRelay() {
+  const state = { serial: 0, isEnded: false, isPending: false };
+  const asked: string[] = [];
+  const grant = () => {
+    state.serial += 1;
+    return { accessToken: `a${state.serial}`, refreshToken: `r${state.serial}`, expiresIn: 3_600 };
+  };
+  const answers: Readonly<Record<string, (url: string) => object | undefined>> = {
+    '/services': () => ({ services: [], extensions: ['cancel'] }),
+    '/auth/start': (url) => ({ session: `s${asked.length}`, url: `${url}/x`, expiresIn: 600 }),
+    '/auth/result': () => (state.isPending ? undefined : grant()),
+    '/refresh': () => (state.isEnded ? { error: 'invalid_grant' } : grant()),
+    '/revoke': () => ({}),
+  };
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch({ url }) {
+      const { pathname, search, origin } = new URL(url);
+      asked.push(pathname + search);
+      const json = answers[pathname]?.(origin);
+      const headers = { 'Access-Control-Allow-Origin': '*' };
+      if (!json) return new Response(null, { status: 204, headers });
+      return Response.json(json, { status: 'error' in json ? 400 : 200, headers });
+    },
+  });
+  return {
+    state,
+    asked,
+    place: { relay: server.url.origin, service: 'mal' },
+    stop: () => server.stop(true),
+  };
+}
+
+describe.each(['Chromium', 'the TV build'] as const)('%s', (runtime) => {
+  async function openTab(): Promise<Page> {
+    const page = await context.newPage();
+    await runtimes.open(page, runtime);
+    await page.evaluate(
+      `self.session = client.createSession({ ...${JSON.stringify(relay.place)}, storage: localStorage }); 0`,
+    );
+    return page;
+  }
+
+  const stateOf = (tab: Page): Promise<SessionState> =>
+    tab.evaluate('JSON.parse(JSON.stringify(session.state))');
+
+  /** Waits until this tab shows what the other one shows. */
+  async function expectSame(tab: Page, other: Page): Promise<SessionState> {
+    const expected = await stateOf(other);
+    await tab.waitForFunction(
+      (text) =>
+        JSON.stringify((self as never as { session: { state: object } }).session.state) === text,
+      JSON.stringify(expected),
+    );
+    return expected;
+  }
+
+  async function openTwo(): Promise<readonly [Page, Page]> {
+    Object.assign(relay.state, { isEnded: false, isPending: false });
+    relay.asked.length = 0;
+    context = await runtimes.browser.newContext();
+    return [await openTab(), await openTab()];
+  }
+
+  test('a sign-in, a refresh and a sign-out of one tab are seen in the other', async () => {
+    const [one, other] = await openTwo();
+    await one.evaluate('session.signIn()');
+    const before = await expectSame(other, one);
+    expect([before.status, 'expiresAt' in before]).toEqual(['signed-in', true]);
+    await one.evaluate(
+      'session.getTokens().then((old) => session.getToken({ rejected: old.accessToken }))',
+    );
+    const after = await expectSame(other, one);
+    expect(after).not.toEqual(before);
+    await other.evaluate('session.signOut()');
+    expect(await expectSame(one, other)).toEqual({ status: 'signed-out' });
+  });
+
+  test('an end by the provider is seen in the other tab, with its reason', async () => {
+    const [one, other] = await openTwo();
+    await one.evaluate('session.signIn()');
+    await expectSame(other, one);
+    relay.state.isEnded = true;
+    const ask =
+      'session.getTokens().then((old) => session.getToken({ rejected: old.accessToken }))';
+    expect(await one.evaluate(`${ask}.catch(({ code }) => code)`)).toBe('invalid_grant');
+    expect(await expectSame(other, one)).toMatchObject({
+      status: 'signed-out',
+      error: { code: 'invalid_grant' },
+    });
+    expect(relay.asked.filter((path) => path === '/refresh')).toHaveLength(1);
+  });
+
+  test('a tab that waits for its own link is signed in when another tab is, and cancels it', async () => {
+    const [one, other] = await openTwo();
+    relay.state.isPending = true;
+    await one.evaluate('self.ended = session.signIn(); 0');
+    await one.waitForFunction('session.state.status === "waiting"');
+    const tokens = JSON.stringify({ accessToken: 'of-another-sign-in' });
+    await other.evaluate(`localStorage.setItem('${keyOf(relay.place)}', '${tokens}')`);
+    expect(await one.evaluate('ended')).toBe(true);
+    expect(await stateOf(one)).toEqual({ status: 'signed-in' });
+    expect(relay.asked.some((path) => path.endsWith('&cancel=1'))).toBe(true);
+    expect(await one.evaluate('session.getToken()')).toBe('of-another-sign-in');
+  });
+});
+
+test('the TV build has one global, and lets the page have any others', async () => {
+  context = await runtimes.browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`${runtimes.origin}/empty`);
+  const names = 'self.before = Object.getOwnPropertyNames(self); 0';
+  await page.evaluate(names);
+  await page.addScriptTag({ url: '/tv.js' });
+  const added = 'Object.getOwnPropertyNames(self).filter((name) => !before.includes(name))';
+  expect((await page.evaluate(added)) as string[]).toEqual(['before', 'SignInRelay']);
+
+  // A page with a variable of each short name, of which a script must declare none.
+  const letters = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$'];
+  const own = await context.newPage();
+  const errors: unknown[] = [];
+  own.on('pageerror', (error) => errors.push(error));
+  await own.goto(`${runtimes.origin}/empty`);
+  await own.addScriptTag({ content: `let ${letters.map((name) => `${name} = '${name}'`)};` });
+  await own.addScriptTag({ url: '/tv.js' });
+  await own.addScriptTag({
+    content: `self.kept = [${letters}].join(''); self.found = typeof SignInRelay.createSession;`,
+  });
+  expect(await own.evaluate('[kept, found]')).toEqual([letters.join(''), 'function']);
+  expect(errors).toEqual([]);
+});
