@@ -5,10 +5,16 @@ import type { Session, SessionState } from './index.ts';
 /** What the session is doing, and how long its link is good for: 0 without one. */
 export type UsedSession = SessionState & { readonly secondsLeft: number };
 
+/** A server has no user, and a page that it rendered begins as the server left it. */
+const ON_SERVER: SessionState = { status: 'loading' };
+
 /** Renders again with each change of the session, and with each second of its link. Mounting and unmounting start and end nothing. */
 export function useSession(session: Session): UsedSession {
-  const getState = () => session.state;
-  const state = useSyncExternalStore(session.subscribe, getState, getState);
+  const state = useSyncExternalStore(
+    session.subscribe,
+    () => session.state,
+    () => ON_SERVER,
+  );
   const prompt = 'prompt' in state ? state.prompt : undefined;
   const [, tick] = useState(0);
   useEffect(() => {

@@ -1,138 +1,143 @@
-/** The hook of the SDK in React, at a real relay. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
-import { createElement, StrictMode, useEffect } from 'react';
-import { create, type ReactTestRenderer } from 'react-test-renderer';
+/** The hook of the client in a page that a server has rendered, at a real relay. */
 import {
-  createSession,
-  type SessionOptions,
-  SignInError,
-  type SignInErrorCode,
-} from '../../client/src/index.ts';
-import { type UsedSession, useSession } from '../../client/src/react.ts';
-import { createMemory } from '../../client/src/storage.ts';
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  expect,
+  setDefaultTimeout,
+  test,
+} from 'bun:test';
+import type { Browser, Page } from 'playwright-core';
+import { createElement, StrictMode } from 'react';
+import { renderToString } from 'react-dom/server';
+import { createSession } from '../../client/src/index.ts';
+import { keyOf } from '../../client/src/storage.ts';
+import { launchChromium } from '../kit/chromium.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { type RelayProcess, startRelay } from '../kit/relay.ts';
+import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
+import { App } from './react-app.ts';
+
+setDefaultTimeout(60_000);
 
 let provider: TokenEndpoint;
+let app: ReturnType<typeof serveApp>;
 let relay: RelayProcess;
-let mounted: ReactTestRenderer[] = [];
+let browser: Browser;
+let page: Page;
+
+async function bundle(): Promise<string> {
+  const entrypoints = [`${ROOT}test/client/react-app.ts`];
+  const { outputs } = await Bun.build({ entrypoints, target: 'browser' });
+  return (await outputs[0]?.text()) ?? '';
+}
+
+/** Its server renders the page with the session of nobody. */
+function serveApp(script: string) {
+  const html = () => {
+    const session = createSession({ relay: relay.baseUrl, service: 'mal' });
+    const drawn = createElement(StrictMode, null, createElement(App, { session, isShort: false }));
+    return `<!doctype html><link rel="icon" href="data:,"><script type="module" src="/app.js"></script><body>${renderToString(drawn)}</body>`;
+  };
+  return Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url }) =>
+      url.endsWith('.js')
+        ? new Response(script, { headers: { 'Content-Type': 'text/javascript' } })
+        : new Response(html(), { headers: { 'Content-Type': 'text/html' } }),
+  });
+}
 
 beforeAll(async () => {
   provider = startTokenEndpoint();
-  relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '1000' });
+  app = serveApp(await bundle());
+  [browser, relay] = await Promise.all([
+    launchChromium(),
+    startRelay({ MAL_TOKEN_URL: provider.tokenUrl, CORS_ORIGINS: app.url.origin }),
+  ]);
 });
-
-afterEach(() => {
-  for (const renderer of mounted) renderer.unmount();
-  mounted = [];
+beforeEach(async () => {
+  page = await (await browser.newContext()).newPage();
+  await page.goto(app.url.href);
 });
-
+afterEach(() => page.context().close());
 afterAll(async () => {
-  await relay.stop();
+  await Promise.all([browser.close(), relay.stop(), app.stop(true)]);
   provider.stop();
 });
 
-/** A component that signs in while it is mounted, as an app does. */
-function mount(more: Partial<SessionOptions> = {}, isStrict = false) {
-  const seen = { starts: 0, states: [] as UsedSession[] };
-  const session = createSession({
-    relay: relay.baseUrl,
-    service: 'mal',
-    code: false,
-    storage: createMemory(),
-    fetch(url, init) {
-      if (url.endsWith('/auth/start')) seen.starts += 1;
-      return fetch(url, init);
-    },
-    ...more,
-  });
-  const Component = () => {
-    useEffect(() => {
-      void session.signIn();
-      return session.cancel;
-    }, []);
-    seen.states.push(useSession(session));
-    return null;
-  };
-  const drawn = createElement(Component);
-  const renderer = create(isStrict ? createElement(StrictMode, null, drawn) : drawn);
-  mounted.push(renderer);
-  const state = () => seen.states.at(-1);
-  const linkOf = (shown: UsedSession | undefined) =>
-    shown?.status === 'waiting' || shown?.status === 'opened' ? shown.prompt.link : '';
-  return {
-    seen,
-    session,
-    state,
-    unmount: () => renderer.unmount(),
-    /** Resolves with the link that it shows. */
-    async until(status: UsedSession['status']): Promise<string> {
-      await pollUntil(`it is ${status}`, () => state()?.status === status);
-      return linkOf(state());
-    },
-  };
+type Shown = [status: string, secondsLeft: number, more: string | null];
+const read = async (): Promise<Shown> => JSON.parse((await page.textContent('p')) ?? '[]');
+
+/** Waits until the page says so. Returns the link, or why it failed. */
+async function until(status: string): Promise<string> {
+  return pollUntil(`it is ${status}`, async () => {
+    const [shown, , more] = await read();
+    return shown === status && (more || 'nothing more');
+  }) as Promise<string>;
 }
 
-const comeBack = (link: string, code = makeCode()) =>
-  bringCode(relay, new URL(link).searchParams.get('state') ?? '', code);
-const statusOf = async (link: string) => (await relay.ask(link)).status;
-const isCancelled = (link: string) =>
-  pollUntil('the link is cancelled', async () => (await statusOf(link)) === 404);
+const hydrate = (isShort: boolean) =>
+  page.evaluate(
+    `self.app = hydrate('${relay.baseUrl}', ${isShort}); self.root = app.show(); app.session.state.status`,
+  );
 
-test('shows the link, that it was opened, and that the user is signed in', async () => {
-  const app = mount();
-  const link = await app.until('waiting');
-  expect(app.seen.states[0]).toEqual({ status: 'signed-out', secondsLeft: 0 });
-  expect(app.state()?.secondsLeft).toBeGreaterThan(0);
+const stateOf = (link: string) => new URL(link).searchParams.get('state') ?? '';
+
+test('what a server has rendered becomes the app of a user who is signed in already', async () => {
+  expect(await read()).toEqual(['loading', 0, null]);
+  const place = { relay: relay.baseUrl, service: 'mal' };
+  const tokens = JSON.stringify({ accessToken: plantSecret(`access-${crypto.randomUUID()}`) });
+  await page.evaluate(`localStorage.setItem('${keyOf(place)}', '${tokens}')`);
+  // The session knows the user before React draws for the first time.
+  await page.evaluate(`self.app = hydrate('${relay.baseUrl}', false); app.session.getTokens()`);
+  expect(await page.evaluate('app.session.state.status')).toBe('signed-in');
+  await page.evaluate('self.root = app.show(); 0');
+  await until('signed-in');
+  expect(await page.evaluate('app.errors')).toEqual([]);
+});
+
+test('shows the link and its time, that it was opened, and that the user is signed in', async () => {
+  await hydrate(false);
+  await until('signed-out');
+  await page.evaluate('void app.session.signIn()');
+  const link = await until('waiting');
+  const [, before] = await read();
+  expect(before).toBeGreaterThan(0);
+  await pollUntil('it counts down', async () => (await read())[1] < before);
   await relay.ask(link);
-  await app.until('opened');
+  expect(await until('opened')).toBe(link);
   const code = makeCode();
-  await comeBack(link, code);
-  await app.until('signed-in');
-  expect(app.state()).toEqual({ status: 'signed-in', secondsLeft: 0 });
-  expect(await app.session.getToken()).toBe(tokensFor(code).accessToken);
-  await app.session.signOut();
-  await app.until('signed-out');
+  await bringCode(relay, stateOf(link), code);
+  await until('signed-in');
+  expect((await read())[1]).toBe(0);
+  expect(await page.evaluate('app.session.getToken()')).toBe(tokensFor(code).accessToken);
+  await page.evaluate('app.session.signOut()');
+  await until('signed-out');
+  expect(await page.evaluate('app.errors')).toEqual([]);
 });
 
-test('counts down', async () => {
-  const app = mount();
-  await app.until('waiting');
-  const before = app.state()?.secondsLeft ?? 0;
-  await pollUntil('it counts', () => Number(app.state()?.secondsLeft) < before);
+test('starts one sign-in in StrictMode, and cancels it when it is unmounted', async () => {
+  let starts = 0;
+  page.on('request', (request) => {
+    if (request.url().endsWith('/auth/start')) starts += 1;
+  });
+  await hydrate(true);
+  const link = await until('waiting');
+  await page.evaluate('root.unmount()');
+  await pollUntil('the link is cancelled', async () => (await relay.ask(link)).status === 404);
+  expect([starts, await page.evaluate('app.session.state.status')]).toEqual([1, 'signed-out']);
 });
 
-test('starts one sign-in in StrictMode, which mounts twice', async () => {
-  const app = mount({}, true);
-  const link = await app.until('waiting');
-  await comeBack(link);
-  await app.until('signed-in');
-  expect(app.seen.starts).toBe(1);
-});
-
-test('cancels when it is unmounted, and draws nothing more', async () => {
-  const app = mount();
-  const link = await app.until('waiting');
-  const drawn = app.seen.states.length;
-  app.unmount();
-  await isCancelled(link);
-  expect(app.seen.states.length).toBe(drawn);
-});
-
-test('says what failed, by a code that its type knows, and starts over', async () => {
-  const app = mount();
-  const link = await app.until('waiting');
-  const state = new URL(link).searchParams.get('state');
-  await relay.ask(`/auth/mal/callback?state=${state}&error=access_denied`);
-  await app.until('failed');
-  const shown = app.state();
-  if (shown?.status !== 'failed') return expect.unreachable();
-  const { error } = shown;
-  const code: SignInErrorCode = error.code;
-  expect(error).toBeInstanceOf(SignInError);
-  expect([code, error.show]).toEqual(['access_denied', 'Sign-in was declined.']);
-  void app.session.signIn();
-  expect(await app.until('waiting')).not.toBe(link);
+test('says why a sign-in failed, and begins another', async () => {
+  await hydrate(true);
+  const link = await until('waiting');
+  await relay.ask(`/auth/mal/callback?state=${stateOf(link)}&error=access_denied`);
+  expect(await until('failed')).toBe('Sign-in was declined.');
+  await page.evaluate('void app.session.signIn()');
+  expect(await until('waiting')).not.toBe(link);
 });
