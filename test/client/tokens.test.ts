@@ -649,6 +649,7 @@ import { fileStorage } from '${ROOT}client/src/node.ts';
 
 const [relay, folder] = process.argv.slice(2);
 const session = createSession({ relay, service: 'mal', storage: fileStorage(folder) });
+await session.getTokens();
 console.log('ready');
 createInterface({ input: process.stdin }).on('line', async () =>
   console.log('token ' + (await session.getToken())));
