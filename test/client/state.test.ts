@@ -28,7 +28,7 @@ function startServer() {
   let answers: Readonly<Record<string, (request: Request) => object | Promise<object>>> = {};
   const headers = {
     'Access-Control-Allow-Origin': '*',
-    'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Own',
   };
   const serving = Bun.serve({
     hostname: '127.0.0.1',
@@ -69,6 +69,42 @@ interface Given {
   readonly place: { readonly relay: string; readonly service: string };
   readonly items: Record<string, string>;
 }
+
+test.each(['Bun', 'Node', 'Chromium'] as const)(
+  '%s: session.fetch takes a Request, with its body and its signal, also after a 401',
+  async (runtime) => {
+    const sent: unknown[] = [];
+    server.answer({
+      '/refresh': () => ({ accessToken: 'fresh' }),
+      async '/api'(request) {
+        const { method, headers } = request;
+        const token = headers.get('Authorization');
+        sent.push([method, token, headers.get('X-Own'), await request.text()]);
+        return token === 'Bearer fresh' ? { ok: true } : new Response('', { status: 401 });
+      },
+    });
+    async function ask({ createSession }: Client, given: Given, tools: Tools) {
+      const session = createSession({ ...given.place, storage: tools.slow(given.items) });
+      const url = `${given.place.relay}/api`;
+      const headers = { 'X-Own': 'kept' };
+      const response = await session.fetch(
+        new Request(url, { method: 'POST', body: 'b', headers }),
+      );
+      const leaving = new AbortController();
+      const aborted = session.fetch(new Request(url, { signal: leaving.signal }));
+      leaving.abort(new Error('left'));
+      return { status: response.status, failure: await tools.failureOf(aborted) };
+    }
+    expect(await runtimes.run(runtime, ask, { place: placeOf(), items: signedIn() })).toEqual({
+      status: 200,
+      failure: { detail: 'left' } as never,
+    });
+    expect(sent).toEqual([
+      ['POST', 'Bearer access', 'kept', 'b'],
+      ['POST', 'Bearer fresh', 'kept', 'b'],
+    ]);
+  },
+);
 
 const STARTED = { session: 'poll-secret', expiresIn: 600 };
 const started = () => ({ ...STARTED, url: `${server.url}/auth/mal?state=s` });
