@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { parse } from 'acorn';
 import { publint } from 'publint';
 import { runChild } from '../kit/process.ts';
@@ -72,6 +73,17 @@ test.each([
 test('publint finds nothing', async () => {
   const { messages } = await publint({ pkgDir: installed('.'), strict: true, pack: false });
   expect(messages).toEqual([]);
+});
+
+test('what each entry resolves to has the types of its format, from ESM, CommonJS and a bundler', async () => {
+  const tarball = createPackageFromTarballData(await Bun.file(packed()).bytes());
+  // A script, for a tag of its own.
+  const checked = await checkPackage(tarball, { excludeEntrypoints: ['tv.js'] });
+  const problems = 'problems' in checked ? checked.problems : [checked];
+  // TypeScript before 4.7 and React Native before 0.79 know no `exports`.
+  const isOld = (problem: object) =>
+    'resolutionKind' in problem && problem.resolutionKind === 'node10';
+  expect(problems.filter((problem) => !isOld(problem))).toEqual([]);
 });
 
 test('the TV build is ES5, to a parser that knows no more', () => {
