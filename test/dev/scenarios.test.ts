@@ -1,11 +1,7 @@
 /** Every way in which a sign-in can end at the dev relay, over the wire. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import {
-  describeScenario,
-  SCENARIO_NAMES,
-  type ScenarioName,
-} from '../../src/cli/dev/scenarios.ts';
+import { SCENARIO_NAMES, SCENARIOS, type ScenarioName } from '../../src/cli/dev/scenarios.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
 import {
   acknowledge,
@@ -202,7 +198,7 @@ describe('dev: planned by a request, and the link opened by the dev relay', () =
 });
 
 describe("dev: chosen on the provider's page", () => {
-  const chosenThere = SCENARIO_NAMES.filter((name) => !describeScenario(name).atStart);
+  const chosenThere = SCENARIO_NAMES.filter((name) => !SCENARIOS[name].atStart);
 
   test('by a button: every ending that a start does not decide', async () => {
     const { url } = await startDevice();
@@ -217,7 +213,7 @@ describe("dev: chosen on the provider's page", () => {
   });
 
   // The others take their full time there.
-  const quick = chosenThere.filter((name) => describeScenario(name).seconds === undefined);
+  const quick = chosenThere.filter((name) => SCENARIOS[name].seconds === undefined);
   test.each(quick)('%s: by its button, and by the user name', async (scenario) => {
     const name = scenario === 'approve' ? 'Ada' : scenario;
     for (const form of [
@@ -449,7 +445,7 @@ describe('dev: what it says', () => {
 test('dev: docs/dev.md has every scenario, as the table in the source has it', () => {
   const page = readFileSync(new URL('../../docs/dev.md', import.meta.url), 'utf8');
   for (const name of SCENARIO_NAMES) {
-    const { does, device } = describeScenario(name);
+    const { does, device } = SCENARIOS[name];
     expect(page).toContain(`| \`${name}\` | ${does} | ${device} |`);
   }
 });

@@ -1,18 +1,14 @@
 /** `sign-in-relay dev`: a relay and a provider to test an app against. docs/dev.md. */
 import { type AddressInfo, createServer, isIP } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
 import { startLog } from '../../log.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
-import { createListener, type DevListener } from './listen.ts';
-import { createDevProvider } from './provider.ts';
-import { createDevRelay, DEFAULT_SERVICE, type DevRelay, SettingsProblem } from './relay.ts';
-import { createSignIns, type DevSignIn } from './sign-ins.ts';
+import { DevProvider } from './provider.ts';
+import { DEFAULT_SERVICE, DevRelay, SettingsProblem } from './relay.ts';
 import { createStory, type Story } from './story.ts';
-import { signInAutomatically } from './user.ts';
 
 /** If another program has it, or the next one, the first two that are free. */
 const DEFAULT_PORT = 8_080;
@@ -86,10 +82,26 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
     others: found.filter((each) => each !== host),
   };
   startLog({ level: 'debug', format: 'json', write: story.takeLog });
-  const [relay, provider] = createListeners(options, addresses, story, runtime);
-  await open(relay, port);
+  const hostname = lan ? EVERY_ADDRESS : LOOPBACK;
+  const { relayUrl: baseUrl, providerUrl } = addresses;
+  const relay = new DevRelay({
+    hostname,
+    port,
+    baseUrl,
+    providerUrl,
+    services: options.services,
+    blind: BLIND[options.blind],
+    env: process.env,
+    runtime,
+    story,
+    askProvider: (request) => provider.handle(request),
+  });
+  const provider = new DevProvider(relay, story.say);
+  const handle = (request: Request) => provider.handle(request);
+  const on = { hostname, port: port + 1, idleSeconds: MAX_IDLE_SECONDS, handle };
+  await open(relay.open(), port);
   try {
-    await open(provider, port + 1);
+    await open(runtime.listen(on), port + 1);
   } catch (error) {
     // Half of it would go on, and the process with it.
     await relay.close();
@@ -101,47 +113,8 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   introduce(options, addresses, story);
 }
 
-/** The listeners of the relay and of the provider. Each calls the other one in this process. */
-function createListeners(
-  { services, blind, lan }: DevOptions,
-  { port, relayUrl, providerUrl }: Addresses,
-  { say, tell }: Story,
-  runtime: Runtime,
-): [DevListener, DevListener] {
-  const on = { hostname: lan ? EVERY_ADDRESS : LOOPBACK, idleSeconds: MAX_IDLE_SECONDS };
-  const signIns = createSignIns(tell);
-  const openLink = async (signIn: DevSignIn) => {
-    // After the device has its response: no user is faster.
-    await pause(AUTO_DELAY_MS);
-    await signInAutomatically(relay.linkOf(signIn), relayUrl, relay, provider).catch(
-      (error: unknown) => tell(signIn, `its link could not be opened: ${error}`),
-    );
-  };
-  const listener = createListener(runtime, {
-    ...on,
-    port,
-    handle: (request, peers) => relay.handle(request, peers),
-  });
-  const relay: DevRelay = createDevRelay({
-    baseUrl: relayUrl,
-    providerUrl,
-    services,
-    blind: BLIND[blind],
-    signIns,
-    say,
-    env: process.env,
-    listener,
-    fetch: (url, init) => provider.handle(new Request(url, init)),
-    openLink,
-  });
-  const provider = createDevProvider({ relayUrl, providerUrl, relay, signIns, openLink, say });
-  const handle = (request: Request) => provider.handle(request);
-  return [listener, createListener(runtime, { ...on, port: port + 1, handle })];
-}
-
 const LOOPBACK = '127.0.0.1';
 const EVERY_ADDRESS = '0.0.0.0';
-const AUTO_DELAY_MS = 200;
 
 const hasColours = () => process.stdout.isTTY === true && !process.env.NO_COLOR;
 
@@ -166,9 +139,9 @@ function listenOnce(port: number): Promise<number | undefined> {
   });
 }
 
-async function open(listener: DevListener, port: number): Promise<void> {
+async function open(opened: Promise<unknown>, port: number): Promise<void> {
   try {
-    await listener.open();
+    await opened;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EADDRINUSE') {

@@ -23,28 +23,33 @@ export function urlOf({ url, headers }: Request): URL | undefined {
  * the same origin as the dev relay. That is impossible with an IP address, a name without a
  * dot and the name of this machine.
  */
-export function hasOwnHost({ hostname: name }: URL): boolean {
+function hasOwnHost({ hostname: name }: URL): boolean {
   const own = hostname().toLowerCase();
   const isAddress = isIP(name.replace(/^\[|\]$/g, '')) !== 0;
   return isAddress || !name.includes('.') || name === own || name === `${own}.local`;
 }
 
-/** Browsers send no `Sec-Fetch-Site` over plain http to other machines. */
-export function isCrossOrigin({ headers }: Request, { origin }: URL): boolean {
-  const site = headers.get('sec-fetch-site');
-  if (site !== null) return site !== 'same-origin' && site !== 'none';
-  const sender = headers.get('origin');
-  return sender !== null && sender !== origin;
-}
-
 /**
- * Whether a link that does something was followed on an own page, or typed. A page of another
- * site has links too, and a browser sends no `Origin` with a GET.
+ * Why a request is refused: a page of another site must not choose how sign-ins end, nor read what
+ * happened. `isLink`: a GET does something too, so it must come from an own page, or be typed.
  */
-export function isOwnLink({ headers }: Request, { origin }: URL): boolean {
+export function findRefusal(request: Request, url: URL, isLink: boolean): string | undefined {
+  if (!hasOwnHost(url)) {
+    return `${url.host} is not a name of this machine: use its IP address, or localhost`;
+  }
+  const { method, headers } = request;
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (isRead && !isLink) return undefined;
+  // Browsers send neither `Sec-Fetch-Site` over plain http to other machines, nor `Origin` with a GET.
   const site = headers.get('sec-fetch-site');
-  if (site !== null) return site === 'same-origin' || site === 'none';
-  return headers.get('referer')?.startsWith(`${origin}/`) === true;
+  const sender = headers.get('origin') ?? url.origin;
+  const isOwnSender = isRead
+    ? headers.get('referer')?.startsWith(`${url.origin}/`)
+    : sender === url.origin;
+  if (site === null ? isOwnSender : site === 'same-origin' || site === 'none') return undefined;
+  return isRead
+    ? 'follow this link on the list of endings'
+    : 'only programs and pages of this origin may do this';
 }
 
 /** How much of a form or a token request is read. */

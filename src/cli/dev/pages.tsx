@@ -2,8 +2,9 @@
 /** The pages of the dev provider: the sign-in, and the list of scenarios. No script, nothing from elsewhere. */
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
-import { describeScenario, SCENARIO_NAMES, type ScenarioName } from './scenarios.ts';
-import type { DevSignIn, SignIns } from './sign-ins.ts';
+import type { DevRelay } from './relay.ts';
+import { SCENARIO_NAMES, SCENARIOS, type ScenarioName } from './scenarios.ts';
+import type { DevSignIn } from './sign-ins.ts';
 
 const STYLE = `
 :root{color-scheme:light dark;--page:#eef2ff;--card:#fff;--text:#1e1b4b;--quiet:#4338ca;--line:#6366f1;--rule:#c7d2fe}
@@ -60,7 +61,7 @@ function render(title: string, body: Child, className?: string): string {
 
 /** The user names that end a sign-in in another way, apart from the two buttons. */
 const CHOICES = SCENARIO_NAMES.filter(
-  (name) => name !== 'approve' && name !== 'deny' && !describeScenario(name).atStart,
+  (name) => name !== 'approve' && name !== 'deny' && !SCENARIOS[name].atStart,
 );
 
 export function authorizePage(deviceName: string | undefined): string {
@@ -88,7 +89,7 @@ export function authorizePage(deviceName: string | undefined): string {
           {CHOICES.map((name) => (
             <li>
               <button type="submit" class="line" name="ending" value={name}>
-                {name} <span>{withCode(describeScenario(name).does)}</span>
+                {name} <span>{withCode(SCENARIOS[name].does)}</span>
               </button>
             </li>
           ))}
@@ -108,27 +109,20 @@ export function messagePage(heading: string, text: string): string {
   );
 }
 
-export interface List {
-  readonly relayUrl: string;
-  readonly providerUrl: string;
-  readonly services: readonly string[];
-  readonly signIns: SignIns;
-}
-
 /** Sign-ins that the page shows. */
 const SHOWN_SIGN_INS = 10;
 
-export function listPage({ relayUrl, providerUrl, services, signIns }: List): string {
-  const [service = ''] = services;
+export function listPage({ options, signIns }: DevRelay): string {
+  const { baseUrl, providerUrl, services } = options;
   return render(
     'Dev relay',
     <>
       <h1>Sign-in Relay for development</h1>
       <p>
-        The relay is at <code>{relayUrl}</code> and offers{' '}
+        The relay is at <code>{baseUrl}</code> and offers{' '}
         {withCode(services.map((name) => `\`${name}\``).join(', '))}. A device starts with
       </p>
-      <pre>{`curl -X POST ${relayUrl}/auth/start -d '{"service":"${service}"}'`}</pre>
+      <pre>{`curl -X POST ${baseUrl}/auth/start -d '{"service":"${services[0]}"}'`}</pre>
       <p>
         <a href="/tv">A television</a> to try it with, in this browser: arrow keys, Enter, Escape.
       </p>
@@ -175,7 +169,7 @@ function latestTable(latest: readonly DevSignIn[]): Child {
 
 /** Opens to the whole text. */
 function line(name: ScenarioName): Child {
-  const { does, device } = describeScenario(name);
+  const { does, device } = SCENARIOS[name];
   return (
     <li>
       <details class="line">

@@ -4,9 +4,11 @@
  * what it would get in production.
  */
 import { randomBytes } from 'node:crypto';
-import type { Peers } from '../../http/request.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import { linkOf, type Peers } from '../../http/request.ts';
 import { refuse } from '../../http/responses.ts';
-import type { Fetch } from '../../providers/config.ts';
+import { MAX_IDLE_SECONDS } from '../../limits.ts';
+import type { Listener, Runtime } from '../../server/runtime.ts';
 import { createService, type Service, type Stores } from '../../service.ts';
 import {
   describeFaults,
@@ -21,16 +23,9 @@ import { maintain } from '../../start-service.ts';
 import { createMemoryRefreshStore, createMemoryStore } from '../../stores/memory.ts';
 import { readTextFile } from '../../text-file.ts';
 import { urlOf } from './http.ts';
-import type { DevListener } from './listen.ts';
 import type { Plan } from './scenarios.ts';
-import {
-  createStartLimiter,
-  type DevSignIn,
-  type RequestContext,
-  type SignIns,
-  watchStore,
-} from './sign-ins.ts';
-import { explainRefusal, type RefusedRequest } from './story.ts';
+import { type DevRequest, type DevSignIn, DevSignIns } from './sign-ins.ts';
+import { explainRefusal, type Story } from './story.ts';
 
 /** The service if `--service` is not given. */
 export const DEFAULT_SERVICE = 'dev';
@@ -39,147 +34,176 @@ export const DEFAULT_SERVICE = 'dev';
 export const CLIENT_ID = 'sign-in-relay-dev';
 
 /** The peer of requests that are made in this process. */
-export const LOCAL_PEERS: Peers = { requestIP: () => ({ address: '127.0.0.1' }) };
+const LOCAL_PEERS: Peers = { requestIP: () => ({ address: '127.0.0.1' }) };
 
 /** What a start that is planned so gets. Planned and refused otherwise, it is still to come. */
 const REFUSALS: Readonly<Record<string, number | undefined>> = { full: 503, 'rate-limited': 429 };
 
+/** Before it closes, responses in progress get this long to finish, then they are cut off. */
+const CLOSE_MS = 300;
+
+/** A link is opened after the device has its response: no user is faster. */
+const AUTO_DELAY_MS = 200;
+
+/** More than a user meets in any sign-in. */
+const MAX_PAGES = 10;
+
 export interface DevRelayOptions {
+  readonly hostname: string;
+  readonly port: number;
   readonly baseUrl: string;
   readonly providerUrl: string;
   readonly services: readonly string[];
   /** The relay's BLIND. */
   readonly blind: 'never' | 'allow' | 'always';
-  readonly signIns: SignIns;
-  /** Calls the provider in this process. */
-  readonly fetch: Fetch;
-  readonly say: (text: string) => void;
-  /** Where it listens. A restart closes it for a while. */
-  readonly listener: DevListener;
-  /** Opens the link of a sign-in as a user would. */
-  readonly openLink: (signIn: DevSignIn) => void;
   /** The environment. Only its PAGE_SETTINGS apply. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly runtime: Runtime;
+  readonly story: Story;
+  /** Sends a request to the provider in this process. */
+  readonly askProvider: (request: Request) => Promise<Response>;
 }
 
 /** Its message says what is wrong with those settings, for the user. */
 export class SettingsProblem extends Error {}
 
-export type DevRelay = ReturnType<typeof createDevRelay>;
+export class DevRelay {
+  readonly signIns: DevSignIns;
+  readonly #settings: EnabledSettings;
+  #stores: Stores;
+  #service: Service;
+  #listener: Listener | undefined;
+  /** By whether it keeps sign-ins. */
+  readonly #restarts = new Map<boolean, Promise<void>>();
 
-/** Throws SettingsProblem. */
-export function createDevRelay(options: DevRelayOptions) {
-  const { signIns, say, listener, openLink } = options;
-  const settings = settingsFor(options);
-  const offered = settings.providers.map(({ name }) => name);
-  const services = createServices(settings, options);
-  let restarting: { readonly keepsSignIns: boolean; readonly done: Promise<void> } | undefined;
+  /** Throws SettingsProblem. */
+  constructor(readonly options: DevRelayOptions) {
+    this.signIns = new DevSignIns(options.story.tell);
+    this.#settings = settingsFor(options);
+    this.#stores = createStores(this.signIns, this.#settings.maxSessions);
+    this.#service = maintain(this.#create(), systemClock);
+  }
 
-  async function restartOnce(seconds: number, keepsSignIns: boolean): Promise<void> {
+  async open(): Promise<void> {
+    const { runtime, hostname, port } = this.options;
+    const handle = (request: Request, peers: Peers) => this.handle(request, peers);
+    const on = { hostname, port, idleSeconds: MAX_IDLE_SECONDS, handle };
+    this.#listener = await runtime.listen(on);
+  }
+
+  async close(): Promise<void> {
+    const closing = this.#listener;
+    this.#listener = undefined;
+    await Promise.race([closing?.stop(), pause(CLOSE_MS)]);
+    closing?.cut();
+  }
+
+  async handle(request: Request, peers = LOCAL_PEERS): Promise<Response> {
+    const url = urlOf(request);
+    if (url === undefined) return refuse('malformed_request');
+    const { planned, requests } = this.signIns;
+    const { say } = this.options.story;
+    const plan = isStart(request, url) ? planned.shift() : undefined;
+    const context: DevRequest = { plan };
+    const response = await requests.run(context, () =>
+      this.#serviceFor(url, plan).handle(request, peers),
+    );
+    const { status } = response;
+    if (plan !== undefined && status === REFUSALS[plan.scenario]) {
+      say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
+    } else {
+      if (plan !== undefined && status !== 200) planned.unshift(plan);
+      if (status >= 400 && isOfDevice(url)) await this.#tellRefusal(url, response);
+    }
+    if (plan?.auto && context.started !== undefined) void this.openLink(context.started);
+    return context.isCut ? breakOff(response) : response;
+  }
+
+  /** As a user would, in this process, so it needs no network. */
+  async openLink({ session, tell }: DevSignIn): Promise<void> {
+    const { baseUrl, askProvider } = this.options;
+    await pause(AUTO_DELAY_MS);
+    let request = new Request(linkOf(baseUrl, session.service, session.ids.link));
+    try {
+      for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+        const { url } = request;
+        const isRelay = url.startsWith(`${baseUrl}/`);
+        const response = await (isRelay ? this.handle(request) : askProvider(request));
+        const location = response.headers.get('location');
+        if (location !== null) request = new Request(new URL(location, url));
+        // The confirmation page, which only "deny-at-relay" gets here.
+        else if (isRelay && (await response.text()).includes('name="choice"')) {
+          const headers = { 'Sec-Fetch-Site': 'same-origin' };
+          const body = new URLSearchParams({ choice: 'decline' });
+          request = new Request(url, { method: 'POST', headers, body });
+        } else return;
+      }
+    } catch (error) {
+      tell(`its link could not be opened: ${error}`);
+    }
+  }
+
+  /** Restarts as production does: it drains, is down, and listens again. Concurrent requests for the same restart share it. */
+  restart(seconds: number, keepsSignIns: boolean): Promise<void> {
+    const shared = this.#restarts.get(keepsSignIns);
+    if (shared !== undefined) return shared;
+    const other = this.#restarts.get(!keepsSignIns)?.catch(() => {});
+    const done = Promise.resolve(other)
+      .then(() => this.#restartNow(seconds, keepsSignIns))
+      .finally(() => this.#restarts.delete(keepsSignIns));
+    this.#restarts.set(keepsSignIns, done);
+    return done;
+  }
+
+  async #restartNow(seconds: number, keepsSignIns: boolean): Promise<void> {
+    const { say } = this.options.story;
     say(`the relay restarts: it drains, then is down for ${seconds} s`);
-    await services.drain();
-    await listener.close();
-    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-    services.replace(keepsSignIns);
-    await listener.open();
+    await this.#service.drain();
+    await this.close();
+    await pause(seconds * 1_000);
+    this.#service.close();
+    if (!keepsSignIns) {
+      this.signIns.forgetAll();
+      this.#stores = createStores(this.signIns, this.#settings.maxSessions);
+    }
+    this.#service = maintain(this.#create(), systemClock);
+    await this.open();
     const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
     say(`the relay is up again: ${kept}`);
   }
 
-  return {
-    services: offered,
-
-    linkOf: ({ service, browserState }: DevSignIn) =>
-      `${settings.baseUrl}/auth/${service}?state=${browserState}`,
-
-    async handle(request: Request, peers: Peers): Promise<Response> {
-      const url = urlOf(request);
-      if (url === undefined) return refuse('malformed_request');
-      const plan = isStart(request, url) ? signIns.planned.shift() : undefined;
-      const context: RequestContext = { plan, started: undefined, isCut: false };
-      const response = await signIns.context.run(context, () =>
-        services.find(url, plan).handle(request, peers),
-      );
-      const { status } = response;
-      if (plan !== undefined && status === REFUSALS[plan.scenario]) {
-        say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
-      } else {
-        if (plan !== undefined && status !== 200) signIns.planned.unshift(plan);
-        if (status >= 400 && isOfDevice(url)) await tellRefusal(url, response, offered, options);
-      }
-      if (plan?.auto && context.started !== undefined) openLink(context.started);
-      return context.isCut ? breakOff(response) : response;
-    },
-
-    /** Restarts as production does: it drains, is down, and listens again. Taps that ask for the same during it share one restart. */
-    restart(seconds: number, keepsSignIns: boolean): Promise<void> {
-      const other = restarting;
-      if (other?.keepsSignIns === keepsSignIns) return other.done;
-      const before = Promise.resolve(other?.done).catch(() => {});
-      const done = before.then(() => restartOnce(seconds, keepsSignIns));
-      const current = { keepsSignIns, done };
-      restarting = current;
-      return done.finally(() => {
-        if (restarting === current) restarting = undefined;
-      });
-    },
-  };
-}
-
-/** Variants of the relay on the same stores: one for each lifetime of sessions, and one that always confirms. */
-function createServices(settings: EnabledSettings, { signIns, fetch }: DevRelayOptions) {
-  const dependencies = { clock: systemClock, randomBytes, fetch };
-  const create = (changed: Partial<Settings> = {}) =>
-    createService({ ...settings, ...changed }, dependencies, stores);
-  let stores = createStores(signIns, settings.maxSessions);
-  let usual: Service = maintain(create(), systemClock);
-  const others = new Map<string, Service>();
-  const all = () => [usual, ...others.values()];
-
-  function variant(changed: Partial<Settings>): Service {
-    const key = JSON.stringify(changed);
-    const service = others.get(key) ?? create(changed);
-    others.set(key, service);
-    return service;
+  #create(changed: Partial<Settings> = {}) {
+    const { askProvider } = this.options;
+    const dependencies = {
+      clock: systemClock,
+      randomBytes,
+      fetch: (url: string, init: RequestInit) => askProvider(new Request(url, init)),
+    };
+    return createService({ ...this.#settings, ...changed }, dependencies, this.#stores);
   }
 
-  return {
-    find({ pathname, searchParams }: URL, plan: Plan | undefined): Service {
-      if (plan?.scenario === 'expires') return variant({ sessionSeconds: plan.seconds });
-      const isLink = settings.providers.some(({ name }) => pathname === `/auth/${name}`);
-      const signIn = isLink ? signIns.find(searchParams.get('state') ?? '') : undefined;
-      const confirms = signIn?.plan?.scenario === 'deny-at-relay';
-      return confirms ? variant({ confirm: 'always' }) : usual;
-    },
-    drain: () => Promise.all(all().map((service) => service.drain())),
-    replace(keepsSignIns: boolean): void {
-      for (const service of all()) service.close();
-      if (!keepsSignIns) {
-        signIns.forgetAll();
-        stores = createStores(signIns, settings.maxSessions);
-      }
-      others.clear();
-      usual = maintain(create(), systemClock);
-    },
-  };
-}
-
-async function tellRefusal(
-  url: URL,
-  response: Response,
-  offered: readonly string[],
-  { signIns, say }: DevRelayOptions,
-): Promise<void> {
-  const { status } = response;
-  const what = describeAsked(url);
-  const signIn = signIns.findByPollSecret(url.searchParams.get('session') ?? '');
-  if (status === 410 && signIn !== undefined) {
-    // Every other ending is already noted.
-    signIns.tellExpired(signIn);
-    return signIns.tell(signIn, `${what} got 410: ${signIn.ended}`);
+  /** Another service on the same stores if the start or the link needs other settings. */
+  #serviceFor({ pathname, searchParams }: URL, plan: Plan | undefined): Service {
+    if (plan?.scenario === 'expires') return this.#create({ sessionSeconds: plan.seconds });
+    const isLink = this.options.services.some((name) => pathname === `/auth/${name}`);
+    const signIn = isLink ? this.signIns.find(searchParams.get('state') ?? '') : undefined;
+    const confirms = signIn?.plan?.scenario === 'deny-at-relay';
+    return confirms ? this.#create({ confirm: 'always' }) : this.#service;
   }
-  const text = (await response.clone().text()).trim();
-  say(explainRefusal({ what, status, text }, offered));
+
+  async #tellRefusal(url: URL, response: Response): Promise<void> {
+    const { status } = response;
+    const { services, story } = this.options;
+    const what = describeAsked(url);
+    const signIn = this.signIns.findByPollSecret(url.searchParams.get('session') ?? '');
+    if (status === 410 && signIn !== undefined) {
+      // Every other ending is already noted.
+      signIn.expire();
+      return signIn.tell(`${what} got 410: ${signIn.ended}`);
+    }
+    const text = (await response.clone().text()).trim();
+    story.say(explainRefusal(what, status, text, services));
+  }
 }
 
 function isStart({ method }: Request, { pathname }: URL): boolean {
@@ -192,24 +216,28 @@ function isStart({ method }: Request, { pathname }: URL): boolean {
 /** Requests of devices in the relay's own protocol. Errors of the device grant have a description. */
 const isOfDevice = ({ pathname }: URL) => ['/auth/start', '/auth/result'].includes(pathname);
 
-function describeAsked({ pathname, searchParams }: URL): RefusedRequest['what'] {
+function describeAsked({ pathname, searchParams }: URL): string {
   if (pathname === '/auth/start') return 'a start';
   if (searchParams.get('ack') === '1') return 'an acknowledgement';
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
-/** The limit of refreshes and revocations, because an app's tests send many. Guessing codes stays limited. */
+/** An app's tests start, refresh and revoke often. Guessing codes stays limited. */
+const UNLIMITED = ['start', 'refresh', 'revoke'];
 const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
-function createStores(signIns: SignIns, maxSessions: number): Stores {
+function createStores(signIns: DevSignIns, maxSessions: number): Stores {
   return {
-    sessions: watchStore(createMemoryStore(systemClock, maxSessions), signIns),
+    sessions: signIns.watch(createMemoryStore(systemClock, maxSessions)),
     vault: plainVault,
     refreshes: createMemoryRefreshStore(systemClock),
     createRateLimiter(name, policy) {
-      if (name === 'start') return createStartLimiter(signIns);
-      const isFree = name === 'refresh' || name === 'revoke';
-      return createMemoryRateLimiter(systemClock, isFree ? NO_LIMIT : policy);
+      const isFree = UNLIMITED.includes(name);
+      const limiter = createMemoryRateLimiter(systemClock, isFree ? NO_LIMIT : policy);
+      if (name !== 'start') return limiter;
+      const waitMs = (plan: Plan | undefined) =>
+        plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
+      return { ...limiter, take: () => waitMs(signIns.requests.getStore()?.plan) };
     },
     close: () => {},
   };
@@ -258,16 +286,12 @@ function settingsFor(options: DevRelayOptions) {
 /** Sends the first half of the body, then breaks the connection. */
 async function breakOff(response: Response): Promise<Response> {
   const body = new Uint8Array(await response.arrayBuffer());
-  let isSent = false;
   const half = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(body.subarray(0, body.length / 2)),
     async pull(controller) {
-      if (isSent) {
-        // Time for the first half to leave.
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        return controller.error(new Error('cut off'));
-      }
-      isSent = true;
-      controller.enqueue(body.subarray(0, body.length / 2));
+      // Time for the first half to leave.
+      await pause(50);
+      controller.error(new Error('cut off'));
     },
   });
   return new Response(half, { status: response.status, headers: response.headers });

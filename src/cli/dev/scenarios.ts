@@ -11,15 +11,9 @@ interface Description {
   readonly seconds?: number;
 }
 
-const SCENARIOS = {
-  approve: {
-    does: 'The user signs in.',
-    device: 'tokens',
-  },
-  deny: {
-    does: 'The user cancels at the provider.',
-    device: '`access_denied`',
-  },
+const TABLE = {
+  approve: { does: 'The user signs in.', device: 'tokens' },
+  deny: { does: 'The user cancels at the provider.', device: '`access_denied`' },
   'deny-at-relay': {
     does: "The user cancels on the relay's confirmation page.",
     device: '`access_denied`',
@@ -90,11 +84,11 @@ const SCENARIOS = {
   },
 } as const satisfies Record<string, Description>;
 
-export type ScenarioName = keyof typeof SCENARIOS;
+export type ScenarioName = keyof typeof TABLE;
 
-export const SCENARIO_NAMES = Object.keys(SCENARIOS) as ScenarioName[];
+export const SCENARIOS: Readonly<Record<ScenarioName, Description>> = TABLE;
 
-export const describeScenario = (name: ScenarioName): Description => SCENARIOS[name];
+export const SCENARIO_NAMES = Object.keys(TABLE) as ScenarioName[];
 
 /** A user may type capitals and spaces. */
 export function parseScenario(text: unknown): ScenarioName | undefined {
@@ -112,5 +106,5 @@ export interface Plan {
 }
 
 export function planFor(scenario: ScenarioName, seconds?: number, auto = false): Plan {
-  return { scenario, seconds: seconds ?? describeScenario(scenario).seconds ?? 0, auto };
+  return { scenario, seconds: seconds ?? SCENARIOS[scenario].seconds ?? 0, auto };
 }

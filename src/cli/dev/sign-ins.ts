@@ -3,7 +3,6 @@
  * observed in the session store, which both the relay's own protocol and the device grant use.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
 import { digestOf } from '../../sign-ins/secrets.ts';
 import type { Change, NewSession, Polled, Session, SessionResult } from '../../sign-ins/session.ts';
 import type { Store } from '../../sign-ins/store.ts';
@@ -11,213 +10,89 @@ import { systemClock } from '../../sign-ins/time.ts';
 import { openPlain, resultOf } from '../../sign-ins/vault.ts';
 import type { Plan } from './scenarios.ts';
 
-export interface DevSignIn {
-  readonly number: number;
-  readonly service: string;
-  readonly browserState: string;
-  readonly userCode: string | undefined;
-  readonly deviceName: string | undefined;
-  /** Undefined until it is chosen. */
-  plan: Plan | undefined;
-  /** Expires the session early, and notifies its polls. */
-  readonly expire: () => void;
-  hasExpired: boolean;
+const WAITING = 'waiting for the user';
+const EXPIRED = 'it has expired';
+
+/** One sign-in. The terminal shows each of its events, the page the latest one. */
+export class DevSignIn {
+  /** The latest event, in a few words. */
+  state = WAITING;
   /** Why polls get a 410. Undefined while they do not. */
   ended: string | undefined;
-  wasOpened: boolean;
-  wasCut: boolean;
-  deliveries: number;
-  /** The latest event, in a few words. */
-  state: string;
-}
 
-/** What is known of the request that is being handled. */
-export interface RequestContext {
-  /** The plan of the sign-in that it starts. */
-  readonly plan: Plan | undefined;
-  /** The sign-in that it started. */
-  started: DevSignIn | undefined;
-  /** The response has tokens, and its connection is to break. */
-  isCut: boolean;
-}
+  constructor(
+    readonly number: number,
+    readonly session: NewSession,
+    /** Undefined until it is chosen. */
+    public plan: Plan | undefined,
+    private readonly store: Store,
+    readonly tell: (text: string) => void,
+  ) {}
 
-/** Sign-ins that are remembered, for the page and to match events. The oldest is forgotten. */
-const MAX_SIGN_INS = 1_000;
-
-export type Tell = (signIn: DevSignIn, text: string) => void;
-
-export type SignIns = ReturnType<typeof createSignIns>;
-
-export function createSignIns(tell: Tell) {
-  const byBrowserState = new Map<string, DevSignIn>();
-  const byPollId = new Map<string, DevSignIn>();
-  const all = () => [...byBrowserState.values()];
-  let count = 0;
-
-  function note(signIn: DevSignIn | undefined, state: string, text = state): void {
-    if (signIn === undefined) return;
-    signIn.state = state;
-    tell(signIn, text);
+  get deviceName(): string | undefined {
+    const { deviceName } = this.session;
+    return deviceName && openPlain(deviceName);
   }
 
-  return {
-    /** What is known of the request that is being handled. */
-    context: new AsyncLocalStorage<RequestContext>(),
-    /** The plans of the next sign-ins, in their order. */
-    planned: [] as Plan[],
-    note,
-    tell,
+  note(state: string, text = state): void {
+    this.state = state;
+    this.tell(text);
+  }
 
-    nextNumber(): number {
-      count += 1;
-      return count;
-    },
-    add(signIn: DevSignIn, pollId: string): void {
-      byBrowserState.set(signIn.browserState, signIn);
-      byPollId.set(pollId, signIn);
-      for (const map of [byBrowserState, byPollId]) {
-        const [oldest] = map.keys();
-        if (map.size > MAX_SIGN_INS && oldest !== undefined) map.delete(oldest);
-      }
-    },
-    find: (browserState: string) => byBrowserState.get(browserState),
-    findByPollSecret: (pollSecret: string) => byPollId.get(digestOf(pollSecret)),
-    /** The latest that waits for its user. */
-    findWaiting: () => all().findLast(({ wasOpened, ended }) => !wasOpened && !ended),
-    /** The latest first. */
-    latest: (most: number) => all().slice(-most).reverse(),
+  /** Perhaps earlier than the relay has promised. Polls in progress get their 410. */
+  expire(): void {
+    if (this.ended !== undefined) return;
+    this.ended = EXPIRED;
+    this.note('expired', 'the sign-in expired: its polls get 410, so start again');
+    const { link } = this.session.ids;
+    void this.store.update({ link }, () => ({ reply: undefined, notice: 'completed' }));
+  }
 
-    tellExpired(signIn: DevSignIn): void {
-      if (signIn.ended !== undefined) return;
-      signIn.ended = 'it has expired';
-      note(signIn, 'expired', 'the sign-in expired: its polls get 410, so start again');
-    },
-    /** The relay restarts without them. */
-    forgetAll(): void {
-      for (const signIn of all()) signIn.ended ??= 'the relay has restarted';
-    },
-  };
-}
+  noteStart(): void {
+    const { service, ids, redeliveryMs } = this.session;
+    const asked = [ids.code && 'code', redeliveryMs && 'ack'].filter(Boolean);
+    const who = this.deviceName === undefined ? 'a device' : `"${this.deviceName}"`;
+    const how = asked.length > 0 ? `, with ${asked.join(' and ')}` : '';
+    const ending = this.plan && `; it is planned to end as "${this.plan.scenario}"`;
+    this.tell(`${who} started a sign-in at ${service}${how}${ending ?? ''}`);
+  }
 
-/** Refuses a start only on plan. */
-export const createStartLimiter = ({ context }: SignIns): RateLimiter => ({
-  policy: { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY },
-  take() {
-    const plan = context.getStore()?.plan;
-    return plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
-  },
-  refund() {},
-  sweep() {},
-});
+  noteChange({ opening }: Session, { next, reply }: Change<unknown>, request?: DevRequest): void {
+    if (isDelivery(reply)) {
+      this.noteDelivery(nameOf(resultOf(reply.session)), request);
+    } else if (next?.state === 'pending' && opening === 'none') {
+      this.note('at the provider', 'the user is redirected to the provider');
+    } else if (next?.state === 'completed') {
+      const name = nameOf(resultOf(next));
+      this.note(name, COMPLETED[name] ?? `the sign-in ended with ${name}`);
+    } else if (next?.state === 'ended') {
+      this.note('acknowledged', 'the device acknowledged what it received');
+    } else if (next?.state === 'cancelled') {
+      this.ended ??= 'its device cancelled it';
+      this.note('cancelled', 'the device cancelled its sign-in');
+    }
+  }
 
-/** The same store, in memory, which reports what happens to its sessions to `signIns`. */
-export function watchStore(store: Store, signIns: SignIns): Store {
-  return {
-    ...store,
-    async create(session, lifetimeMs) {
-      const current = signIns.context.getStore();
-      if (current?.plan?.scenario === 'full') return 'full';
-      const outcome = await store.create(session, lifetimeMs);
-      if (outcome !== 'created') return outcome;
-      const signIn = createSignIn(store, signIns, session, current?.plan);
-      systemClock.setTimer(lifetimeMs, () => signIns.tellExpired(signIn));
-      if (current !== undefined) current.started = signIn;
-      signIns.note(signIn, 'waiting for the user', describeStart(signIn, session));
-      return outcome;
-    },
-    async update(key, change) {
-      let happened: Happened | undefined;
-      const reply = await store.update(key, (session, nowMs) => {
-        const signIn = signIns.find(session.ids.link);
-        // Expired early, on plan.
-        const atMs = signIn?.hasExpired ? Number.MAX_SAFE_INTEGER : nowMs;
-        const changed = change(session, atMs);
-        if (signIn !== undefined) happened = { signIn, before: session, ...changed };
-        return changed;
-      });
-      if (happened !== undefined) noteChange(signIns, happened);
-      return reply;
-    },
-    // So that a restart does not wait.
-    hasUndelivered: () => false,
-  };
-}
-
-function createSignIn(
-  store: Store,
-  signIns: SignIns,
-  { service, ids, deviceName }: NewSession,
-  plan: Plan | undefined,
-): DevSignIn {
-  const signIn: DevSignIn = {
-    number: signIns.nextNumber(),
-    service,
-    browserState: ids.link,
-    userCode: ids.code,
-    deviceName: deviceName && openPlain(deviceName),
-    plan,
-    expire() {
-      signIn.hasExpired = true;
-      signIns.tellExpired(signIn);
-      void store.update({ link: ids.link }, () => ({ reply: undefined, notice: 'completed' }));
-    },
-    hasExpired: false,
-    ended: undefined,
-    wasOpened: false,
-    wasCut: false,
-    deliveries: 0,
-    state: '',
-  };
-  signIns.add(signIn, ids.poll);
-  return signIn;
-}
-
-interface Happened extends Change<unknown> {
-  readonly signIn: DevSignIn;
-  readonly before: Session;
-}
-
-function noteChange(signIns: SignIns, { signIn, before, next, reply }: Happened): void {
-  const { note } = signIns;
-  if (isDelivery(reply)) {
-    noteDelivery(signIns, signIn, resultOf(reply.session));
-  } else if (next?.state === 'pending' && before.opening === 'none') {
-    signIn.wasOpened = true;
-    note(signIn, 'at the provider', 'the user is redirected to the provider');
-  } else if (next?.state === 'completed') {
-    const name = nameOf(resultOf(next));
-    note(signIn, name, ENDINGS[name] ?? `the sign-in ended with ${name}`);
-  } else if (next?.state === 'ended') {
-    note(signIn, 'acknowledged', 'the device acknowledged what it received');
-  } else if (next?.state === 'cancelled') {
-    signIn.ended ??= 'its device cancelled it';
-    note(signIn, 'cancelled', 'the device cancelled its sign-in');
+  private noteDelivery(name: string, request: DevRequest | undefined): void {
+    const isFirst = this.ended === undefined;
+    this.ended ??= 'its result was delivered';
+    if (this.plan?.scenario === 'cut-off' && isFirst && request !== undefined) {
+      request.isCut = true;
+      this.note('cut off', 'the connection broke in the middle of the response');
+      return;
+    }
+    const state = `${name} delivered`;
+    this.note(state, `the device received ${name}${this.state === state ? ' again' : ''}`);
   }
 }
 
-const isDelivery = (reply: unknown): reply is Extract<Polled, { readonly state: 'delivered' }> =>
-  Object(reply).state === 'delivered';
-
-function noteDelivery({ context, note }: SignIns, signIn: DevSignIn, result: SessionResult): void {
-  const current = context.getStore();
-  const isToCut = signIn.plan?.scenario === 'cut-off' && !signIn.wasCut;
-  if (isToCut && !('error' in result) && current !== undefined) {
-    signIn.wasCut = true;
-    current.isCut = true;
-    note(signIn, 'cut off', 'the connection broke in the middle of the response');
-    return;
-  }
-  const name = nameOf(result);
-  const again = signIn.deliveries > 0 ? ' again' : '';
-  note(signIn, `${name} delivered`, `the device received ${name}${again}`);
-  signIn.deliveries += 1;
-  signIn.ended ??= 'its result was delivered';
-}
-
-const ENDINGS: Readonly<Record<string, string>> = {
+const COMPLETED: Readonly<Record<string, string>> = {
   tokens: 'the relay exchanged the code for tokens',
   'a code': 'the relay has the code, which the device exchanges itself',
 };
+
+const isDelivery = (reply: unknown): reply is Extract<Polled, { readonly state: 'delivered' }> =>
+  Object(reply).state === 'delivered';
 
 function nameOf(result: SessionResult): string {
   if ('error' in result) return result.error;
@@ -225,16 +100,84 @@ function nameOf(result: SessionResult): string {
   return 'code' in result ? 'a code' : 'tokens';
 }
 
-function describeStart(
-  { service, plan, deviceName, userCode }: DevSignIn,
-  { redeliveryMs }: NewSession,
-): string {
-  const asked = [
-    ...(userCode === undefined ? [] : ['code']),
-    ...(redeliveryMs === undefined ? [] : ['ack']),
-  ];
-  const who = deviceName === undefined ? 'a device' : `"${deviceName}"`;
-  const how = asked.length > 0 ? `, with ${asked.join(' and ')}` : '';
-  const ending = plan === undefined ? '' : `; it is planned to end as "${plan.scenario}"`;
-  return `${who} started a sign-in at ${service}${how}${ending}`;
+/** What the store learns of the request that is being handled, and reports about it. */
+export interface DevRequest {
+  /** The plan of the sign-in that it starts. */
+  readonly plan: Plan | undefined;
+  started?: DevSignIn;
+  /** The connection is to break in the middle of its response. */
+  isCut?: true;
+}
+
+/** Sign-ins that are remembered, for the page and to match events. The oldest is forgotten. */
+const MAX_SIGN_INS = 1_000;
+
+export class DevSignIns {
+  /** The plans of the next sign-ins, in their order. */
+  readonly planned: Plan[] = [];
+  readonly requests = new AsyncLocalStorage<DevRequest>();
+  readonly #all: DevSignIn[] = [];
+  #count = 0;
+
+  constructor(private readonly tell: (number: number, text: string) => void) {}
+
+  find(browserState: string): DevSignIn | undefined {
+    return this.#all.findLast(({ session }) => session.ids.link === browserState);
+  }
+
+  findByPollSecret(pollSecret: string): DevSignIn | undefined {
+    const id = digestOf(pollSecret);
+    return this.#all.findLast(({ session }) => session.ids.poll === id);
+  }
+
+  /** The latest that waits for its user. */
+  findWaiting(): DevSignIn | undefined {
+    return this.#all.findLast(({ state, ended }) => state === WAITING && ended === undefined);
+  }
+
+  /** The latest first. */
+  latest(most: number): readonly DevSignIn[] {
+    return this.#all.slice(-most).reverse();
+  }
+
+  /** The relay restarts without them. */
+  forgetAll(): void {
+    for (const signIn of this.#all) signIn.ended ??= 'the relay has restarted';
+  }
+
+  /** The same store, in memory, which reports here what happens to its sessions. */
+  watch(store: Store): Store {
+    return {
+      ...store,
+      create: async (session, lifetimeMs) => {
+        const request = this.requests.getStore();
+        if (request?.plan?.scenario === 'full') return 'full';
+        const outcome = await store.create(session, lifetimeMs);
+        if (outcome === 'created') this.#add(session, lifetimeMs, store);
+        return outcome;
+      },
+      update: (key, change) =>
+        store.update(key, (session, nowMs) => {
+          const signIn = this.find(session.ids.link);
+          const atMs = signIn?.ended === EXPIRED ? Number.MAX_SAFE_INTEGER : nowMs;
+          const changed = change(session, atMs);
+          signIn?.noteChange(session, changed, this.requests.getStore());
+          return changed;
+        }),
+      // So that a restart does not wait.
+      hasUndelivered: () => false,
+    };
+  }
+
+  #add(session: NewSession, lifetimeMs: number, store: Store): void {
+    const request = this.requests.getStore();
+    const number = ++this.#count;
+    const tell = (text: string) => this.tell(number, text);
+    const signIn = new DevSignIn(number, session, request?.plan, store, tell);
+    this.#all.push(signIn);
+    if (this.#all.length > MAX_SIGN_INS) this.#all.shift();
+    systemClock.setTimer(lifetimeMs, () => signIn.expire());
+    if (request !== undefined) request.started = signIn;
+    signIn.noteStart();
+  }
 }

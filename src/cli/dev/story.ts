@@ -1,13 +1,10 @@
 /** What the dev relay writes to its terminal: one line for each event. */
 import { styleText } from 'node:util';
 import { printable } from '../terminal.ts';
-import type { DevSignIn } from './sign-ins.ts';
-
-export type Write = (text: string) => void;
 
 export type Story = ReturnType<typeof createStory>;
 
-export function createStory(write: Write, hasColours: boolean) {
+export function createStory(write: (text: string) => void, hasColours: boolean) {
   const style = (format: Parameters<typeof styleText>[0], text: string) =>
     hasColours ? styleText(format, text, { validateStream: false }) : text;
 
@@ -22,7 +19,7 @@ export function createStory(write: Write, hasColours: boolean) {
   return {
     style,
     say: (text: string) => line(undefined, text),
-    tell: ({ number }: DevSignIn, text: string) => line(number, text),
+    tell: (number: number, text: string) => line(number, text),
     /** Takes one line of the relay's own log, as JSON. Shows it if an app developer can act on it. */
     takeLog(json: string): void {
       const text = explain(JSON.parse(json) as LogEvent);
@@ -40,7 +37,7 @@ interface LogEvent {
 const MEMBER_TYPES: ReadonlySet<unknown> = new Set(['string', 'boolean', 'number']);
 
 /** Undefined for what sign-ins report themselves, and for what an app developer cannot act on. */
-export function explain({ level, event, ...fields }: LogEvent): string | undefined {
+function explain({ level, event, ...fields }: LogEvent): string | undefined {
   switch (event) {
     case 'start_member_ignored': {
       const { member, expected } = fields;
@@ -63,19 +60,15 @@ export function explain({ level, event, ...fields }: LogEvent): string | undefin
   }
 }
 
-/** A device's request that got an error. */
-export interface RefusedRequest {
-  readonly what: 'a start' | 'a poll' | 'an acknowledgement' | 'a cancellation';
-  readonly status: number;
-  readonly text: string;
-}
-
-/** An unplanned refusal, and what to do. In production only the device learns it. */
-export function explainRefusal(refused: RefusedRequest, services: readonly string[]): string {
-  const { what, status, text } = refused;
-  const [service = ''] = services;
+/** What a device did, the error that it got, and what to do. In production only the device learns it. */
+export function explainRefusal(
+  what: string,
+  status: number,
+  text: string,
+  services: readonly string[],
+): string {
   const remedies = new Map([
-    ['Invalid JSON', `send {"service":"${service}"}`],
+    ['Invalid JSON', `send {"service":"${services[0]}"}`],
     ['Unknown service', `use ${services.join(' or ')}, or --service`],
     ['Method not allowed', `use ${what === 'a start' ? 'POST' : 'GET'}`],
     ['Session not found', 'no sign-in here has this session'],
