@@ -7,8 +7,8 @@ import type { Runtime } from '../../server/runtime.ts';
 import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
 import { DevProvider } from './provider.ts';
-import { DEFAULT_SERVICE, DevRelay, SettingsProblem } from './relay.ts';
-import { createStory, type Story } from './story.ts';
+import { DEFAULT_SERVICE, DevRelay, type DevRelayOptions, SettingsProblem } from './relay.ts';
+import { createStory } from './story.ts';
 
 /** If another program has it, or the next one, the first two that are free. */
 const DEFAULT_PORT = 8_080;
@@ -33,15 +33,6 @@ Choose how a sign-in ends on the provider's page, with the user name there, or
 with a request from your app's tests. The provider's base URL lists the endings.
 Ctrl-C ends it. docs/dev.md has more.
 `;
-
-interface DevOptions {
-  /** Absent: DEFAULT_PORT, if that is free. */
-  readonly port: number | undefined;
-  readonly services: readonly string[];
-  readonly blind: keyof typeof BLIND;
-  readonly lan: boolean;
-  readonly address: string | undefined;
-}
 
 /** The words of /services, and those of the setting BLIND. */
 const BLIND = { no: 'never', can: 'allow', must: 'always' } as const;
@@ -75,22 +66,15 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   if (host === undefined) {
     throw new CommandError('This machine is in no network. Name its address with --address.');
   }
-  const addresses: Addresses = {
-    port,
-    relayUrl: `http://${host}:${port}`,
-    providerUrl: `http://${host}:${port + 1}`,
-    others: found.filter((each) => each !== host),
-  };
   startLog({ level: 'debug', format: 'json', write: story.takeLog });
   const hostname = lan ? EVERY_ADDRESS : LOOPBACK;
-  const { relayUrl: baseUrl, providerUrl } = addresses;
   const relay = new DevRelay({
     hostname,
     port,
-    baseUrl,
-    providerUrl,
+    baseUrl: `http://${host}:${port}`,
+    providerUrl: `http://${host}:${port + 1}`,
     services: options.services,
-    blind: BLIND[options.blind],
+    blind: options.blind,
     env: process.env,
     runtime,
     story,
@@ -110,7 +94,8 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => process.exit(0));
   }
-  introduce(options, addresses, story);
+  const others = found.filter((each) => each !== host);
+  introduce(options, relay.options, others);
 }
 
 const LOOPBACK = '127.0.0.1';
@@ -157,31 +142,22 @@ async function open(opened: Promise<unknown>, port: number): Promise<void> {
 const loginCommand = () =>
   process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : 'sign-in-relay login';
 
-interface Addresses {
-  /** The relay's port. The provider has the next one. */
-  readonly port: number;
-  readonly relayUrl: string;
-  readonly providerUrl: string;
-  readonly others: readonly string[];
-}
-
-function introduce(options: DevOptions, addresses: Addresses, story: Story): void {
-  const { lan, services } = options;
-  const { port, relayUrl, providerUrl, others } = addresses;
-  const [service = ''] = services;
-  const bold = (text: string) => story.style('bold', text);
+function introduce(
+  { lan, port: asked }: DevOptions,
+  { port, baseUrl, providerUrl, services, story }: DevRelayOptions,
+  otherAddresses: readonly string[],
+): void {
   const link = (text: string) => story.style(['cyan', 'underline'], text);
-  const names = services.map((name) => `"${name}"`).join(', ');
+  const isMoved = asked === undefined && port !== DEFAULT_PORT;
+  const others = otherAddresses.map((each) => `--address ${each}`).join(', ');
+  const login = `${loginCommand()} ${services[0]} --relay ${baseUrl}`;
   const lines = [
-    bold('Sign-in Relay for development'),
+    story.style('bold', 'Sign-in Relay for development'),
     '',
-    ...(options.port === undefined && port !== DEFAULT_PORT
-      ? [
-          `Port ${DEFAULT_PORT} or ${DEFAULT_PORT + 1} is taken by another program: here it is ${port}.`,
-          '',
-        ]
-      : []),
-    `The relay            ${link(relayUrl)}  service ${names}`,
+    isMoved &&
+      `Port ${DEFAULT_PORT} or ${DEFAULT_PORT + 1} is taken by another program: here it is ${port}.`,
+    isMoved && '',
+    `The relay            ${link(baseUrl)}  service ${services.map((name) => `"${name}"`).join(', ')}`,
     `How sign-ins end     ${link(`${providerUrl}/`)}`,
     `A television         ${link(`${providerUrl}/tv`)}`,
     '',
@@ -191,28 +167,28 @@ function introduce(options: DevOptions, addresses: Addresses, story: Story): voi
           '',
           ...renderQr(`${providerUrl}/`).lines,
           '',
-          ...(others.length > 0
-            ? [
-                `If it does not open, try another address: ${others.map((each) => `--address ${each}`).join(', ')}`,
-              ]
-            : ['If it does not open, check the firewall of this machine.']),
+          others
+            ? `If it does not open, try another address: ${others}`
+            : 'If it does not open, check the firewall of this machine.',
         ]
       : ['Only this machine can reach it. For a phone or a television: --lan']),
     '',
     'A device starts a sign-in with',
-    `  curl -X POST ${relayUrl}/auth/start -d '{"service":"${service}"}'`,
+    `  curl -X POST ${baseUrl}/auth/start -d '{"service":"${services[0]}"}'`,
     'To sign in from another terminal:',
-    `  ${loginCommand()} ${service} --relay ${relayUrl}${lan ? ' --allow-http' : ''}`,
+    `  ${login}${lan ? ' --allow-http' : ''}`,
     '',
     story.style('dim', 'Events are shown below. Ctrl-C ends it.'),
-  ];
+  ].filter((line) => line !== false);
   process.stdout.write(`\n${lines.map((line) => (line ? `  ${line}` : '')).join('\n')}\n\n`);
 }
 
-function readOptions(args: readonly string[]): DevOptions | 'help' {
+type DevOptions = Exclude<ReturnType<typeof readOptions>, 'help'>;
+
+function readOptions(args: readonly string[]) {
   const { values } = parse(args);
-  if (values.help) return 'help';
-  const { lan = false, address } = values;
+  if (values.help) return 'help' as const;
+  const { lan = false, address, blind = 'no' } = values;
   const port = values.port === undefined ? undefined : Number(values.port);
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= MAX_PORT)) {
     throw new CommandError(`--port is a number from 0 to ${MAX_PORT}.`);
@@ -227,15 +203,10 @@ function readOptions(args: readonly string[]): DevOptions | 'help' {
   if (address !== undefined && isIP(address) !== 4) {
     throw new CommandError('--address is an IPv4 address of this machine.');
   }
-  const { blind = 'no' } = values;
   if (!Object.hasOwn(BLIND, blind)) throw new CommandError('--blind is no, can or must.');
-  return {
-    port,
-    services,
-    blind: blind as keyof typeof BLIND,
-    lan: lan || address !== undefined,
-    address,
-  };
+  const policy = BLIND[blind as keyof typeof BLIND];
+  // Absent port: DEFAULT_PORT, if that is free. */
+  return { port, services, blind: policy, lan: lan || address !== undefined, address };
 }
 
 function parse(args: readonly string[]) {

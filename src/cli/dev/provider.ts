@@ -10,6 +10,7 @@ import { findRefusal, json, page, readForm, readText, redirect, respond, urlOf }
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
 import { type Plan, parseScenario, planFor, SCENARIO_NAMES, SCENARIOS } from './scenarios.ts';
+import type { DevSignIn } from './sign-ins.ts';
 import { TokenIssuer } from './tokens.ts';
 import { readTvClient, readTvPage } from './tv.ts';
 
@@ -27,13 +28,6 @@ const CORS = {
   'Access-Control-Allow-Methods': 'GET, POST',
   'Access-Control-Allow-Headers': 'Content-Type, Authorization',
 };
-
-/** RFC 6749 §4.1.1. */
-interface Authorization {
-  readonly redirectUri: string;
-  readonly challenge: string;
-  readonly state: string;
-}
 
 export class DevProvider {
   readonly #issuer: TokenIssuer;
@@ -88,13 +82,12 @@ export class DevProvider {
     }
   }
 
-  async #authorize(request: Request, url: URL): Promise<Response> {
-    const asked = this.#readAuthorization(url.searchParams);
-    if (asked === undefined) {
+  async #authorize(request: Request, { searchParams: asked }: URL): Promise<Response> {
+    if (!this.#isFromRelay(asked)) {
       const text = 'To get here, open the link of a sign-in at the dev relay.';
       return page(400, messagePage('No sign-in', text));
     }
-    const signIn = this.relay.signIns.find(asked.state);
+    const signIn = this.relay.signIns.find(asked.get('state') ?? '');
     const form = request.method === 'POST' ? await readForm(request) : undefined;
     const plan = form === undefined ? signIn?.plan : planOf(form);
     // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
@@ -103,25 +96,32 @@ export class DevProvider {
     }
     if (signIn !== undefined) signIn.plan = plan;
     if (form !== undefined) signIn?.note(plan.scenario, `chosen: ${plan.scenario}`);
-    return this.#end(asked, plan, form?.get('name') || 'Ada');
+    return this.#end(asked, plan, form?.get('name') || 'Ada', signIn);
   }
 
-  /** Undefined for a request that does not come from the dev relay. */
-  #readAuthorization(query: URLSearchParams): Authorization | undefined {
+  /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
+  #isFromRelay(asked: URLSearchParams): boolean {
     const { baseUrl, services } = this.relay.options;
-    const redirectUri = query.get('redirect_uri') ?? '';
-    const isKnown = services.some((name) => redirectUri === `${baseUrl}/auth/${name}/callback`);
-    const challenge = query.get('code_challenge') ?? '';
-    const isSound = query.get('client_id') === CLIENT_ID && query.get('response_type') === 'code';
-    const isS256 = query.get('code_challenge_method') === 'S256' && challenge !== '';
-    if (!isKnown || !isSound || !isS256) return undefined;
-    return { redirectUri, challenge, state: query.get('state') ?? '' };
+    const redirectUris = services.map((name) => `${baseUrl}/auth/${name}/callback`);
+    return (
+      redirectUris.includes(asked.get('redirect_uri') ?? '') &&
+      asked.get('client_id') === CLIENT_ID &&
+      asked.get('response_type') === 'code' &&
+      asked.get('code_challenge_method') === 'S256' &&
+      asked.get('code_challenge') !== null
+    );
   }
 
-  async #end(asked: Authorization, plan: Plan, user: string): Promise<Response> {
-    const { challenge, redirectUri, state } = asked;
-    const back = (result: Record<string, string>) =>
-      redirect(`${redirectUri}?${new URLSearchParams({ ...result, state })}`);
+  async #end(
+    asked: URLSearchParams,
+    plan: Plan,
+    user: string,
+    signIn: DevSignIn | undefined,
+  ): Promise<Response> {
+    const back = (result: Record<string, string>) => {
+      const query = new URLSearchParams({ ...result, state: asked.get('state') ?? '' });
+      return redirect(`${asked.get('redirect_uri')}?${query}`);
+    };
     switch (plan.scenario) {
       case 'deny':
       case 'deny-at-relay':
@@ -134,7 +134,6 @@ export class DevProvider {
         return page(200, messagePage('Nothing happens', 'This sign-in never finishes.'));
       case 'expires': {
         // If it was planned before the start, the session has this lifetime already.
-        const signIn = this.relay.signIns.find(state);
         systemClock.setTimer(plan.seconds * 1_000, () => signIn?.expire());
         const text = `This sign-in expires within ${plan.seconds} s, unfinished.`;
         return page(200, messagePage('It expires', text));
@@ -146,7 +145,7 @@ export class DevProvider {
       case 'forgotten':
         await this.relay.restart(plan.seconds, plan.scenario === 'restart');
     }
-    return back({ code: this.#issuer.createCode({ user, plan, challenge, redirectUri }) });
+    return back({ code: this.#issuer.createCode({ user, plan, asked }) });
   }
 
   /** Called by a test or from the page. */

@@ -45,8 +45,14 @@ const CLOSE_MS = 300;
 /** A link is opened after the device has its response: no user is faster. */
 const AUTO_DELAY_MS = 200;
 
-/** More than a user meets in any sign-in. */
-const MAX_PAGES = 10;
+/** As the form of the confirmation page. */
+const DECLINE = {
+  method: 'POST',
+  headers: { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/x-www-form-urlencoded' },
+  body: 'choice=decline',
+};
+
+const locationOf = ({ headers }: Response) => headers.get('location');
 
 export interface DevRelayOptions {
   readonly hostname: string;
@@ -113,31 +119,23 @@ export class DevRelay {
       say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
     } else {
       if (plan !== undefined && status !== 200) planned.unshift(plan);
-      if (status >= 400 && isOfDevice(url)) await this.#tellRefusal(url, response);
+      if (status >= 400) await this.#tellRefusal(url, response);
     }
     if (plan?.auto && context.started !== undefined) void this.openLink(context.started);
     return context.isCut ? breakOff(response) : response;
   }
 
   /** As a user would, in this process, so it needs no network. */
-  async openLink({ session, tell }: DevSignIn): Promise<void> {
+  async openLink({ session, plan, tell }: DevSignIn): Promise<void> {
     const { baseUrl, askProvider } = this.options;
     await pause(AUTO_DELAY_MS);
-    let request = new Request(linkOf(baseUrl, session.service, session.ids.link));
     try {
-      for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-        const { url } = request;
-        const isRelay = url.startsWith(`${baseUrl}/`);
-        const response = await (isRelay ? this.handle(request) : askProvider(request));
-        const location = response.headers.get('location');
-        if (location !== null) request = new Request(new URL(location, url));
-        // The confirmation page, which only "deny-at-relay" gets here.
-        else if (isRelay && (await response.text()).includes('name="choice"')) {
-          const headers = { 'Sec-Fetch-Site': 'same-origin' };
-          const body = new URLSearchParams({ choice: 'decline' });
-          request = new Request(url, { method: 'POST', headers, body });
-        } else return;
-      }
+      const link = linkOf(baseUrl, session.service, session.ids.link);
+      const choice = plan?.scenario === 'deny-at-relay' ? DECLINE : {};
+      const authorizeUrl = locationOf(await this.handle(new Request(link, choice)));
+      if (authorizeUrl === null) return;
+      const callbackUrl = locationOf(await askProvider(new Request(authorizeUrl)));
+      if (callbackUrl !== null) await this.handle(new Request(callbackUrl));
     } catch (error) {
       tell(`its link could not be opened: ${error}`);
     }
@@ -183,18 +181,19 @@ export class DevRelay {
   }
 
   /** Another service on the same stores if the start or the link needs other settings. */
-  #serviceFor({ pathname, searchParams }: URL, plan: Plan | undefined): Service {
+  #serviceFor({ searchParams }: URL, plan: Plan | undefined): Service {
     if (plan?.scenario === 'expires') return this.#create({ sessionSeconds: plan.seconds });
-    const isLink = this.options.services.some((name) => pathname === `/auth/${name}`);
-    const signIn = isLink ? this.signIns.find(searchParams.get('state') ?? '') : undefined;
-    const confirms = signIn?.plan?.scenario === 'deny-at-relay';
-    return confirms ? this.#create({ confirm: 'always' }) : this.#service;
+    const linked = this.signIns.find(searchParams.get('state') ?? '')?.plan;
+    return linked?.scenario === 'deny-at-relay'
+      ? this.#create({ confirm: 'always' })
+      : this.#service;
   }
 
   async #tellRefusal(url: URL, response: Response): Promise<void> {
     const { status } = response;
     const { services, story } = this.options;
     const what = describeAsked(url);
+    if (what === undefined) return;
     const signIn = this.signIns.findByPollSecret(url.searchParams.get('session') ?? '');
     if (status === 410 && signIn !== undefined) {
       // Every other ending is already noted.
@@ -206,18 +205,13 @@ export class DevRelay {
   }
 }
 
-function isStart({ method }: Request, { pathname }: URL): boolean {
-  return (
-    method === 'POST' &&
-    (pathname === '/auth/start' || /^\/oauth2\/[^/]+\/device_authorization$/.test(pathname))
-  );
-}
+const isStart = ({ method }: Request, { pathname }: URL) =>
+  method === 'POST' && /^\/auth\/start$|^\/oauth2\/[^/]+\/device_authorization$/.test(pathname);
 
-/** Requests of devices in the relay's own protocol. Errors of the device grant have a description. */
-const isOfDevice = ({ pathname }: URL) => ['/auth/start', '/auth/result'].includes(pathname);
-
-function describeAsked({ pathname, searchParams }: URL): string {
+/** Undefined: not a device, or one with the device grant, whose errors have a description. */
+function describeAsked({ pathname, searchParams }: URL): string | undefined {
   if (pathname === '/auth/start') return 'a start';
+  if (pathname !== '/auth/result') return undefined;
   if (searchParams.get('ack') === '1') return 'an acknowledgement';
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
@@ -244,14 +238,7 @@ function createStores(signIns: DevSignIns, maxSessions: number): Stores {
 }
 
 /** Settings of what users see. The dev relay sets all others itself. */
-const PAGE_SETTINGS = [
-  'APP_NAME',
-  'LOGO',
-  'ACCENT',
-  'PRIVACY_URL',
-  'TERMS_URL',
-  'SUPPORT_URL',
-] as const;
+const PAGE_SETTINGS = ['APP_NAME', 'LOGO', 'ACCENT', 'PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'];
 
 /** Read as an operator's settings are, to get the relay's defaults. */
 function settingsFor(options: DevRelayOptions) {

@@ -9,8 +9,8 @@ import { type Plan, parseScenario, type ScenarioName } from './scenarios.ts';
 interface Grant {
   readonly user: string;
   readonly plan: Plan;
-  readonly challenge: string;
-  readonly redirectUri: string;
+  /** The authorization request. RFC 6749 §4.1.1. */
+  readonly asked: URLSearchParams;
 }
 
 const TOKEN_SECONDS = 3_600;
@@ -54,8 +54,12 @@ export class TokenIssuer {
     const grant = this.#grants.get(code);
     this.#grants.delete(code);
     const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
-    const isSame = grant?.challenge === challenge && grant.redirectUri === form.get('redirect_uri');
-    if (grant === undefined || !isSame) return tokenError('invalid_grant');
+    if (
+      grant?.asked.get('code_challenge') !== challenge ||
+      grant.asked.get('redirect_uri') !== form.get('redirect_uri')
+    ) {
+      return tokenError('invalid_grant');
+    }
     const { scenario, seconds } = grant.plan;
     if (scenario === 'exchange-fails') return tokenError('server_error', 500);
     if (scenario === 'slow') await pause(seconds * 500);
