@@ -80,7 +80,7 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
     story,
     askProvider: (request) => provider.handle(request),
   });
-  const provider = new DevProvider(relay, story.say);
+  const provider = new DevProvider(relay);
   const handle = (request: Request) => provider.handle(request);
   const on = { hostname, port: port + 1, idleSeconds: MAX_IDLE_SECONDS, handle };
   await open(relay.open(), port);

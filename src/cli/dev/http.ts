@@ -1,11 +1,10 @@
 /**
- * Requests to the dev relay and its provider, and responses of the provider. Any program may
+ * Which requests the dev relay and its provider take. Any program may
  * send requests, and so may their own pages: not a page of another site in a browser on this
  * machine, which reaches `127.0.0.1` too.
  */
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import { readAtMost } from '../../body.ts';
 
 /** A name or an address, and a port. RFC 9110 §7.2. */
 const HOST = /^[\w.:[\]-]+$/;
@@ -51,36 +50,3 @@ export function findRefusal(request: Request, url: URL, isLink: boolean): string
     ? 'follow this link on the list of endings'
     : 'only programs and pages of this origin may do this';
 }
-
-/** How much of a form or a token request is read. */
-const MAX_BODY_BYTES = 16_384;
-
-export async function readText(request: Request): Promise<string> {
-  if (request.body === null) return '';
-  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
-  return (await readAtMost(reader, MAX_BODY_BYTES)).text;
-}
-
-export async function readForm(request: Request): Promise<URLSearchParams> {
-  return new URLSearchParams(await readText(request));
-}
-
-/** With `no-referrer` a browser would hide the Origin of a form, by which another site's form is recognized. */
-const COMMON = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' };
-
-export function respond(body: string | null, status = 200, headers: object = {}): Response {
-  return new Response(body, { status, headers: { ...COMMON, ...headers } });
-}
-
-export function page(status: number, html: string): Response {
-  return respond(html, status, {
-    'Content-Type': 'text/html; charset=utf-8',
-    // Against clickjacking.
-    'Content-Security-Policy': "frame-ancestors 'none'",
-  });
-}
-
-export const json = (body: object, status = 200, headers: object = {}) =>
-  respond(JSON.stringify(body), status, { 'Content-Type': 'application/json', ...headers });
-
-export const redirect = (location: string) => respond(null, 303, { Location: location });

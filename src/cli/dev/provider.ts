@@ -4,9 +4,12 @@
  * `/next`. For development only: anyone can make its tokens.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { cors } from 'hono/cors';
 import { refuse } from '../../http/responses.ts';
 import { systemClock } from '../../sign-ins/time.ts';
-import { findRefusal, json, page, readForm, readText, redirect, respond, urlOf } from './http.ts';
+import { findRefusal, urlOf } from './http.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
 import { type Plan, parseScenario, planFor, SCENARIO_NAMES, SCENARIOS } from './scenarios.ts';
@@ -17,86 +20,78 @@ import { readTvClient, readTvPage } from './tv.ts';
 /** The longest duration that a request can set. */
 const MAX_SECONDS = 600;
 
-/** Followed by a scenario. */
-const TRY = '/try/';
+/** The longest form or token request. */
+const MAX_BODY_BYTES = 16_384;
 
-/** Apps call these, web apps too: each needs a code or a token. */
-const APP_PATHS = ['/token', '/revoke', '/userinfo'];
-
-const CORS = {
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Allow-Methods': 'GET, POST',
-  'Access-Control-Allow-Headers': 'Content-Type, Authorization',
+const HEADERS = {
+  'Cache-Control': 'no-store',
+  // With `no-referrer` a browser would hide the Origin of a form, by which another site's form is recognized.
+  'Referrer-Policy': 'same-origin',
+  // Against clickjacking.
+  'Content-Security-Policy': "frame-ancestors 'none'",
 };
 
 export class DevProvider {
+  readonly #app = new Hono({ getPath: (request) => urlOf(request)?.pathname ?? '' });
   readonly #issuer: TokenIssuer;
 
-  constructor(
-    private readonly relay: DevRelay,
-    private readonly say: (text: string) => void,
-  ) {
-    this.#issuer = new TokenIssuer(say);
+  constructor(private readonly relay: DevRelay) {
+    const issuer = new TokenIssuer(relay.options.story.say);
+    this.#issuer = issuer;
+    this.#app
+      // The runtime reports it.
+      .onError((error) => Promise.reject(error))
+      .notFound((c) => c.html(messagePage('Not found', 'There is no such page.'), 404))
+      .use(bodyLimit({ maxSize: MAX_BODY_BYTES }), setHeaders)
+      // Apps call these, web apps too: each needs a code or a token.
+      .on('ALL', ['/token', '/revoke', '/userinfo'], cors())
+      .post('/token', async ({ req }) => issuer.issue(new URLSearchParams(await req.text())))
+      .post('/revoke', async ({ req }) => issuer.revoke(new URLSearchParams(await req.text())))
+      .all('/userinfo', ({ req }) => issuer.userinfo(req.header('authorization') ?? ''))
+      .use((c, next) => this.#refuseStrangers(c, next))
+      .get('/', (c) => c.html(listPage(relay)))
+      .on(['GET', 'POST'], '/authorize', (c) => this.#authorize(c))
+      .get('/next', (c) => this.#showPlanned(c))
+      .post('/next', (c) => this.#planNext(c))
+      .delete('/next', (c) => this.#showPlanned(c, []))
+      .post('/open', (c) => this.#openLatest(c))
+      .get('/try/:scenario', (c) => this.#tryOut(c))
+      .get('/scenarios', (c) =>
+        c.json(SCENARIO_NAMES.map((scenario) => ({ scenario, ...SCENARIOS[scenario] }))),
+      )
+      .get('/tv', (c) => showTv(c, relay.options.baseUrl))
+      // The page names it by this path, to work from a file too.
+      .get('/client/dist/tv.js', (c) => this.#sendTvClient(c));
   }
 
   async handle(request: Request): Promise<Response> {
-    const url = urlOf(request);
-    if (url === undefined) return refuse('malformed_request');
-    if (!APP_PATHS.includes(url.pathname)) return this.#route(request, url);
-    const isPreflight = request.method === 'OPTIONS';
-    const response = isPreflight
-      ? new Response(null, { status: 204 })
-      : await this.#issuer.handle(request, url.pathname);
-    for (const [name, value] of Object.entries(CORS)) response.headers.set(name, value);
-    return response;
+    return urlOf(request) === undefined ? refuse('malformed_request') : this.#app.fetch(request);
   }
 
-  async #route(request: Request, url: URL): Promise<Response> {
-    const { pathname } = url;
-    const isTry = pathname.startsWith(TRY);
-    const refusal = findRefusal(request, url, isTry);
-    if (refusal !== undefined) {
-      this.say(`${request.method} ${pathname} got 403: ${refusal}`);
-      return json({ error: refusal }, 403);
-    }
-    const tried = isTry ? parseScenario(pathname.slice(TRY.length)) : undefined;
-    if (tried !== undefined) return this.#tryOut(planFor(tried));
-    switch (pathname) {
-      case '/':
-        return page(200, listPage(this.relay));
-      case '/authorize':
-        return this.#authorize(request, url);
-      case '/next':
-        return this.#planNext(request);
-      case '/open':
-        return this.#openLatest(request);
-      case '/scenarios':
-        return json(SCENARIO_NAMES.map((scenario) => ({ scenario, ...SCENARIOS[scenario] })));
-      case '/tv':
-        return showTv(url, this.relay.options.baseUrl);
-      // The page names it by this path, to work from a file too.
-      case '/client/dist/tv.js':
-        return this.#sendTvClient();
-      default:
-        return page(404, messagePage('Not found', 'There is no such page.'));
-    }
+  async #refuseStrangers(c: Context, next: () => Promise<void>) {
+    const url = urlOf(c.req.raw);
+    const refusal = url && findRefusal(c.req.raw, url, c.req.path.startsWith('/try/'));
+    if (refusal === undefined) return next();
+    this.relay.options.story.say(`${c.req.method} ${c.req.path} got 403: ${refusal}`);
+    return c.json({ error: refusal }, 403);
   }
 
-  async #authorize(request: Request, { searchParams: asked }: URL): Promise<Response> {
+  async #authorize(c: Context): Promise<Response> {
+    const asked = new URLSearchParams(c.req.query());
     if (!this.#isFromRelay(asked)) {
       const text = 'To get here, open the link of a sign-in at the dev relay.';
-      return page(400, messagePage('No sign-in', text));
+      return c.html(messagePage('No sign-in', text), 400);
     }
     const signIn = this.relay.signIns.find(asked.get('state') ?? '');
-    const form = request.method === 'POST' ? await readForm(request) : undefined;
+    const form = c.req.method === 'POST' ? new URLSearchParams(await c.req.text()) : undefined;
     const plan = form === undefined ? signIn?.plan : planOf(form);
     // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
     if (plan === undefined || (form === undefined && plan.scenario === 'deny-at-relay')) {
-      return page(200, authorizePage(signIn?.deviceName));
+      return c.html(authorizePage(signIn?.deviceName));
     }
     if (signIn !== undefined) signIn.plan = plan;
     if (form !== undefined) signIn?.note(plan.scenario, `chosen: ${plan.scenario}`);
-    return this.#end(asked, plan, form?.get('name') || 'Ada', signIn);
+    return this.#end(c, asked, plan, form?.get('name') || 'Ada', signIn);
   }
 
   /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
@@ -113,6 +108,7 @@ export class DevProvider {
   }
 
   async #end(
+    c: Context,
     asked: URLSearchParams,
     plan: Plan,
     user: string,
@@ -120,7 +116,7 @@ export class DevProvider {
   ): Promise<Response> {
     const back = (result: Record<string, string>) => {
       const query = new URLSearchParams({ ...result, state: asked.get('state') ?? '' });
-      return redirect(`${asked.get('redirect_uri')}?${query}`);
+      return c.redirect(`${asked.get('redirect_uri')}?${query}`, 303);
     };
     switch (plan.scenario) {
       case 'deny':
@@ -131,12 +127,12 @@ export class DevProvider {
       case 'no-code':
         return back({});
       case 'never':
-        return page(200, messagePage('Nothing happens', 'This sign-in never finishes.'));
+        return c.html(messagePage('Nothing happens', 'This sign-in never finishes.'));
       case 'expires': {
         // If it was planned before the start, the session has this lifetime already.
         systemClock.setTimer(plan.seconds * 1_000, () => signIn?.expire());
         const text = `This sign-in expires within ${plan.seconds} s, unfinished.`;
-        return page(200, messagePage('It expires', text));
+        return c.html(messagePage('It expires', text));
       }
       case 'slow':
         await pause(plan.seconds * 500);
@@ -148,61 +144,74 @@ export class DevProvider {
     return back({ code: this.#issuer.createCode({ user, plan, asked }) });
   }
 
+  #showPlanned(c: Context, planned = this.relay.signIns.planned): Response {
+    this.relay.signIns.planned = planned;
+    return c.json({ planned });
+  }
+
   /** Called by a test or from the page. */
-  async #planNext(request: Request): Promise<Response> {
-    const { signIns } = this.relay;
-    if (request.method === 'DELETE') signIns.planned.length = 0;
-    if (request.method !== 'POST') return json({ planned: signIns.planned });
-    const plan = readPlan(await readText(request));
-    if ('error' in plan) return json(plan, 400);
+  async #planNext(c: Context): Promise<Response> {
+    const { signIns, options } = this.relay;
+    const plan = readPlan(await c.req.text());
+    if ('error' in plan) return c.json(plan, 400);
     signIns.planned.push(plan);
-    this.say(`the next sign-in is planned to end as "${plan.scenario}"`);
-    const isBrowser = request.headers.get('accept')?.includes('text/html');
-    return isBrowser ? redirect('/') : json({ planned: signIns.planned });
+    options.story.say(`the next sign-in is planned to end as "${plan.scenario}"`);
+    const isBrowser = c.req.header('accept')?.includes('text/html');
+    return isBrowser ? c.redirect('/', 303) : c.json({ planned: signIns.planned });
   }
 
   /** The user of the latest sign-in that waits for one: it ends as planned, or with tokens. */
-  #openLatest({ method }: Request): Response {
-    const signIn = method === 'POST' ? this.relay.signIns.findWaiting() : undefined;
-    if (signIn === undefined) return json({ error: 'no sign-in waits for its user' }, 409);
+  #openLatest(c: Context): Response {
+    const signIn = this.relay.signIns.findWaiting();
+    if (signIn === undefined) return c.json({ error: 'no sign-in waits for its user' }, 409);
     signIn.plan ??= planFor('approve');
     void this.relay.openLink(signIn);
     const { number, session, deviceName } = signIn;
-    return json({ number, service: session.service, device: deviceName });
+    return c.json({ number, service: session.service, device: deviceName });
   }
 
   /** Starts a sign-in as a device would, and redirects the browser to its link. */
-  async #tryOut(plan: Plan): Promise<Response> {
+  async #tryOut(c: Context): Promise<Response> {
+    const scenario = parseScenario(c.req.param('scenario'));
+    if (scenario === undefined) return c.notFound();
     const { baseUrl, services } = this.relay.options;
-    this.relay.signIns.planned.unshift(plan);
+    this.relay.signIns.planned.unshift(planFor(scenario));
     // Users see the name of the device, in their own language.
-    const device = TRY + plan.scenario;
+    const device = `/try/${scenario}`;
     const body = JSON.stringify({ service: services[0], code: true, ack: true, device });
     const start = new Request(`${baseUrl}/auth/start`, { method: 'POST', body });
     const started = await this.relay.handle(start);
-    if (started.ok) return redirect(((await started.json()) as { url: string }).url);
+    if (started.ok) return c.redirect(((await started.json()) as { url: string }).url, 303);
     const text = `The device got ${started.status} ${(await started.text()).trim()}.`;
-    return page(200, messagePage('The start was refused', text));
+    return c.html(messagePage('The start was refused', text));
   }
 
-  async #sendTvClient(): Promise<Response> {
+  async #sendTvClient(c: Context): Promise<Response> {
     try {
-      const type = { 'Content-Type': 'text/javascript; charset=utf-8' };
-      return respond(await readTvClient(), 200, type);
+      c.header('Content-Type', 'text/javascript; charset=utf-8');
+      return c.body(await readTvClient());
     } catch {
-      this.say('the client for televisions could not be built. Run npm ci, then start again');
-      return respond(null, 503);
+      const problem = 'the client for televisions could not be built. Run npm ci, then start again';
+      this.relay.options.story.say(problem);
+      return c.body(null, 503);
     }
   }
 }
 
+async function setHeaders(c: Context, next: () => Promise<void>): Promise<void> {
+  await next();
+  for (const [name, value] of Object.entries(HEADERS)) c.header(name, value);
+}
+
 /** The page reads the relay's base URL from its own query. */
-function showTv({ searchParams }: URL, relay: string): Response {
-  if (!searchParams.has('relay')) return redirect(`/tv?${new URLSearchParams({ relay })}`);
+function showTv(c: Context, relay: string): Response {
+  if (c.req.query('relay') === undefined) {
+    return c.redirect(`/tv?${new URLSearchParams({ relay })}`, 303);
+  }
   const text = readTvPage();
-  if (text !== undefined) return page(200, text);
+  if (text !== undefined) return c.html(text);
   const problem = 'This image was built from source. The one of a release has a television.';
-  return page(404, messagePage('No television', problem));
+  return c.html(messagePage('No television', problem), 404);
 }
 
 /** Decided by the button that was pressed, or else by the user name. */

@@ -107,18 +107,18 @@ export class DevRelay {
   async handle(request: Request, peers = LOCAL_PEERS): Promise<Response> {
     const url = urlOf(request);
     if (url === undefined) return refuse('malformed_request');
-    const { planned, requests } = this.signIns;
+    const { signIns } = this;
     const { say } = this.options.story;
-    const plan = isStart(request, url) ? planned.shift() : undefined;
+    const plan = isStart(request, url) ? signIns.planned.shift() : undefined;
     const context: DevRequest = { plan };
-    const response = await requests.run(context, () =>
+    const response = await signIns.requests.run(context, () =>
       this.#serviceFor(url, plan).handle(request, peers),
     );
     const { status } = response;
     if (plan !== undefined && status === REFUSALS[plan.scenario]) {
       say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
     } else {
-      if (plan !== undefined && status !== 200) planned.unshift(plan);
+      if (plan !== undefined && status !== 200) signIns.planned.unshift(plan);
       if (status >= 400) await this.#tellRefusal(url, response);
     }
     if (plan?.auto && context.started !== undefined) void this.openLink(context.started);

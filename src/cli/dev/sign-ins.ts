@@ -114,7 +114,7 @@ const MAX_SIGN_INS = 1_000;
 
 export class DevSignIns {
   /** The plans of the next sign-ins, in their order. */
-  readonly planned: Plan[] = [];
+  planned: Plan[] = [];
   readonly requests = new AsyncLocalStorage<DevRequest>();
   readonly #all: DevSignIn[] = [];
   #count = 0;

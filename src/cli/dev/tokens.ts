@@ -2,7 +2,6 @@
 import { Buffer } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { json, readForm, respond } from './http.ts';
 import { CLIENT_ID } from './relay.ts';
 import { type Plan, parseScenario, type ScenarioName } from './scenarios.ts';
 
@@ -33,12 +32,8 @@ export class TokenIssuer {
     return code;
   }
 
-  async handle(request: Request, pathname: string): Promise<Response> {
-    if (pathname === '/userinfo') return this.#userinfo(request);
-    if (request.method !== 'POST') return tokenError('invalid_request');
-    const form = await readForm(request);
+  async issue(form: URLSearchParams): Promise<Response> {
     if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
-    if (pathname === '/revoke') return this.#revoke(form.get('token') ?? '');
     switch (form.get('grant_type')) {
       case 'authorization_code':
         return this.#exchange(form);
@@ -86,28 +81,30 @@ export class TokenIssuer {
     return tokens(user, scenario, rotates);
   }
 
-  #revoke(token: string): Response {
+  revoke(form: URLSearchParams): Response {
+    if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
+    const token = form.get('token') ?? '';
     const kind = (['access', 'refresh'] as const).find((each) => readToken(each, token));
     if (kind !== undefined && !this.#revoked.has(token)) {
       remember(this.#revoked, token, true);
       this.say(`the app signed out: its ${kind} token was revoked`);
     }
-    return respond(null);
+    return new Response();
   }
 
-  #userinfo({ headers }: Request): Response {
-    const token = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '')?.[1] ?? '';
+  userinfo(authorization: string): Response {
+    const [, token = ''] = /^Bearer (.+)$/i.exec(authorization) ?? [];
     const read = readToken('access', token);
     const isExpired = read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now();
     if (isExpired || this.#revoked.has(token)) {
-      const header = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
-      return json({ error: 'invalid_token' }, 401, header);
+      const headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+      return Response.json({ error: 'invalid_token' }, { status: 401, headers });
     }
-    return json({ sub: read.user, name: read.user });
+    return Response.json({ sub: read.user, name: read.user });
   }
 }
 
-const tokenError = (error: string, status = 400) => json({ error }, status);
+const tokenError = (error: string, status = 400) => Response.json({ error }, { status });
 
 function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.set(key, value);
@@ -118,7 +115,7 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
 const randomText = () => randomBytes(18).toString('base64url');
 
 function tokens(user: string, scenario: ScenarioName, withRefreshToken: boolean): Response {
-  return json({
+  return Response.json({
     access_token: createToken('access', user, scenario),
     token_type: 'Bearer',
     expires_in: TOKEN_SECONDS,
