@@ -15,16 +15,15 @@ const VIRTUAL =
   /^(docker|br-|veth|virbr|vmnet|vboxnet|vEthernet|lxc|cni|flannel|podman|tun|tap|utun|wg|tailscale|zt|ppp)/i;
 
 export function sortAddresses(interfaces: Interfaces, routeAddress: string | undefined): string[] {
-  const isOfNetwork = ({ family, internal }: NetworkInterfaceInfo) =>
-    family === 'IPv4' && !internal;
+  const rankOf = (name: string, address: string) =>
+    (VIRTUAL.test(name) ? 4 : 0) +
+    // A network without a DHCP server has no router either. RFC 3927.
+    (address.startsWith('169.254.') ? 2 : 0) +
+    (address === routeAddress ? 0 : 1);
   const ranked = Object.entries(interfaces).flatMap(([name, addresses = []]) =>
-    addresses.filter(isOfNetwork).map(({ address }) => {
-      const isVirtual = VIRTUAL.test(name) ? 4 : 0;
-      // A network without a DHCP server has no router either. RFC 3927.
-      const isLinkLocal = address.startsWith('169.254.') ? 2 : 0;
-      const isElsewhere = address === routeAddress ? 0 : 1;
-      return { address, rank: isVirtual + isLinkLocal + isElsewhere };
-    }),
+    addresses
+      .filter(({ family, internal }) => family === 'IPv4' && !internal)
+      .map(({ address }) => ({ address, rank: rankOf(name, address) })),
   );
   return ranked.sort((a, b) => a.rank - b.rank).map(({ address }) => address);
 }

@@ -8,7 +8,7 @@ import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
 import { DevProvider } from './provider.ts';
 import { DEFAULT_SERVICE, DevRelay, type DevRelayOptions, SettingsProblem } from './relay.ts';
-import { createStory } from './story.ts';
+import { style, takeLog } from './story.ts';
 
 /** If another program has it, or the next one, the first two that are free. */
 const DEFAULT_PORT = 8_080;
@@ -60,13 +60,12 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
 async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   const { lan } = options;
   const port = options.port || (await findFreePorts(options.port ?? DEFAULT_PORT));
-  const story = createStory((text) => void process.stdout.write(text), hasColours());
   const found = lan ? await findLanAddresses() : [];
   const host = options.address ?? (lan ? found[0] : LOOPBACK);
   if (host === undefined) {
     throw new CommandError('This machine is in no network. Name its address with --address.');
   }
-  startLog({ level: 'debug', format: 'json', write: story.takeLog });
+  startLog({ level: 'debug', format: 'json', write: takeLog });
   const hostname = lan ? EVERY_ADDRESS : LOOPBACK;
   const relay = new DevRelay({
     hostname,
@@ -75,9 +74,7 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
     providerUrl: `http://${host}:${port + 1}`,
     services: options.services,
     blind: options.blind,
-    env: process.env,
     runtime,
-    story,
     askProvider: (request) => provider.handle(request),
   });
   const provider = new DevProvider(relay);
@@ -100,8 +97,6 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
 
 const LOOPBACK = '127.0.0.1';
 const EVERY_ADDRESS = '0.0.0.0';
-
-const hasColours = () => process.stdout.isTTY === true && !process.env.NO_COLOR;
 
 /** The first of two that are free, from this one on; with 0 any two. */
 async function findFreePorts(first: number): Promise<number> {
@@ -144,15 +139,15 @@ const loginCommand = () =>
 
 function introduce(
   { lan, port: asked }: DevOptions,
-  { port, baseUrl, providerUrl, services, story }: DevRelayOptions,
+  { port, baseUrl, providerUrl, services }: DevRelayOptions,
   otherAddresses: readonly string[],
 ): void {
-  const link = (text: string) => story.style(['cyan', 'underline'], text);
+  const link = (text: string) => style(['cyan', 'underline'], text);
   const isMoved = asked === undefined && port !== DEFAULT_PORT;
   const others = otherAddresses.map((each) => `--address ${each}`).join(', ');
   const login = `${loginCommand()} ${services[0]} --relay ${baseUrl}`;
   const lines = [
-    story.style('bold', 'Sign-in Relay for development'),
+    style('bold', 'Sign-in Relay for development'),
     '',
     isMoved &&
       `Port ${DEFAULT_PORT} or ${DEFAULT_PORT + 1} is taken by another program: here it is ${port}.`,
@@ -178,7 +173,7 @@ function introduce(
     'To sign in from another terminal:',
     `  ${login}${lan ? ' --allow-http' : ''}`,
     '',
-    story.style('dim', 'Events are shown below. Ctrl-C ends it.'),
+    style('dim', 'Events are shown below. Ctrl-C ends it.'),
   ].filter((line) => line !== false);
   process.stdout.write(`\n${lines.map((line) => (line ? `  ${line}` : '')).join('\n')}\n\n`);
 }

@@ -14,6 +14,7 @@ import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
 import { type Plan, parseScenario, planFor, SCENARIO_NAMES, SCENARIOS } from './scenarios.ts';
 import type { DevSignIn } from './sign-ins.ts';
+import { say } from './story.ts';
 import { TokenIssuer } from './tokens.ts';
 import { readTvClient, readTvPage } from './tv.ts';
 
@@ -33,11 +34,10 @@ const HEADERS = {
 
 export class DevProvider {
   readonly #app = new Hono({ getPath: (request) => urlOf(request)?.pathname ?? '' });
-  readonly #issuer: TokenIssuer;
+  readonly #issuer = new TokenIssuer();
 
   constructor(private readonly relay: DevRelay) {
-    const issuer = new TokenIssuer(relay.options.story.say);
-    this.#issuer = issuer;
+    const issuer = this.#issuer;
     this.#app
       // The runtime reports it.
       .onError((error) => Promise.reject(error))
@@ -72,7 +72,7 @@ export class DevProvider {
     const url = urlOf(c.req.raw);
     const refusal = url && findRefusal(c.req.raw, url, c.req.path.startsWith('/try/'));
     if (refusal === undefined) return next();
-    this.relay.options.story.say(`${c.req.method} ${c.req.path} got 403: ${refusal}`);
+    say(`${c.req.method} ${c.req.path} got 403: ${refusal}`);
     return c.json({ error: refusal }, 403);
   }
 
@@ -151,11 +151,11 @@ export class DevProvider {
 
   /** Called by a test or from the page. */
   async #planNext(c: Context): Promise<Response> {
-    const { signIns, options } = this.relay;
+    const { signIns } = this.relay;
     const plan = readPlan(await c.req.text());
     if ('error' in plan) return c.json(plan, 400);
     signIns.planned.push(plan);
-    options.story.say(`the next sign-in is planned to end as "${plan.scenario}"`);
+    say(`the next sign-in is planned to end as "${plan.scenario}"`);
     const isBrowser = c.req.header('accept')?.includes('text/html');
     return isBrowser ? c.redirect('/', 303) : c.json({ planned: signIns.planned });
   }
@@ -192,7 +192,7 @@ export class DevProvider {
       return c.body(await readTvClient());
     } catch {
       const problem = 'the client for televisions could not be built. Run npm ci, then start again';
-      this.relay.options.story.say(problem);
+      say(problem);
       return c.body(null, 503);
     }
   }

@@ -25,7 +25,7 @@ import { readTextFile } from '../../text-file.ts';
 import { urlOf } from './http.ts';
 import type { Plan } from './scenarios.ts';
 import { type DevRequest, type DevSignIn, DevSignIns } from './sign-ins.ts';
-import { explainRefusal, type Story } from './story.ts';
+import { explainRefusal, say } from './story.ts';
 
 /** The service if `--service` is not given. */
 export const DEFAULT_SERVICE = 'dev';
@@ -62,10 +62,7 @@ export interface DevRelayOptions {
   readonly services: readonly string[];
   /** The relay's BLIND. */
   readonly blind: 'never' | 'allow' | 'always';
-  /** The environment. Only its PAGE_SETTINGS apply. */
-  readonly env: Readonly<Record<string, string | undefined>>;
   readonly runtime: Runtime;
-  readonly story: Story;
   /** Sends a request to the provider in this process. */
   readonly askProvider: (request: Request) => Promise<Response>;
 }
@@ -74,7 +71,7 @@ export interface DevRelayOptions {
 export class SettingsProblem extends Error {}
 
 export class DevRelay {
-  readonly signIns: DevSignIns;
+  readonly signIns = new DevSignIns();
   readonly #settings: EnabledSettings;
   #stores: Stores;
   #service: Service;
@@ -84,7 +81,6 @@ export class DevRelay {
 
   /** Throws SettingsProblem. */
   constructor(readonly options: DevRelayOptions) {
-    this.signIns = new DevSignIns(options.story.tell);
     this.#settings = settingsFor(options);
     this.#stores = createStores(this.signIns, this.#settings.maxSessions);
     this.#service = maintain(this.#create(), systemClock);
@@ -108,7 +104,6 @@ export class DevRelay {
     const url = urlOf(request);
     if (url === undefined) return refuse('malformed_request');
     const { signIns } = this;
-    const { say } = this.options.story;
     const plan = isStart(request, url) ? signIns.planned.shift() : undefined;
     const context: DevRequest = { plan };
     const response = await signIns.requests.run(context, () =>
@@ -154,7 +149,6 @@ export class DevRelay {
   }
 
   async #restartNow(seconds: number, keepsSignIns: boolean): Promise<void> {
-    const { say } = this.options.story;
     say(`the relay restarts: it drains, then is down for ${seconds} s`);
     await this.#service.drain();
     await this.close();
@@ -191,7 +185,7 @@ export class DevRelay {
 
   async #tellRefusal(url: URL, response: Response): Promise<void> {
     const { status } = response;
-    const { services, story } = this.options;
+    const { services } = this.options;
     const what = describeAsked(url);
     if (what === undefined) return;
     const signIn = this.signIns.findByPollSecret(url.searchParams.get('session') ?? '');
@@ -201,7 +195,7 @@ export class DevRelay {
       return signIn.tell(`${what} got 410: ${signIn.ended}`);
     }
     const text = (await response.clone().text()).trim();
-    story.say(explainRefusal(what, status, text, services));
+    say(explainRefusal(what, status, text, services));
   }
 }
 
@@ -241,19 +235,18 @@ function createStores(signIns: DevSignIns, maxSessions: number): Stores {
 const PAGE_SETTINGS = ['APP_NAME', 'LOGO', 'ACCENT', 'PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'];
 
 /** Read as an operator's settings are, to get the relay's defaults. */
-function settingsFor(options: DevRelayOptions) {
-  const { baseUrl, providerUrl, services } = options;
+function settingsFor({ baseUrl, providerUrl, services, blind }: DevRelayOptions) {
   const env: Record<string, string | undefined> = {
-    ...Object.fromEntries(PAGE_SETTINGS.map((name) => [name, options.env[name]])),
+    ...Object.fromEntries(PAGE_SETTINGS.map((name) => [name, process.env[name]])),
     OAUTH_BASE_URL: baseUrl,
     PROVIDERS: services.join(','),
     CORS_ORIGINS: '*',
-    BLIND: options.blind,
+    BLIND: blind,
   };
   for (const service of services) {
     const prefix = service.replaceAll('-', '_').toUpperCase();
     env[`${prefix}_CLIENT_ID`] = CLIENT_ID;
-    env[`${prefix}_DISPLAY_NAME`] = options.env[`${prefix}_DISPLAY_NAME`];
+    env[`${prefix}_DISPLAY_NAME`] = process.env[`${prefix}_DISPLAY_NAME`];
     // Replaced below: an operator's provider must use https, but this one is in the same process.
     env[`${prefix}_AUTHORIZE_URL`] = 'http://127.0.0.1/authorize';
     env[`${prefix}_TOKEN_URL`] = 'http://127.0.0.1/token';

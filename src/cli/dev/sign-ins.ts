@@ -9,6 +9,7 @@ import type { Store } from '../../sign-ins/store.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { openPlain, resultOf } from '../../sign-ins/vault.ts';
 import type { Plan } from './scenarios.ts';
+import { tell } from './story.ts';
 
 const WAITING = 'waiting for the user';
 const EXPIRED = 'it has expired';
@@ -26,8 +27,9 @@ export class DevSignIn {
     /** Undefined until it is chosen. */
     public plan: Plan | undefined,
     private readonly store: Store,
-    readonly tell: (text: string) => void,
   ) {}
+
+  readonly tell = (text: string) => tell(this.number, text);
 
   get deviceName(): string | undefined {
     const { deviceName } = this.session;
@@ -119,8 +121,6 @@ export class DevSignIns {
   readonly #all: DevSignIn[] = [];
   #count = 0;
 
-  constructor(private readonly tell: (number: number, text: string) => void) {}
-
   find(browserState: string): DevSignIn | undefined {
     return this.#all.findLast(({ session }) => session.ids.link === browserState);
   }
@@ -171,9 +171,8 @@ export class DevSignIns {
 
   #add(session: NewSession, lifetimeMs: number, store: Store): void {
     const request = this.requests.getStore();
-    const number = ++this.#count;
-    const tell = (text: string) => this.tell(number, text);
-    const signIn = new DevSignIn(number, session, request?.plan, store, tell);
+    this.#count += 1;
+    const signIn = new DevSignIn(this.#count, session, request?.plan, store);
     this.#all.push(signIn);
     if (this.#all.length > MAX_SIGN_INS) this.#all.shift();
     systemClock.setTimer(lifetimeMs, () => signIn.expire());

@@ -2,30 +2,26 @@
 import { styleText } from 'node:util';
 import { printable } from '../terminal.ts';
 
-export type Story = ReturnType<typeof createStory>;
+const hasColours = process.stdout.isTTY === true && !process.env.NO_COLOR;
 
-export function createStory(write: (text: string) => void, hasColours: boolean) {
-  const style = (format: Parameters<typeof styleText>[0], text: string) =>
-    hasColours ? styleText(format, text, { validateStream: false }) : text;
+export const style = (format: Parameters<typeof styleText>[0], text: string) =>
+  hasColours ? styleText(format, text, { validateStream: false }) : text;
 
-  /** The text may contain the name of a device, or what an app has sent. */
-  function line(number: number | undefined, text: string, colour?: 'yellow'): void {
-    const time = new Date().toTimeString().slice(0, 8);
-    const who = number === undefined ? '' : `#${number}`;
-    const shown = colour === undefined ? printable(text) : style(colour, printable(text));
-    write(`${style('dim', time)}  ${style('cyan', who.padEnd(4))} ${shown}\n`);
-  }
+/** The text may contain the name of a device, or what an app has sent. */
+function line(who: string, shown: string): void {
+  const time = new Date().toTimeString().slice(0, 8);
+  process.stdout.write(`${style('dim', time)}  ${style('cyan', who.padEnd(4))} ${shown}\n`);
+}
 
-  return {
-    style,
-    say: (text: string) => line(undefined, text),
-    tell: (number: number, text: string) => line(number, text),
-    /** Takes one line of the relay's own log, as JSON. Shows it if an app developer can act on it. */
-    takeLog(json: string): void {
-      const text = explain(JSON.parse(json) as LogEvent);
-      if (text !== undefined) line(undefined, text, 'yellow');
-    },
-  };
+export const say = (text: string) => line('', printable(text));
+
+/** Of one sign-in. */
+export const tell = (number: number, text: string) => line(`#${number}`, printable(text));
+
+/** Takes one line of the relay's own log, as JSON. Shows it if an app developer can act on it. */
+export function takeLog(json: string): void {
+  const text = explain(JSON.parse(json) as LogEvent);
+  if (text !== undefined) line('', style('yellow', printable(text)));
 }
 
 interface LogEvent {

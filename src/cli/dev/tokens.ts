@@ -4,6 +4,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CLIENT_ID } from './relay.ts';
 import { type Plan, parseScenario, type ScenarioName } from './scenarios.ts';
+import { say } from './story.ts';
 
 interface Grant {
   readonly user: string;
@@ -23,8 +24,6 @@ export class TokenIssuer {
   /** Refresh token -> how often it was used. */
   readonly #uses = new Map<string, number>();
   readonly #revoked = new Map<string, true>();
-
-  constructor(private readonly say: (text: string) => void) {}
 
   createCode(grant: Grant): string {
     const code = `dev-code-${randomText()}`;
@@ -69,15 +68,15 @@ export class TokenIssuer {
     const uses = (this.#uses.get(token) ?? 0) + 1;
     remember(this.#uses, token, uses);
     if (scenario === 'refresh-503' && uses <= REFRESHES_REFUSED) {
-      this.say(`a refresh got 503 from the provider, ${uses} of ${REFRESHES_REFUSED}`);
+      say(`a refresh got 503 from the provider, ${uses} of ${REFRESHES_REFUSED}`);
       return tokenError('temporarily_unavailable', 503);
     }
     const rotates = scenario === 'refresh-rotates';
     if (rotates && uses > 1) {
-      this.say('a refresh used an old refresh token: the app must keep the new one');
+      say('a refresh used an old refresh token: the app must keep the new one');
       return tokenError('invalid_grant');
     }
-    this.say(`a refresh brought a new access token${rotates ? ' and a new refresh token' : ''}`);
+    say(`a refresh brought a new access token${rotates ? ' and a new refresh token' : ''}`);
     return tokens(user, scenario, rotates);
   }
 
@@ -87,7 +86,7 @@ export class TokenIssuer {
     const kind = (['access', 'refresh'] as const).find((each) => readToken(each, token));
     if (kind !== undefined && !this.#revoked.has(token)) {
       remember(this.#revoked, token, true);
-      this.say(`the app signed out: its ${kind} token was revoked`);
+      say(`the app signed out: its ${kind} token was revoked`);
     }
     return new Response();
   }
