@@ -10,14 +10,21 @@ import type { ServiceState } from './service.ts';
 import type { Clock } from './sign-ins/time.ts';
 
 const CHECK_MS = 30_000;
-/** Notify at most hourly per flapping cause. */
-const QUIET_MS = 3_600_000;
+/** A reason that comes and goes is told at most this often. */
+const FLAP_MS = 300_000;
+/** The default of Prometheus' Alertmanager (`repeat_interval`). */
+const REMIND_MS = 4 * 3_600_000;
+/** Whatever fails, nobody reads more. */
+const NOTICES_AN_HOUR = 10;
+const HOUR_MS = 3_600_000;
 const TIMEOUT_MS = 5_000;
-/** A provider is a cause if most of its latest sign-ins failed, and not only one or two. */
-const OUTCOMES = 20;
+/** A provider is a cause if most of its latest sign-ins failed: of so many, the last five in a row are enough. */
+const OUTCOMES = 9;
 const LEAST_FAILURES = 3;
-/** Counts this many failures of one client, which must not cause a notice alone. */
-const FAILURES_OF_CLIENT = LEAST_FAILURES - 1;
+/** Counts this many failures of one client, which would push out those of others. */
+const FAILURES_OF_CLIENT = 4;
+/** What anybody can cause is no reason for a notice while it comes from fewer. */
+const LEAST_CLIENTS = 2;
 
 /** The end of a sign-in whose user came back from the provider. */
 interface Ended {
@@ -62,8 +69,29 @@ export async function send(target: Target, cause: string, text: string, isOver =
   }
 }
 
+interface Cause {
+  /** Another one is told although the cause is. */
+  readonly reason: string;
+  readonly text: string;
+}
+
+/** Undefined if the provider works. */
+function describeFailures(displayName: string, ended: readonly Ended[]): string | undefined {
+  const failed = ended.filter(({ hasFailed }) => hasFailed);
+  if (failed.length < LEAST_FAILURES || failed.length * 2 <= ended.length) return undefined;
+  // The hint of a failure that no stranger can cause is more reliable.
+  const own = failed.findLast(({ client }) => client === undefined);
+  const clients = new Set(failed.map(({ client }) => client));
+  if (own === undefined && clients.size < LEAST_CLIENTS) return undefined;
+  const { hint } = own ?? failed.at(-1) ?? {};
+  const text = `${displayName}: ${failed.length} of the last ${ended.length} sign-ins failed. ${hint}`;
+  return own === undefined ? `${text}. ${BY_ANYBODY}` : text;
+}
+
 /** Events with which a sign-in ends. */
 const ENDS: ReadonlySet<string> = new Set(['exchange_failed', 'authorization_failed']);
+
+const NO_MORE = `This is the ${NOTICES_AN_HOUR}th notice within an hour: more follow when it has passed`;
 
 const BY_ANYBODY = 'Anybody can cause this with made-up callbacks: try a sign-in of your own';
 
@@ -76,26 +104,24 @@ export interface NotifierOptions {
 export function createNotifier(target: Target, options: NotifierOptions) {
   const { clock, services, maxSessions } = options;
   const providers = services.map((service) => ({ ...service, ended: [] as Ended[] }));
-  /** The last notice of each cause. */
-  const sent = new Map<string, { readonly text: string; readonly atMs: number; isOver: boolean }>();
+  /** The last notice of each cause that is not over. */
+  const open = new Map<string, Cause>();
+  /** When each reason was told last. There are as many as our own texts. */
+  const toldAtMs = new Map<string, number>();
+  /** The notices of the last hour. */
+  let sentAtMs: number[] = [];
 
   function findCauses({ readiness, liveSessions = 0 }: ServiceState) {
-    const causes = new Map<string, string>();
+    const causes = new Map<string, Cause>();
+    const add = (cause: string, text: string, reason = text) => causes.set(cause, { reason, text });
     for (const { name, displayName, ended } of providers) {
-      const failed = ended.filter(({ hasFailed }) => hasFailed);
-      if (failed.length < LEAST_FAILURES || failed.length * 2 <= ended.length) continue;
-      // The hint of a failure that no stranger can cause is more reliable.
-      const own = failed.findLast(({ client }) => client === undefined);
-      const { hint } = own ?? failed.at(-1) ?? {};
-      const count = `${failed.length} of the last ${ended.length}`;
-      const text = `${displayName}: ${count} sign-ins failed. ${hint}`;
-      causes.set(`provider ${name}`, own === undefined ? `${text}. ${BY_ANYBODY}` : text);
+      const text = describeFailures(displayName, ended);
+      // The numbers in the text change with each sign-in.
+      if (text !== undefined) add(`provider ${name}`, text, name);
     }
-    if (readiness.status === 'down') causes.set('ready', `Not ready: ${readiness.reason}`);
-    if (readiness.status === 'degraded')
-      causes.set('store', `Some requests fail: ${readiness.reason}`);
-    if (liveSessions >= maxSessions)
-      causes.set('sessions', `MAX_SESSIONS: ${maxSessions} are open`);
+    if (readiness.status === 'down') add('ready', `Not ready: ${readiness.reason}`);
+    if (readiness.status === 'degraded') add('store', `Some requests fail: ${readiness.reason}`);
+    if (liveSessions >= maxSessions) add('sessions', `MAX_SESSIONS: ${maxSessions} are open`);
     return causes;
   }
 
@@ -111,9 +137,14 @@ export function createNotifier(target: Target, options: NotifierOptions) {
   }
 
   /** Returns false if the notice did not arrive. The next check sends it again if it is still true. */
-  async function deliver(cause: string, text: string, isOver: boolean): Promise<boolean> {
-    const problem = await send(target, cause, text, isOver);
+  async function deliver(cause: string, text: string, isOver = false): Promise<boolean> {
+    const nowMs = clock.now();
+    sentAtMs = sentAtMs.filter((atMs) => nowMs - atMs < HOUR_MS);
+    if (sentAtMs.length >= NOTICES_AN_HOUR) return false;
+    const isLast = sentAtMs.length === NOTICES_AN_HOUR - 1;
+    const problem = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, isOver);
     if (problem !== undefined) log.warning('notify_failed', { problem });
+    else sentAtMs.push(nowMs);
     return problem === undefined;
   }
 
@@ -121,15 +152,17 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     const { readiness } = state;
     if (readiness.status === 'down' && readiness.reason === 'draining') return;
     const causes = findCauses(state);
-    for (const [cause, text] of causes) {
-      const last = sent.get(cause);
-      if (last && (!last.isOver || clock.now() - last.atMs < QUIET_MS)) continue;
-      const hasArrived = await deliver(cause, text, false);
-      if (hasArrived) sent.set(cause, { text, atMs: clock.now(), isOver: false });
+    for (const [cause, { reason, text }] of causes) {
+      const isReminder = open.get(cause)?.reason === reason;
+      const quietMs = isReminder ? REMIND_MS : FLAP_MS;
+      const lastMs = toldAtMs.get(reason) ?? Number.NEGATIVE_INFINITY;
+      if (clock.now() - lastMs < quietMs) continue;
+      if (!(await deliver(cause, isReminder ? `Still: ${text}` : text))) continue;
+      open.set(cause, { reason, text });
+      toldAtMs.set(reason, clock.now());
     }
-    for (const [cause, last] of sent) {
-      if (last.isOver || causes.has(cause)) continue;
-      last.isOver = await deliver(cause, last.text, true);
+    for (const [cause, { text }] of open) {
+      if (!causes.has(cause) && (await deliver(cause, text, true))) open.delete(cause);
     }
   }
 

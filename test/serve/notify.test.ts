@@ -3,6 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { NO_MONITOR } from '../../src/monitor.ts';
 import { createNotifier, send } from '../../src/notify.ts';
+import type { ServiceState } from '../../src/service.ts';
 import { createFakeClock } from '../kit/clock.ts';
 import { start } from '../kit/device.ts';
 import { startRelay } from '../kit/relay.ts';
@@ -77,21 +78,85 @@ describe('one notice', () => {
   });
 });
 
-test('each cause is notified once, then that it is over, and again after an hour', async () => {
-  const { clock, check } = open();
-  const refuses = { ...GOOD, readiness: { status: 'degraded', reason: 'store: OOM' } } as const;
-  await check(refuses);
-  await check(refuses);
-  await check(GOOD);
-  await check(refuses);
-  await check(GOOD);
-  expect(texts()).toEqual([
-    'Some requests fail: store: OOM',
-    'Over: Some requests fail: store: OOM',
-  ]);
-  clock.advance(60 * MINUTE_MS);
-  await check(refuses);
-  expect(texts().length).toBe(3);
+describe('an outage', () => {
+  const OUT: ServiceState = { ...GOOD, readiness: { status: 'degraded', reason: 'store: OOM' } };
+  const down = (reason: string): ServiceState => ({
+    ...GOOD,
+    readiness: { status: 'down', reason },
+  });
+  const SILENT = down('store: silent');
+
+  test.each<[string, [ServiceState, number][], string[]]>([
+    [
+      'is told once, and when it is over',
+      [
+        [OUT, 1],
+        [OUT, 1],
+        [GOOD, 1],
+      ],
+      ['OOM', 'Over: OOM'],
+    ],
+    [
+      'that comes back is told five minutes after the first',
+      [
+        [OUT, 1],
+        [GOOD, 1],
+        [OUT, 2],
+        [OUT, 2],
+        [OUT, 0],
+      ],
+      ['OOM', 'Over: OOM', 'OOM'],
+    ],
+    [
+      'for another reason is told at once',
+      [
+        [OUT, 1],
+        [GOOD, 1],
+        [SILENT, 0],
+      ],
+      ['OOM', 'Over: OOM', 'silent'],
+    ],
+    [
+      'whose reason changes is told again, and over once',
+      [
+        [SILENT, 1],
+        [down('store: READONLY'), 1],
+        [GOOD, 0],
+      ],
+      ['silent', 'READONLY', 'Over: READONLY'],
+    ],
+    [
+      'that lasts is told again after four hours',
+      [
+        [OUT, 239],
+        [OUT, 1],
+        [OUT, 0],
+      ],
+      ['OOM', 'Still: OOM'],
+    ],
+  ])('%s', async (_, states, expected) => {
+    const { clock, check } = open();
+    for (const [state, minutes] of states) {
+      await check(state);
+      clock.advance(minutes * MINUTE_MS);
+    }
+    expect(
+      texts().map((text) => text.replace(/(Not ready|Some requests fail): store: /, '')),
+    ).toEqual(expected);
+  });
+
+  test('is told until ten notices have been sent within an hour, and the tenth says so', async () => {
+    const { clock, check } = open();
+    for (let count = 0; count < 59; count += 1) {
+      await check(count % 6 < 3 ? OUT : GOOD);
+      clock.advance(MINUTE_MS);
+    }
+    expect(texts().length).toBe(10);
+    expect(texts().findIndex((text) => text.includes('10th notice within an hour'))).toBe(9);
+    clock.advance(MINUTE_MS);
+    await check(OUT);
+    expect(texts().length).toBe(11);
+  });
 });
 
 test.each([
@@ -147,6 +212,24 @@ test('a provider that fails for most sign-ins is told, and when most succeed aga
   expect(texts()[1]).toStartWith('Over: MyAnimeList');
 });
 
+test.each([
+  [
+    'fails after many successes is told after five in a row',
+    5,
+    [expect.stringContaining('5 of the last 9')],
+  ],
+  ['fails four times after many successes is not told', 4, []],
+])('a provider that %s', async (_, failures, expected) => {
+  const { check, listenTo } = open();
+  const { ended, failed } = listenTo(NO_MONITOR);
+  for (let count = 0; count < 12; count += 1) ended('mal', 'signed_in');
+  for (let count = 0; count < failures; count += 1) {
+    failed({ event: 'exchange_failed', service: 'mal', signIn: undefined, hint: 'a hint' });
+  }
+  await check(GOOD);
+  expect(texts()).toEqual(expected);
+});
+
 describe('what a stranger can cause', () => {
   const ERRORS = ['error=server_error', 'error=redirect_uri_mismatch', 'code=', 'code=made-up'];
 
@@ -189,7 +272,7 @@ describe('what a stranger can cause', () => {
       await service.ask(`/auth/mal/callback?state=${state}&code=made-up`, {}, '192.0.2.1');
     }
     await check(GOOD);
-    expect(texts()).toEqual([expect.stringMatching(/^MyAnimeList: 5 of the last 5 .*MAL_CLIENT_/)]);
+    expect(texts()).toEqual([expect.stringMatching(/^MyAnimeList: 7 of the last 7 .*MAL_CLIENT_/)]);
     expect(texts()[0]).not.toContain('Anybody');
   });
 });
