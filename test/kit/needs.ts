@@ -144,7 +144,10 @@ export const FILES: Readonly<Record<string, Part>> = {
     needs: ['processes of POSIX'],
     shows: 'relays start, listen, drain and end as the docs say, on Bun and on Node',
   },
-  'stores/acl.': { needs: ['Redis'], shows: 'the rights that docs/scaling.md grants suffice' },
+  'stores/acl.': {
+    needs: ['Redis', 'Valkey'],
+    shows: 'the rights that docs/scaling.md grants suffice',
+  },
   'stores/internals.': { needs: ['Redis'], shows: 'what the store in Redis does by itself' },
   'stores/redis.': {
     needs: ['Redis', 'OpenSSL'],

@@ -138,9 +138,13 @@ function describeMissingRight({ message }: ErrorReply, script?: Script): string 
     const granted = place === 'key' ? '~<REDIS_PREFIX>*' : '&<REDIS_PREFIX>wake:*';
     return `may not use ${place}s that begin with REDIS_PREFIX: correct that, or grant ${granted} (docs/scaling.md)`;
   }
-  if (command === undefined) return 'lacks a right: docs/scaling.md lists those that suffice';
+  if (command === undefined)
+    return 'lacks a right, which ACL LOG names: docs/scaling.md lists those that suffice';
   return `lacks +${command.toLowerCase()}: docs/scaling.md lists the rights that suffice`;
 }
+
+/** How a script fails for want of a right, on Redis 6 and 7, and on Redis 8 and Valkey. */
+const MISSING_IN_SCRIPT = /The user executing the script can't|^ERR ACL failure in script/;
 
 /** What the user may not use, in the words of Redis 6 to 8 and of Valkey. */
 const PLACE =
@@ -155,7 +159,7 @@ function commandAt(message: string, script: Script | undefined): string | undefi
 
 /** The first word of an error reply. For a command within a script: of that command's error, if the server passes it on. */
 export function reasonOf({ message }: ErrorReply): string {
-  if (/^\w+ The user executing the script can't/.test(message)) return 'NOPERM';
+  if (MISSING_IN_SCRIPT.test(message)) return 'NOPERM';
   if (message.startsWith('ERR invalid password')) return 'WRONGPASS';
   // Redis 6 adds a prefix.
   const [, reason = 'ERR'] = /^(?:ERR Error running script.*? -)?([A-Z]+)\b/.exec(message) ?? [];
