@@ -18,6 +18,8 @@ export const RATE_LIMIT_KINDS = [
   'qr',
   'poll',
 ] as const;
+/** Whose request failed: a start, another one of a device, or a browser's. */
+export const REQUEST_KINDS = ['start', 'device', 'browser'] as const;
 export const STORE_FAILURES = ['refused', 'unreachable'] as const;
 
 /** The outcomes of the log's `sign_in_finished`, and `cancelled` by the device, and `expired`. */
@@ -59,6 +61,7 @@ export const UPSTREAM_OUTCOMES = [
 export type Grant = (typeof GRANTS)[number];
 export type Stage = (typeof STAGES)[number];
 export type RateLimitKind = (typeof RATE_LIMIT_KINDS)[number];
+export type RequestKind = (typeof REQUEST_KINDS)[number];
 export type StoreFailure = (typeof STORE_FAILURES)[number];
 export type SignInOutcome = (typeof SIGN_IN_OUTCOMES)[number];
 export type UpstreamOutcome = (typeof UPSTREAM_OUTCOMES)[number];
@@ -80,14 +83,18 @@ export interface Monitor {
   opened(service: string): void;
   calledBack(service: string): void;
   answered(service: string, grant: Grant, outcome: UpstreamOutcome, tookMs: number): void;
-  /** A result was delivered for the first time. */
-  delivered(service: string, waitedMs: number): void;
+  /** A result was delivered for the first time: tokens or what leads to them, or an error. */
+  delivered(service: string, waitedMs: number, isError: boolean): void;
   ended(service: string, outcome: SignInOutcome): void;
   expired(service: string, stage: Stage): void;
   rateLimited(kind: RateLimitKind): void;
+  /** It got a 5xx, or after a fault what devices understand instead. */
+  requestFailed(kind: RequestKind): void;
   storeAnswered(tookMs: number): void;
   storeFailed(reason: StoreFailure): void;
   failed(failure: FailureEvent): void;
+  /** Failures of the store with this event have ended, whose hint begins like this. */
+  recovered(event: string, hintBegins: string): void;
 }
 
 const ignore = () => {};
@@ -102,7 +109,9 @@ export const NO_MONITOR: Monitor = {
   ended: ignore,
   expired: ignore,
   rateLimited: ignore,
+  requestFailed: ignore,
   storeAnswered: ignore,
   storeFailed: ignore,
   failed: ignore,
+  recovered: ignore,
 };

@@ -8,7 +8,7 @@ import { createFindClientAddress } from './http/client-address.ts';
 import { createCors } from './http/cors.ts';
 import { createDisabledRoutes, NOT_CONFIGURED, type Readiness } from './http/health.ts';
 import { basePathOf } from './http/request.ts';
-import { createRoutes, type RateLimits } from './http/routes.ts';
+import { createRoutes, type RateLimits, requestKindOf } from './http/routes.ts';
 import { SignInLog } from './http/sign-in-log.ts';
 import { CODE_LIMIT_PER_ADDRESS } from './limits.ts';
 import { log, warnOnce } from './log.ts';
@@ -194,7 +194,14 @@ export function createService(
   });
 
   return {
-    handle: createApp(routes, { cors: createCors(corsOrigins), basePath: basePathOf(baseUrl) }),
+    handle: createApp(routes, {
+      cors: createCors(corsOrigins),
+      basePath: basePathOf(baseUrl),
+      onFailure(route) {
+        const kind = requestKindOf(route);
+        if (kind !== undefined) monitor.requestFailed(kind);
+      },
+    }),
     redirectUris() {
       return Object.fromEntries(offered.map(({ name }) => [name, redirectUriOf(name, baseUrl)]));
     },

@@ -111,8 +111,10 @@ async function openStores(
 /** A failure stays on the admin page after it has ended, as it may explain failed sign-ins. */
 function reportStoreEvent(event: RedisEvent, monitor: Monitor): void {
   const { type, ...fields } = event;
-  if (RECOVERIES.has(type)) {
+  const ended = RECOVERIES.get(type);
+  if (ended !== undefined) {
     log.info(type, fields);
+    monitor.recovered(ended, 'reason' in event ? `${event.reason}: ` : '');
     return;
   }
   log.warning(type, fields);
@@ -124,4 +126,8 @@ function hintFor(event: RedisEvent): string {
   return 'problem' in event ? event.problem : '';
 }
 
-const RECOVERIES: ReadonlySet<string> = new Set(['store_back', 'store_accepts']);
+/** What each ends. */
+const RECOVERIES: ReadonlyMap<string, string> = new Map([
+  ['store_back', 'store_lost'],
+  ['store_accepts', 'store_refuses'],
+]);

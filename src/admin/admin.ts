@@ -26,6 +26,9 @@ export interface AdminOptions extends Facts {
 
 export type Admin = ReturnType<typeof createAdmin>;
 
+/** The provider of a start that was refused is unknown: no provider has this name. */
+const NOBODYS = '';
+
 /** The state until the service has started. */
 const STARTING: ServiceState = {
   liveSessions: undefined,
@@ -66,11 +69,32 @@ export function createAdmin(options: AdminOptions) {
     /** Counts the relay's events. */
     monitor: {
       ...counts.monitor,
+      opened(service) {
+        counts.monitor.opened(service);
+        recent.count(counts.nameOf(service), 'opened');
+      },
+      delivered(service, waitedMs, isError) {
+        counts.monitor.delivered(service, waitedMs, isError);
+        if (!isError) recent.count(counts.nameOf(service), 'got_tokens');
+      },
       ended(service, outcome) {
         counts.monitor.ended(service, outcome);
-        recent.ended(counts.nameOf(service), outcome);
+        recent.count(counts.nameOf(service), outcome);
+      },
+      expired(service, stage) {
+        counts.monitor.expired(service, stage);
+        if (stage === 'opened') recent.count(counts.nameOf(service), 'not_back');
+      },
+      rateLimited(kind) {
+        counts.monitor.rateLimited(kind);
+        if (kind === 'start' || kind === 'open') recent.count(NOBODYS, 'start_refused');
+      },
+      requestFailed(kind) {
+        counts.monitor.requestFailed(kind);
+        if (kind === 'start') recent.count(NOBODYS, 'start_refused');
       },
       failed: recent.failed,
+      recovered: recent.recovered,
     } satisfies Monitor,
 
     /** Shows the state of this service. */

@@ -6,6 +6,7 @@ import {
   type Grant,
   type Monitor,
   RATE_LIMIT_KINDS,
+  REQUEST_KINDS,
   SIGN_IN_OUTCOMES,
   STAGES,
   STORE_FAILURES,
@@ -80,6 +81,7 @@ export type Counts = ReturnType<typeof createCounts>;
 export function createCounts(services: readonly string[]) {
   const providers = new Map(services.map((name) => [name, new ProviderCounts()]));
   const rateLimited = zeros(RATE_LIMIT_KINDS);
+  const failedRequests = zeros(REQUEST_KINDS);
   const store = { failures: zeros(STORE_FAILURES), duration: new Distribution(STORE_BOUNDS) };
 
   /** The name under which a provider is counted. */
@@ -100,7 +102,7 @@ export function createCounts(services: readonly string[]) {
     return counts;
   }
 
-  const monitor: Omit<Monitor, 'failed'> = {
+  const monitor: Omit<Monitor, 'failed' | 'recovered'> = {
     started(service) {
       of(service).started += 1;
     },
@@ -123,10 +125,11 @@ export function createCounts(services: readonly string[]) {
     ended: (service, outcome) => increase(of(service).ended, outcome),
     expired: (service, stage) => increase(of(service).expired, stage),
     rateLimited: (kind) => increase(rateLimited, kind),
+    requestFailed: (kind) => increase(failedRequests, kind),
     storeAnswered: (tookMs) => store.duration.add(tookMs),
     storeFailed: (reason) => increase(store.failures, reason),
   };
-  return { monitor, nameOf, providers, rateLimited, store };
+  return { monitor, nameOf, providers, rateLimited, failedRequests, store };
 }
 
 function zeros<Name extends string>(names: readonly Name[]): Map<Name, number> {

@@ -114,7 +114,7 @@ function signInMetrics({ providers }: Counts): Metric[] {
   ];
 }
 
-function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
+function requestMetrics({ providers, rateLimited, failedRequests, store }: Counts): Metric[] {
   const grants = [...providers].flatMap(([provider, counts]) =>
     GRANTS.map((grant) => ({
       labels: { provider, grant },
@@ -136,6 +136,11 @@ function requestMetrics({ providers, rateLimited, store }: Counts): Metric[] {
       'rate_limited',
       'Requests that a rate limit refused, by kind.',
       samplesBy('kind', rateLimited),
+    ),
+    counter(
+      'requests_failed',
+      'Requests that got a 5xx, or a fault that devices get as a 204 or 400, by kind: start, device or browser.',
+      samplesBy('kind', failedRequests),
     ),
     histogram('store_command_duration', 'Scripts that Redis ran.', [[{}, store.duration]]),
     counter(

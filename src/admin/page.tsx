@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import { raw } from 'hono/html';
 import { VERSION } from '../version.ts';
-import { type HourOf, MINUTES, type RecentFailure } from './recent.ts';
+import { type HourOf, MINUTES, type RecentFailure, type Step } from './recent.ts';
 import type { Funnel, Latency, Status } from './status.ts';
 
 const REFRESH_MS = 2_000;
@@ -53,8 +53,9 @@ p>span{display:inline-block;margin-inline-end:.75rem}
 .plot{border-bottom:1px solid var(--rule)}
 .quiet{color:var(--quiet)}
 #failures :is(th,td):nth-child(-n+5){white-space:nowrap}
+.figures dd{margin:0}
 .figures{display:flex;flex-wrap:wrap;gap:.5rem 3rem;margin:1rem 0 0}
-.figures dd{margin:0;font-size:2.25rem;line-height:1.2;font-weight:700;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
+.figures dd:first-of-type{margin:0;font-size:2.25rem;line-height:1.2;font-weight:700;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
 #failures td{overflow-wrap:anywhere}
 @media (max-width:40rem){
 body{padding:.5rem}
@@ -124,8 +125,17 @@ export function renderNow(status: Status): string {
           {VERSION} on {status.runtime} at {status.hostname}, up {durationOf(status.upSeconds)}. It
           is {clockOf(status.nowMs)} UTC.
         </p>
+        <p class="quiet">The last hour:</p>
         <Figures status={status} />
       </header>
+      <section class="wide">
+        <h2>Last failures</h2>
+        {failures.length === 0 ? (
+          <p class="quiet">None since the start.</p>
+        ) : (
+          <FailureTable failures={failures} />
+        )}
+      </section>
       <section class="wide">
         <h2>Sign-ins since the start</h2>
         {status.isShared && (
@@ -153,14 +163,6 @@ export function renderNow(status: Status): string {
       <section>
         <h2>Latencies</h2>
         <LatencyTable latencies={latencies} />
-      </section>
-      <section class="wide">
-        <h2>Last failures</h2>
-        {failures.length === 0 ? (
-          <p class="quiet">None since the start.</p>
-        ) : (
-          <FailureTable failures={failures} />
-        )}
       </section>
     </>,
   );
@@ -241,8 +243,8 @@ const FailureTable = ({ failures }: { failures: readonly RecentFailure[] }) => (
   <Table
     id="failures"
     columns={['UTC', 'times', 'sign-in', 'provider', 'event', 'what to do'].map(text)}
-    rows={failures.map(({ atMs, count, signIn = '–', service = '–', event, hint }) => [
-      clockOf(atMs),
+    rows={failures.map(({ atMs, endedAtMs, count, signIn = '–', service = '–', event, hint }) => [
+      endedAtMs === undefined ? clockOf(atMs) : `${clockOf(atMs)}, over ${clockOf(endedAtMs)}`,
       count,
       signIn,
       service,
@@ -280,33 +282,59 @@ const KINDS = {
 
 type Kind = keyof typeof KINDS;
 const kinds = Object.keys(KINDS) as Kind[];
+const OUTCOMES: ReadonlySet<string> = new Set(Object.values(KINDS).flatMap(([, all]) => all));
 
-/** In the whole hour, or in one of its minutes. */
-const countOf = (hour: readonly HourOf[], kind: Kind, minute?: number) =>
-  hour
-    .filter(({ outcome }) => (KINDS[kind][1] as readonly string[]).includes(outcome))
-    .flatMap(({ minutes }) => (minute === undefined ? minutes : (minutes[minute] ?? 0)))
-    .reduce((sum, count) => sum + count, 0);
+const sumOf = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
 
-/** The numbers of the last hour that matter most. Sign-ins that users decline or leave count as neither success nor failure. */
-const Figures = ({ status: { hour, liveSessions } }: { status: Status }) => {
-  const [good, bad] = [countOf(hour, 'good'), countOf(hour, 'bad')];
-  const share = good + bad === 0 ? '–' : `${Math.floor((100 * good) / (good + bad))} %`;
+/** In one minute. */
+const countOf = (hour: readonly HourOf[], kind: Kind, minute: number) =>
+  sumOf(
+    hour
+      .filter(({ what }) => (KINDS[kind][1] as readonly string[]).includes(what))
+      .map(({ minutes }) => minutes[minute] ?? 0),
+  );
+
+/** How long a provider must have had no success, while users do not come back from it. */
+const SILENT_MINUTES = 10;
+
+/** The numbers of the last hour that matter most. */
+const Figures = ({ status: { hour, funnels } }: { status: Status }) => {
+  const count = (step: Step, minutes = MINUTES, service?: string) =>
+    sumOf(
+      hour
+        .filter((each) => each.what === step && (service ?? each.service) === each.service)
+        .flatMap((each) => each.minutes.slice(-minutes)),
+    );
+  const [refused, notBack] = [count('start_refused'), count('not_back')];
+  const silent = funnels.filter(
+    ({ service }) =>
+      count('not_back', SILENT_MINUTES, service) > 0 &&
+      count('got_tokens', SILENT_MINUTES, service) === 0,
+  );
   return (
     <dl class="figures">
       <div>
-        <dt>succeeded, last hour</dt>
-        <dd id="share">{share}</dd>
-      </div>
-      <div>
-        <dt>open now</dt>
-        <dd>{liveSessions ?? '–'}</dd>
-      </div>
-      <div>
-        <dt>failed, last hour</dt>
-        <dd id="failed" class={bad > 0 ? 'bad' : undefined}>
-          {bad}
+        <dt>got their tokens, of those who opened the link</dt>
+        <dd id="share">
+          {count('got_tokens')} of {count('opened')}
         </dd>
+      </div>
+      <div>
+        <dt>starts refused</dt>
+        <dd id="refused" class={refused > 0 ? 'bad' : undefined}>
+          {refused}
+        </dd>
+      </div>
+      <div>
+        <dt>did not come back from the provider</dt>
+        <dd id="not-back" class={silent.length > 0 ? 'bad' : undefined}>
+          {notBack}
+        </dd>
+        {silent.map(({ displayName }) => (
+          <dd class="bad">
+            {displayName}: no success for {SILENT_MINUTES} minutes
+          </dd>
+        ))}
       </div>
     </dl>
   );
@@ -328,10 +356,11 @@ const Plot = ({ title, hour }: { title: string; hour: readonly HourOf[] }) => {
   const bars = Array.from({ length: MINUTES }, (_, minute) =>
     kinds.map((kind) => countOf(hour, kind, minute)),
   );
-  const most = Math.max(1, ...bars.map((bar) => bar.reduce((sum, count) => sum + count, 0)));
+  const most = Math.max(1, ...bars.map(sumOf));
   const scale = HEIGHT / most;
   const all = hour
-    .map(({ outcome, minutes }) => `${minutes.reduce((sum, count) => sum + count, 0)} ${outcome}`)
+    .filter(({ what }) => OUTCOMES.has(what))
+    .map(({ what, minutes }) => `${sumOf(minutes)} ${what}`)
     .join(', ');
   const label = `${title}: ${all || 'nothing'}`;
   return (

@@ -1,5 +1,5 @@
-/** The last hour by minute, provider and outcome, and the last failures, for the admin page. */
-import type { FailureEvent } from '../monitor.ts';
+/** The last hour by minute, provider, and outcome or step, and the last failures, for the admin page. */
+import type { FailureEvent, SignInOutcome } from '../monitor.ts';
 import type { Clock } from '../sign-ins/time.ts';
 
 export const MINUTES = 60;
@@ -12,30 +12,35 @@ const MAX_FAILURES = 20;
 export interface RecentFailure extends Omit<FailureEvent, 'client'> {
   readonly atMs: number;
   readonly count: number;
+  /** Of the store: when it had ended. */
+  readonly endedAtMs?: number;
 }
+
+/** Counted in each minute, besides the outcomes of sign-ins. */
+export type Step = 'opened' | 'got_tokens' | 'not_back' | 'start_refused';
 
 /** The oldest minute first; the last one is the current minute. */
 export interface HourOf {
   readonly service: string;
-  readonly outcome: string;
+  readonly what: SignInOutcome | Step;
   readonly minutes: readonly number[];
 }
 
 export type Recent = ReturnType<typeof createRecent>;
 
 export function createRecent(clock: Clock) {
-  /** By provider, outcome and minute since 1970. */
-  const services = new Map<string, Map<string, Map<number, number>>>();
+  /** By provider, outcome or step, and minute since 1970. */
+  const services = new Map<string, Map<HourOf['what'], Map<number, number>>>();
   const failures: RecentFailure[] = [];
   const minuteNow = () => Math.floor(clock.now() / MINUTE_MS);
 
   return {
-    ended(service: string, outcome: string): void {
+    count(service: string, what: HourOf['what']): void {
       const minute = minuteNow();
-      const outcomes = services.get(service) ?? new Map<string, Map<number, number>>();
-      services.set(service, outcomes);
-      const counts = outcomes.get(outcome) ?? new Map<number, number>();
-      outcomes.set(outcome, counts);
+      const all = services.get(service) ?? new Map<HourOf['what'], Map<number, number>>();
+      services.set(service, all);
+      const counts = all.get(what) ?? new Map<number, number>();
+      all.set(what, counts);
       counts.set(minute, (counts.get(minute) ?? 0) + 1);
       const [oldest = minute] = counts.keys();
       if (minute - oldest >= MINUTES) counts.delete(oldest);
@@ -52,16 +57,21 @@ export function createRecent(clock: Clock) {
       failures.length = Math.min(failures.length, MAX_FAILURES);
     },
 
+    recovered(event: string, hintBegins: string): void {
+      for (const [index, failure] of failures.entries()) {
+        const isOver = failure.event === event && failure.hint.startsWith(hintBegins);
+        if (isOver && failure.endedAtMs === undefined) {
+          failures[index] = { ...failure, endedAtMs: clock.now() };
+        }
+      }
+    },
+
     readHour(): HourOf[] {
       const first = minuteNow() - MINUTES + 1;
       const minutesOf = (counts: ReadonlyMap<number, number>) =>
         Array.from({ length: MINUTES }, (_, index) => counts.get(first + index) ?? 0);
-      return [...services].flatMap(([service, outcomes]) =>
-        [...outcomes].map(([outcome, counts]) => ({
-          service,
-          outcome,
-          minutes: minutesOf(counts),
-        })),
+      return [...services].flatMap(([service, all]) =>
+        [...all].map(([what, counts]) => ({ service, what, minutes: minutesOf(counts) })),
       );
     },
 

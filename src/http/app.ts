@@ -48,9 +48,16 @@ export interface AppOptions {
   readonly cors: Cors | undefined;
   /** Path of the base URL. A proxy may remove it from requests, or pass it on. */
   readonly basePath: string;
+  /** A request got a 5xx, or its handler failed. */
+  readonly onFailure?: OnFailure | undefined;
 }
 
-export function createApp(routes: readonly Route[], { cors, basePath }: AppOptions): HandleRequest {
+type OnFailure = (route: Route) => void;
+
+export function createApp(
+  routes: readonly Route[],
+  { cors, basePath, onFailure = () => {} }: AppOptions,
+): HandleRequest {
   const find = createTable(routes);
   const localPath = createLocalPath(routes, basePath);
 
@@ -64,15 +71,15 @@ export function createApp(routes: readonly Route[], { cors, basePath }: AppOptio
     const { route, parameter } = found;
     const request = new RelayRequest(raw, url, path, parameter, peers);
     return cors === undefined || !route.isForDevices
-      ? run(route, request)
-      : runWithCors(cors, route, request);
+      ? run(route, request, onFailure)
+      : runWithCors(cors, route, request, onFailure);
   };
 }
 
-function runWithCors(cors: Cors, route: Route, request: RelayRequest) {
+function runWithCors(cors: Cors, route: Route, request: RelayRequest, onFailure: OnFailure) {
   const preflight = cors.preflight(request.raw);
   if (preflight !== undefined) return preflight;
-  const response = run(route, request);
+  const response = run(route, request, onFailure);
   return response instanceof Promise
     ? response.then((settled) => cors.allow(request.raw, settled))
     : cors.allow(request.raw, response);
@@ -120,23 +127,35 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
 /** A path that no route has. */
 const MISPLACED = '/.well-known/misplaced metadata';
 
-function run(route: Route, request: RelayRequest): Response | Promise<Response> {
+function run(
+  route: Route,
+  request: RelayRequest,
+  onFailure: OnFailure,
+): Response | Promise<Response> {
   const { methods, respond, refuseMethod = refuseMethodInText } = route;
   if (methods === undefined) return forMethod(request, respond?.(request) ?? refuse('not_found'));
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (handler === undefined) {
     return forMethod(request, refuseMethod(Object.keys(methods).join(', ')));
   }
+  const settle = (answer: Response | Refused) => {
+    const response = toResponse(route, request, answer);
+    if (response.status >= 500) onFailure(route);
+    return response;
+  };
+  const fail = (error: unknown) => {
+    const { path, onFault = refuseBusy } = route;
+    logFault(error, request, path);
+    onFailure(route);
+    return onFault(request);
+  };
   try {
     const answer = handler(request);
     return answer instanceof Promise
-      ? answer.then(
-          (settled) => toResponse(route, request, settled),
-          (error: unknown) => respondToFault(route, request, error),
-        )
-      : forMethod(request, toResponse(route, request, answer));
+      ? answer.then(settle, fail)
+      : forMethod(request, settle(answer));
   } catch (error) {
-    return respondToFault(route, request, error);
+    return fail(error);
   }
 }
 
@@ -151,15 +170,6 @@ function toResponse(
 /** RFC 9110 §9.3.2: no response to HEAD has content. */
 function forMethod({ method }: RelayRequest, response: Response): Response {
   return method === 'HEAD' ? new Response(null, response) : response;
-}
-
-function respondToFault(
-  { path, onFault = refuseBusy }: Route,
-  request: RelayRequest,
-  error: unknown,
-): Response {
-  logFault(error, request, path);
-  return onFault(request);
 }
 
 const refuseBusy = () => refuse('busy');

@@ -1,5 +1,5 @@
 /** Every route of the relay in one table: path, methods, response to a fault, CORS. */
-import type { Monitor } from '../monitor.ts';
+import type { Monitor, RequestKind } from '../monitor.ts';
 import { type Branding, createPages } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
 import type { BlindPolicy } from '../providers/config.ts';
@@ -135,6 +135,20 @@ export function createRoutes(options: RoutesOptions): Route[] {
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
     { path: '/*', respond: createNotFound(endpoints.pages, basePath) },
   ];
+}
+
+/** At `/open` it may be the user's link. */
+const STARTS: ReadonlySet<string> = new Set([
+  '/auth/start',
+  '/oauth2/:service/device_authorization',
+  '/open',
+]);
+
+/** What failed, for the metrics. Undefined: a probe, whose 503 reports a failure and is none. */
+export function requestKindOf({ path, isForDevices }: Route): RequestKind | undefined {
+  if (path === '/health' || path === '/ready') return undefined;
+  if (STARTS.has(path)) return 'start';
+  return isForDevices ? 'device' : 'browser';
 }
 
 /** What the tables below pass on to each endpoint. */

@@ -94,7 +94,7 @@ export interface SignInObserver {
   /** The user was redirected to the provider for the first time. */
   opened(service: string): void;
   /** A result was delivered for the first time, `waitedMs` after it was stored. */
-  delivered(service: string, waitedMs: number): void;
+  delivered(service: string, waitedMs: number, isError: boolean): void;
   /** The device cancelled the session for the first time. */
   cancelled(service: string): void;
   /** Called once, some time after it expired. Never for a session that was delivered or cancelled. A fault may lose it. */
@@ -132,8 +132,10 @@ export function createSignIns(options: SignInOptions) {
     });
     if (polled === undefined) return { state: 'gone' };
     if (polled.state !== 'delivered') return polled;
-    if (polled.waitedMs !== undefined) observer.delivered(service, polled.waitedMs);
-    return { state: 'delivered', result: key.resultOf(polled.session) };
+    const result = key.resultOf(polled.session);
+    const { waitedMs } = polled;
+    if (waitedMs !== undefined) observer.delivered(service, waitedMs, 'error' in result);
+    return { state: 'delivered', result };
   }
 
   async function startWith(service: string, asked: NewSignIn): Promise<StartOutcome> {

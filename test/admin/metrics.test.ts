@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AdminOptions, createAdmin } from '../../src/admin/admin.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
-import { pollOnce, pollToken, start, startRequest } from '../kit/device.ts';
+import { pollOnce, pollToken, requestAuthorization, start, startRequest } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { ROOT } from '../kit/relay.ts';
 import { createTestService, SETTINGS, type TestServiceOptions } from '../kit/service.ts';
+import { StoreUnavailable } from '../kit/stores.ts';
 import { callback, createUser, deny } from '../kit/user.ts';
 
 /** The admin port does not look at the address of its client. */
@@ -148,6 +149,67 @@ test('requests that a rate limit refused are counted by kind', async () => {
   const deviceCode = 'A'.repeat(24);
   await pollToken(service, deviceCode);
   expect([await limited('start'), await limited('code'), await limited('qr')]).toEqual([2, 2, 0]);
+});
+
+const failedOf = (kind: string) => `sign_in_relay_requests_failed_total{kind="${kind}"}`;
+
+test('requests that get a 5xx are counted by whose they are, and probes are not', async () => {
+  const { service, read, ask } = createWatched({}, { maxSessions: 1 });
+  const { state } = await start(service);
+  for (let count = 0; count < 2; count += 1) await service.ask('/auth/start', startRequest());
+  await service.drain();
+  await callback(service, state);
+  for (const probe of ['/health', '/ready']) expect((await service.ask(probe)).status).toBe(503);
+  expect([await read(failedOf('start')), await read(failedOf('browser'))]).toEqual([2, 1]);
+  expect(await ask('/')).toMatch(/id="refused" class="bad">2</);
+});
+
+test('a start that the store fails is counted also where devices get a 400', async () => {
+  const { service, read } = createWatched({
+    beforeStore: () => Promise.reject(new StoreUnavailable()),
+  });
+  expect((await requestAuthorization(service)).status).toBe(400);
+  expect(await read(failedOf('start'))).toBe(1);
+});
+
+describe('the page', () => {
+  const services = [{ name: 'anilist', displayName: 'AniList' }];
+
+  test('marks a provider from which nobody comes back, until somebody gets tokens', async () => {
+    const clock = createFakeClock();
+    const admin = createAdmin({ ...OPTIONS, clock, services });
+    const readMark = async () => {
+      const page = await admin.handle(new Request('http://127.0.0.1/now'), NOBODY);
+      const [, mark = '', count] =
+        /id="not-back"( class="bad")?>(\d+)</.exec(await page.text()) ?? [];
+      return [mark.trim(), count];
+    };
+    admin.monitor.delivered('anilist', 1, false);
+    admin.monitor.expired('anilist', 'opened');
+    expect(await readMark()).toEqual(['', '1']);
+    clock.advance(10 * 60_000);
+    admin.monitor.delivered('anilist', 1, true);
+    admin.monitor.expired('anilist', 'opened');
+    expect(await readMark()).toEqual(['class="bad"', '2']);
+    admin.monitor.delivered('anilist', 1, false);
+    expect(await readMark()).toEqual(['', '2']);
+  });
+
+  test('says when a failure of the store ended, and of no other', async () => {
+    const clock = createFakeClock(Date.UTC(2026, 0, 9, 20));
+    const { monitor, handle } = createAdmin({ ...OPTIONS, clock });
+    const fail = (event: string, hint: string) =>
+      monitor.failed({ event, service: undefined, signIn: undefined, hint });
+    fail('store_refuses', 'OOM: full');
+    fail('store_refuses', 'NOPERM: lacks +set');
+    clock.advance(65_000);
+    monitor.recovered('store_refuses', 'OOM: ');
+    const page = await (await handle(new Request('http://127.0.0.1/now'), NOBODY)).text();
+    expect(page.match(/20:00:00(, over [\d:]+)?/g)).toEqual([
+      '20:00:00',
+      '20:00:00, over 20:01:05',
+    ]);
+  });
 });
 
 /** Each sample without its value. */

@@ -64,6 +64,9 @@ test('shows what happens while it is open, loads nothing, and has no secret', as
     '2 (67 %)',
     '0 (0 %)',
   ]);
+  expect(await page.locator('#share').innerText()).toBe('3 of 5');
+  expect(await page.locator('#refused').innerText()).toBe('0');
+  expect(await page.locator('#not-back').innerText()).toBe('0');
   expect(await page.locator('#failures').innerText()).toContain('MAL_');
   expect(await page.locator('#latencies').innerText()).toContain('Exchange or refresh');
   const plot = page.getByRole('img', { name: /^MyAnimeList: / });

@@ -39,7 +39,7 @@ function signIn(service: string, isBroken: boolean) {
   const tookMs = 80 + random() * 300;
   monitor.answered(service, 'exchange', 'granted', tookMs);
   monitor.ended(service, 'signed_in');
-  monitor.delivered(service, 1 + random() * 4);
+  monitor.delivered(service, 1 + random() * 4, false);
 }
 
 function end(service: string, stage: 'started' | 'opened') {

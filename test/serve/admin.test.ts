@@ -142,7 +142,7 @@ describe('the admin port', () => {
     // Failures that repeat are one row.
     expect(page).toMatch(/<td data-column="times"[^>]*>2<\/td>/);
     expect(page.match(/MyAnimeList refuses the scopes/g)?.length).toBe(1);
-    expect(page).toContain('<dd id="share">33 %</dd>');
+    expect(page).toContain('<dd id="share">1 of 1</dd>');
     for (const secret of [code, session, state, result.accessToken, failed.state, failed.session]) {
       for (const text of texts) expect(text).not.toContain(secret);
     }
