@@ -81,8 +81,9 @@ async function openStores(
       onProblem(problem) {
         reason = problem ?? reason;
         if (problem === undefined) onEvent({ type: 'store_accepts', reason });
-        else onEvent({ type: 'store_refuses', reason, remedy: remedyFor(reason) });
+        else onEvent({ type: 'store_refuses', reason, remedy: remedyFor(sessionsFile, reason) });
       },
+      onReplaced: (problem) => onEvent({ type: 'store_unfit', problem }),
     });
   }
   if (redis === undefined) {

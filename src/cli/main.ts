@@ -5,7 +5,7 @@ import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
 import { describeListenFailure } from '../server/listen.ts';
-import { checkRuntime, findMachineWarnings } from '../server/machine.ts';
+import { checkMachine, findMachineWarnings } from '../server/machine.ts';
 import type { Runtime } from '../server/runtime.ts';
 import { AdminPortError, serve } from '../server/serve.ts';
 import { type EnvFile, parseEnvFile } from '../settings/env-file.ts';
@@ -20,6 +20,7 @@ import {
 import { nearest } from '../settings/misspelt.ts';
 import { describeFileFailure } from '../settings/reading.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';
+import { UnusableFile } from '../stores/sqlite/problems.ts';
 import { readTextFile } from '../text-file.ts';
 import { VERSION } from '../version.ts';
 
@@ -32,6 +33,7 @@ Usage: sign-in-relay            serve, configured by the environment
        sign-in-relay --version
 
   check             test the settings and what they name (--json);
+                    with --settings only the settings, in an instant;
                     with --relay URL a relay elsewhere, from outside
   health            ask the relay on this machine whether it is alive
                     (with --ready: whether it can start sign-ins)
@@ -88,8 +90,9 @@ async function start(read: SettingsReading, runtime: Runtime): Promise<void> {
   } catch (error) {
     const problem = describeStartFailure(error, read.settings);
     if (problem === undefined) fail(describeUnexpected(error));
-    if (format === 'text') fail(`${problem}\n`);
-    failInLog(problem);
+    const exitCode = error instanceof UnusableFile ? WRONG_SETTINGS : 1;
+    if (format === 'text') fail(`${problem}\n`, exitCode);
+    failInLog(problem, exitCode);
   }
 }
 
@@ -139,9 +142,15 @@ const COMMANDS = {
       ...SETTINGS_OPTIONS,
       json: { type: 'boolean' },
       relay: { type: 'string' },
+      settings: { type: 'boolean' },
     });
-    const { check } = await import('./check/check.ts');
+    const { check, checkSettingsAlone } = await import('./check/check.ts');
     const { json: asJson = false, relay: relayUrl } = options;
+    if (options.settings) {
+      if (relayUrl !== undefined) fail('--settings reads those of this machine, not of --relay\n');
+      const { text, isGood } = checkSettingsAlone(readAllSettings(options, WRONG_SETTINGS), asJson);
+      return end({ text, exitCode: isGood ? 0 : WRONG_SETTINGS });
+    }
     const target = relayUrl === undefined ? { read: readAllSettings(options) } : { relayUrl };
     end(await check({ target, runtime: await loadRuntime(), asJson }));
   },
@@ -213,7 +222,7 @@ interface SettingsOptions {
 
 function readAllSettings(options: SettingsOptions, failureCode = 1): SettingsReading {
   const { environment, warnings } = readEnvironment(options, failureCode);
-  const read = checkRuntime(readSettings(environment, readTextFile));
+  const read = checkMachine(readSettings(environment, readTextFile));
   return { ...read, warnings: [...warnings, ...read.warnings] };
 }
 

@@ -3,14 +3,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import type { Settings, SettingsReading, SettingWarning } from '../settings/index.ts';
 import { describeFileFailure } from '../settings/reading.ts';
+import { findPathProblem } from '../stores/sqlite/problems.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Adds a fault for what this runtime cannot do. */
-export function checkRuntime(read: SettingsReading): SettingsReading {
-  if (!read.ok || read.settings.sessionsFile === undefined || isBuiltin('node:sqlite')) return read;
+/** Adds a fault if this runtime, or this machine, cannot have the sessions file. */
+export function checkMachine(read: SettingsReading): SettingsReading {
+  if (!read.ok || read.settings.sessionsFile === undefined) return read;
   const { sessionsFile: value, baseUrl, logLevel, logFormat } = read.settings;
-  const problem = `needs Bun, or Node 22.13 or newer: this is Node ${process.versions.node}`;
+  const problem = isBuiltin('node:sqlite')
+    ? findPathProblem(value)
+    : `needs Bun, or Node 22.13 or newer: this is Node ${process.versions.node}`;
+  if (problem === undefined) return read;
   const faults = [{ setting: 'SESSIONS_FILE', value, problem }];
   const { warnings } = read;
   return { ok: false, faults, warnings, baseUrl, logLevel, logFormat };

@@ -267,10 +267,16 @@ export function openDurable(sql: Sql, options: DurableOptions = {}) {
 /** A sessions file. On the same path once more, after `close`: as after a restart. */
 export async function openFile(
   path: string,
-  { maxSessions = 5_000, time = createFakeClock(NOW) } = {},
+  { maxSessions = 5_000, time = createFakeClock(NOW), onReplaced = (_problem: string) => {} } = {},
 ) {
-  const onProblem = () => {};
-  const stores = await openSessionsFile({ path, clock: time, randomBytes, maxSessions, onProblem });
+  const stores = await openSessionsFile({
+    path,
+    clock: time,
+    randomBytes,
+    maxSessions,
+    onProblem: () => {},
+    onReplaced,
+  });
   return {
     ...stores,
     time,

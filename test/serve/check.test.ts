@@ -515,11 +515,35 @@ describe.concurrent.if(has('Redis', '`check` finds what is wrong with Redis'))('
   });
 });
 
-test.if(has('Linux', '`check` finds a sessions file that cannot be written')).each([
-  ['/nowhere/relay.db', 'SESSIONS_FILE: /nowhere does not exist'],
-  ['/proc/self/relay.db', 'SESSIONS_FILE: /proc/self may not be written by this user'],
-])('sessions file: %s', async (SESSIONS_FILE, text) => {
-  expect((await runCheck({ SESSIONS_FILE })).find('sessions file')?.text).toBe(text);
+describe('--settings', () => {
+  const checkSettings = async (env: Record<string, string>) => {
+    const { exitCode, output } = await runRelay(
+      { ...GOOD, OAUTH_BASE_URL: 'https://relay.test', APP_NAME: 'Acme', ...env },
+      { args: ['check', '--settings'] },
+    );
+    return [exitCode, output] as const;
+  };
+
+  test.each([
+    ['are right', {}, 0, '✓ settings: the relay can start\n'],
+    ['are wrong', { PORT: 'x' }, 78, '✗ settings: PORT must be a whole number'],
+    [
+      'name a secret that is missing',
+      { ADMIN_TOKEN_FILE: '/run/nothing' },
+      78,
+      '/run/nothing does not exist',
+    ],
+    [
+      'name a folder that is missing',
+      { SESSIONS_FILE: '/nowhere/relay.db' },
+      78,
+      'SESSIONS_FILE /nowhere does not exist',
+    ],
+  ])('that %s: the exit code of a start, and no request', async (_, env, exitCode, text) => {
+    const before = good.requests.length;
+    expect(await checkSettings(env)).toEqual([exitCode, expect.stringContaining(text)]);
+    expect(good.requests.length).toBe(before);
+  });
 });
 
 test('file descriptors: too few for MAX_SESSIONS', async () => {

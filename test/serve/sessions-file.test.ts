@@ -24,6 +24,7 @@ import {
   runRelay,
   startRelay,
 } from '../kit/relay.ts';
+import { openFile } from '../kit/stores.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
@@ -151,7 +152,9 @@ describe.concurrent('a second relay on the same file', () => {
       MAL_CLIENT_ID: 'mal-client',
       PORT: '0',
     });
-    expect(refused.output).toContain('SESSIONS_FILE is used by another relay');
+    expect(refused.output).toContain(
+      `SESSIONS_FILE ${host.env.SESSIONS_FILE} is used by another relay`,
+    );
     expect(refused.exitCode).toBe(1);
   });
 });
@@ -177,47 +180,52 @@ const onSmallDisk = test.if(
 );
 
 onSmallDisk(
-  'a full disk: starts get a 503, /ready says why, and after that everything works by itself',
+  'a full disk, from the start or later: starts get a 503, /ready says why, and all recovers',
   async () => {
     const small = join(folder, 'small');
     mkdirSync(small);
-    // A disk of its own, which only this process and its children see.
-    const mounted = `mount -t tmpfs -o size=400k none ${small} && exec "$@"`;
-    const port = await findFreePort();
+    const empty = join(folder, 'empty.db');
+    (await openFile(empty)).close();
+    // A disk of its own, which only this process and its children see, and which is full.
+    const script = `mount -t tmpfs -o size=400k,mode=700 none ${small}
+      cp ${empty} ${small}/sessions.db && { cat /dev/zero > ${small}/filler || true; } && exec "$@"`;
     const relay = await startRelay(
       { SESSIONS_FILE: join(small, 'sessions.db'), START_BURST: '100000', MAX_SESSIONS: '100000' },
       {
-        port,
+        port: await findFreePort(),
         command: [
-          'unshare',
-          '--map-root-user',
-          '--mount',
-          'sh',
-          '-c',
-          mounted,
-          'sh',
-          process.execPath,
-          MAIN,
+          ...['unshare', '--map-root-user', '--mount', 'sh', '-c', script, 'sh'],
+          ...[process.execPath, MAIN],
         ],
       },
     );
     relays.push(relay);
-    const { session } = await start(relay);
+    const tryStart = async () => (await relay.ask('/auth/start', startRequest())).status;
+    const expectFull = async () => {
+      const ready = await relay.ask('/ready');
+      expect(ready.status).toBe(503);
+      const text = `SESSIONS_FILE ${small}/sessions.db cannot be written: the disk is full`;
+      expect(await ready.text()).toContain(text);
+    };
+    // Before any device has started a sign-in.
+    await expectFull();
     const filler = `/proc/${relay.pid}/root${small}/filler`;
+    const untilReady = async () => {
+      rmSync(filler);
+      await pollUntil('it is ready', async () => (await relay.ask('/ready')).status === 200);
+    };
+    await untilReady();
+    const { session } = await start(relay);
     writeFileSync(filler, '');
     // Whatever is left.
     expect(() => appendFileSync(filler, Buffer.alloc(1 << 20))).toThrow('ENOSPC');
-    await pollUntil('starts are refused', async () => {
-      return (await relay.ask('/auth/start', startRequest())).status === 503;
-    });
-    const ready = await relay.ask('/ready');
-    expect(ready.status).toBe(503);
-    expect(await ready.text()).toContain('SESSIONS_FILE cannot be written: the disk is full');
+    await pollUntil('starts are refused', async () => (await tryStart()) === 503);
+    await expectFull();
     expect((await pollOnce(relay, session)).status).toBe(204);
-    rmSync(filler);
-    await pollUntil('it is ready', async () => (await relay.ask('/ready')).status === 200);
-    expect((await relay.ask('/auth/start', startRequest())).status).toBe(200);
-    expect(await relay.waitForEvents('store_accepts', 1)).toHaveLength(1);
-    expect(relay.events('store_refuses')).toMatchObject([{ reason: 'SQLITE_FULL' }]);
+    await untilReady();
+    expect(await tryStart()).toBe(200);
+    expect(await relay.waitForEvents('store_accepts', 2)).toHaveLength(2);
+    const refusal = { reason: 'SQLITE_FULL' };
+    expect(relay.events('store_refuses')).toMatchObject([refusal, refusal]);
   },
 );

@@ -7,6 +7,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -14,6 +15,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { UnusableFile } from '../../src/stores/sqlite/problems.ts';
 import { OBJECT_IDLE_MS } from '../../src/stores/sqlite/rate-limits.ts';
 import type { Sql } from '../../src/stores/sqlite/rows.ts';
 import { ACK_MS, CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
@@ -101,17 +103,17 @@ test.each<[string, (path: string) => string | undefined, RegExp]>([
   [
     'that is no database',
     (path) => void writeFileSync(path, 'no database '.repeat(500)),
-    /^is damaged, or no SQLite file: move it away/,
+    / is damaged, or no SQLite file: move it away/,
   ],
   [
     'in which bytes have changed',
     (path) => damage(path),
-    /^is damaged, or no SQLite file: move it away/,
+    / is damaged, or no SQLite file: move it away/,
   ],
   [
     'of another program',
     (path) => void run(path, 'CREATE TABLE other (a)'),
-    /^is a database of another program/,
+    / is a database of another program/,
   ],
   [
     'of a newer version',
@@ -120,20 +122,52 @@ test.each<[string, (path: string) => string | undefined, RegExp]>([
         path,
         'PRAGMA application_id = 0x53524c59; PRAGMA user_version = 2; CREATE TABLE a (a)',
       ),
-    /^was written by another version of the relay/,
+    / was written by another version of the relay/,
   ],
-  ['that is a folder', (path) => void mkdirSync(path), /^is not a file/],
+  ['that is a folder', (path) => void mkdirSync(path), / is not a file/],
   [
     'in a folder that is missing',
     (path) => join(path, 'missing', 'sessions.db'),
-    /^is in a folder that does not exist: create it/,
+    /missing does not exist \(ENOENT\): create the folder/,
+  ],
+  [
+    'in a folder that every user may write to',
+    (path) => {
+      mkdirSync(path);
+      chmodSync(path, 0o777);
+      return join(path, 'sessions.db');
+    },
+    / is in a folder that every user may write to \(mode 0777\)/,
   ],
 ])('a start with a sessions file %s is refused in plain words', async (_, prepare, message) => {
   const path = newPath();
   const refused = await openFile(prepare(path) ?? path).catch((error: unknown) => error);
-  expect(refused).toBeInstanceOf(StoreUnavailable);
+  // No restart mends it: docs/install.md "As a service".
+  expect(refused).toBeInstanceOf(UnusableFile);
   expect((refused as Error).message).toMatch(message);
+  expect((refused as Error).message).toStartWith(path);
 });
+
+test.each<[string, (path: string) => void]>([
+  ['removed', (path) => rmSync(path)],
+  ['replaced', (path) => renameSync(`${path}.copy`, path)],
+])(
+  'a file that was %s while the relay runs is reported at the next sweep, once',
+  async (_, change) => {
+    const path = newPath();
+    const problems: string[] = [];
+    const { store, close } = await openFile(path, {
+      onReplaced: (problem) => problems.push(problem),
+    });
+    copyFileSync(path, `${path}.copy`);
+    await store.sweep();
+    expect(problems).toEqual([]);
+    change(path);
+    for (let count = 0; count < 2; count += 1) await store.sweep();
+    expect(problems).toEqual([expect.stringContaining(`${path} was removed or replaced`)]);
+    close();
+  },
+);
 
 test('a file of another program stays as it is, and no symbolic link is followed', async () => {
   const path = newPath();

@@ -2,8 +2,6 @@
  * `sign-in-relay check`: reads the settings as a start would, and tests what they name.
  * docs/operating.md "Check" explains every line.
  */
-import { accessSync, constants } from 'node:fs';
-import { dirname } from 'node:path';
 import { openRedirectUri } from '../../providers/open.ts';
 import { fileDescriptorsFor, findCaWarning, readFileDescriptors } from '../../server/machine.ts';
 import type { Runtime } from '../../server/runtime.ts';
@@ -13,7 +11,6 @@ import {
   type Settings,
   type SettingsReading,
 } from '../../settings/index.ts';
-import { describeFileFailure } from '../../settings/reading.ts';
 import { jsonText } from '../terminal.ts';
 import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
 import { checkProviders } from './providers.ts';
@@ -31,9 +28,18 @@ export async function check({ target, runtime, asJson }: CheckOptions) {
     'relayUrl' in target
       ? await (await import('./relay.ts')).checkRelay(target.relayUrl, runtime.fetch)
       : await checkHere(target.read, runtime);
+  const { text, isGood } = report(findings, asJson);
+  return { text, exitCode: isGood ? 0 : 1 };
+}
+
+/** Needs no network, so it can come before each restart. */
+export const checkSettingsAlone = (read: SettingsReading, asJson: boolean) =>
+  report(checkSettings(read), asJson);
+
+function report(findings: readonly Finding[], asJson: boolean) {
   const isGood = findings.every(({ mark }) => mark !== 'fault');
   const text = asJson ? jsonText({ ok: isGood, findings }) : describeFindings(findings);
-  return { text, exitCode: isGood ? 0 : 1 };
+  return { text, isGood };
 }
 
 async function checkHere(read: SettingsReading, runtime: Runtime): Promise<Finding[]> {
@@ -67,7 +73,6 @@ async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding
     checkProviders(settings, runtime.fetch),
     settings.openEndpoints === undefined ? [] : [describeOpen(settings)],
     checkStore(),
-    settings.sessionsFile === undefined ? [] : [checkSessionsFile(settings.sessionsFile)],
     [checkFileDescriptors(settings)],
     settings.notifyUrl === undefined ? [] : checkNotification(settings, runtime),
   ]);
@@ -86,21 +91,6 @@ function describeOpen({ openEndpoints, baseUrl }: EnabledSettings): Finding {
   const ends = openEndpoints === '*' ? 'any https endpoint' : openEndpoints?.join(' and ');
   const text = `anybody can start one that leads to ${ends}; clients register ${openRedirectUri(baseUrl)}`;
   return ok('open sign-ins', text);
-}
-
-/** Not opened: a relay that runs holds its lock. */
-function checkSessionsFile(path: string): Finding {
-  const folder = dirname(path);
-  try {
-    accessSync(folder, constants.W_OK);
-    return ok('sessions file', `${folder} may be written`);
-  } catch (error) {
-    return fault(
-      'sessions file',
-      `SESSIONS_FILE: ${folder} ${describeFileFailure(error, 'written')}`,
-      'create the folder for the user of the relay, with mode 0700',
-    );
-  }
 }
 
 /** Sends one to try. */

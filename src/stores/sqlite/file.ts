@@ -8,6 +8,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type StoreProblem, StoreUnavailable } from '../../sign-ins/store.ts';
 import { pause } from '../../sign-ins/time.ts';
 import { openSqliteStores, type SqliteStoresOptions } from './open.ts';
+import { describe, failureFor, findPathProblem, sqliteCodeOf, UnusableFile } from './problems.ts';
 import type { Sql } from './rows.ts';
 
 /** How long a start waits for a relay that is about to end: a restart may overlap. */
@@ -27,15 +28,20 @@ export interface SessionsFileOptions extends Omit<SqliteStoresOptions, 'sql' | '
   readonly path: string;
   /** Called when the file refuses changes, and when it accepts them again. */
   readonly onProblem: (problem: string | undefined) => void;
+  /** Called once if another file is there, or none: what is written is lost when the relay ends. */
+  readonly onReplaced: (problem: string) => void;
 }
 
 /**
  * Rejects with StoreUnavailable, whose message says why the file cannot be used and what helps,
  * and completes a sentence that begins with SESSIONS_FILE.
  */
-export async function openSessionsFile({ path, onProblem, ...options }: SessionsFileOptions) {
+export async function openSessionsFile(all: SessionsFileOptions) {
+  const { path, onProblem, onReplaced, ...options } = all;
   const { clock } = options;
   const database = await openDatabase(path, options);
+  const { ino } = lstatSync(path);
+  let isReplaced = false;
   let stopProbing = () => {};
 
   /** Requests may not come again: a load balancer sends none to a relay that is not ready. */
@@ -56,16 +62,34 @@ export async function openSessionsFile({ path, onProblem, ...options }: Sessions
       if (problem !== undefined) probeLater();
     },
   });
+  // On a full disk nothing else would notice before the first start of a device.
+  stores.probe();
+
+  function findReplaced(): void {
+    if (isReplaced || lstatSync(path, { throwIfNoEntry: false })?.ino === ino) return;
+    isReplaced = true;
+    onReplaced(
+      `SESSIONS_FILE ${path} was removed or replaced: restart the relay, which ends open sign-ins`,
+    );
+  }
+
   return {
     vault: stores.vault,
     refreshes: stores.refreshes,
     createRateLimiter: stores.createRateLimiter,
     // The next relay delivers what is in the file.
-    sessions: { ...stores.sessions, hasUndelivered: () => false },
+    sessions: {
+      ...stores.sessions,
+      hasUndelivered: () => false,
+      sweep() {
+        findReplaced();
+        return stores.sessions.sweep();
+      },
+    },
     findProblem(): StoreProblem | undefined {
       const problem = stores.findProblem();
       if (problem === undefined) return undefined;
-      const text = `store: SESSIONS_FILE ${describe(problem)}`;
+      const text = `store: SESSIONS_FILE ${describe(path, problem)}`;
       return { text, stopsEverything: true };
     },
     close() {
@@ -89,7 +113,7 @@ async function openDatabase(
     const database = new DatabaseSync(path);
     try {
       lock(database);
-      check(database);
+      check(database, path);
       prepare(database);
       makePrivate(path);
       return database;
@@ -97,10 +121,7 @@ async function openDatabase(
       database.close();
       const code = sqliteCodeOf(error);
       if (error instanceof StoreUnavailable) throw error;
-      if (code !== 'SQLITE_BUSY') throw new StoreUnavailable(describe(code));
-      if (clock.now() >= untilMs) {
-        throw new StoreUnavailable('is used by another relay: each needs a file of its own');
-      }
+      if (code !== 'SQLITE_BUSY' || clock.now() >= untilMs) throw failureFor(path, code);
     }
     await pause(clock, LOCK_RETRY_MS);
   }
@@ -108,17 +129,13 @@ async function openDatabase(
 
 /** Follows no symbolic link, and changes nothing of a file that exists: it may be another program's. */
 function createFile(path: string): void {
+  const problem = findPathProblem(path);
+  if (problem !== undefined) throw new UnusableFile(problem);
   try {
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    if (found?.isSymbolicLink()) {
-      throw new StoreUnavailable('is a symbolic link: name the file itself');
-    }
-    if (found !== undefined && !found.isFile()) throw new StoreUnavailable('is not a file');
     const { O_APPEND, O_CREAT, O_NOFOLLOW = 0, O_RDWR } = constants;
     closeSync(openSync(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_RDWR, 0o600));
   } catch (error) {
-    if (error instanceof StoreUnavailable) throw error;
-    throw new StoreUnavailable(describe(String((error as NodeJS.ErrnoException).code)));
+    throw failureFor(path, String((error as NodeJS.ErrnoException).code));
   }
 }
 
@@ -141,18 +158,18 @@ function prepare(database: DatabaseSync): void {
   database.exec('PRAGMA synchronous = NORMAL');
 }
 
-function check(database: DatabaseSync): void {
+function check(database: DatabaseSync, path: string): void {
   const read = (name: string) => Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0];
-  if (read('quick_check') !== 'ok') throw new StoreUnavailable(describe('SQLITE_CORRUPT'));
+  if (read('quick_check') !== 'ok') throw failureFor(path, 'SQLITE_CORRUPT');
   if (read('schema_version') === 0) {
     database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT}`);
   }
   if (read('application_id') !== APPLICATION_ID) {
-    throw new StoreUnavailable('is a database of another program: name another file');
+    throw new UnusableFile(`${path} is a database of another program: name another file`);
   }
   if (read('user_version') !== FORMAT) {
-    throw new StoreUnavailable(
-      'was written by another version of the relay: start that one, or move the file away, which ends open sign-ins',
+    throw new UnusableFile(
+      `${path} was written by another version of the relay: start that one, or move the file away, which ends open sign-ins`,
     );
   }
 }
@@ -176,45 +193,6 @@ function createSql(database: DatabaseSync): Sql {
   };
 }
 
-/** The primary result codes that a file can cause. https://www.sqlite.org/rescode.html */
-const CODES: Readonly<Record<number, string>> = {
-  5: 'SQLITE_BUSY',
-  8: 'SQLITE_READONLY',
-  10: 'SQLITE_IOERR',
-  11: 'SQLITE_CORRUPT',
-  13: 'SQLITE_FULL',
-  14: 'SQLITE_CANTOPEN',
-  26: 'SQLITE_NOTADB',
-};
-
-function sqliteCodeOf(error: unknown): string {
-  const { errcode = 0 } = error as { readonly errcode?: number };
-  return CODES[errcode & 0xff] ?? `SQLITE_${errcode}`;
-}
-
-const DAMAGED = 'is damaged, or no SQLite file: move it away, which ends open sign-ins';
-const NOT_WRITABLE = 'may not be written by this user: give it the folder, with mode 0700';
-const FULL = 'cannot be written: the disk is full';
-const READ_ONLY = 'cannot be written: its file system is read-only';
-
-const PROBLEMS: Readonly<Record<string, string>> = {
-  ENOENT: 'is in a folder that does not exist: create it, for the user of the relay',
-  ENOTDIR: 'is in a folder that does not exist: create it, for the user of the relay',
-  EACCES: NOT_WRITABLE,
-  EPERM: NOT_WRITABLE,
-  SQLITE_CANTOPEN: NOT_WRITABLE,
-  EROFS: READ_ONLY,
-  SQLITE_READONLY: READ_ONLY,
-  ENOSPC: FULL,
-  EDQUOT: FULL,
-  SQLITE_FULL: FULL,
-  SQLITE_CORRUPT: DAMAGED,
-  SQLITE_NOTADB: DAMAGED,
-};
-
-function describe(code: string): string {
-  return `${PROBLEMS[code] ?? 'cannot be used'} (${code})`;
-}
-
 /** What the operator should do about a refusal, for the log. */
-export const remedyFor = (code: string): string => `SESSIONS_FILE ${describe(code)}`;
+export const remedyFor = (path: string, code: string): string =>
+  `SESSIONS_FILE ${describe(path, code)}`;
