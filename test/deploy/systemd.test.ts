@@ -10,7 +10,11 @@ import { plantSecret } from '../kit/secrets.ts';
 
 setDefaultTimeout(120_000);
 
-const UNITS = ['sign-in-relay.service', 'sign-in-relay-failed.service'];
+const UNITS = [
+  'sign-in-relay.service',
+  'sign-in-relay-apply.service',
+  'sign-in-relay-failed.service',
+];
 const shared = mkdtempSync(join(tmpdir(), 'sign-in-relay-systemd-'));
 const readPage = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8');
 
@@ -78,6 +82,33 @@ beforeAll(async () => {
     rm sessions
     begin journal
     journalctl --unit=sign-in-relay --output=cat --no-pager
+    begin applied
+    apply() { systemctl start sign-in-relay-apply 2> /dev/null; echo "exit $?, $(status)"; untilReady; }
+    pid() { systemctl show --value --property=MainPID sign-in-relay; }
+    cp $settings right
+    before=$(pid)
+    for wrong in POLL_SECONDS=none ADMIN_TOKEN_FILE=/run/credentials/sign-in-relay.service/secret_none SESSIONS_FILE=/nowhere/relay.db; do
+      echo $wrong >> $settings
+      apply
+      cp right $settings
+    done
+    [ $(pid) = $before ] && echo same process
+    printf ${plantSecret('a-second-secret-of-the-unit')} > /etc/sign-in-relay/secrets/new
+    echo ANILIST_CLIENT_ID=mine >> $settings
+    echo ANILIST_CLIENT_SECRET_FILE=/run/credentials/sign-in-relay.service/secret_new >> $settings
+    apply
+    [ $(pid) = $before ] || echo another process
+    curl --silent http://127.0.0.1:8080/services
+    echo
+    journalctl --unit=sign-in-relay-apply --output=cat --no-pager
+    begin no-secrets
+    mv /etc/sign-in-relay/secrets elsewhere
+    systemctl restart sign-in-relay 2> /dev/null
+    until systemctl --quiet is-failed sign-in-relay; do sleep 0.1; done
+    status
+    mv elsewhere /etc/sign-in-relay/secrets
+    systemctl start sign-in-relay
+    untilReady
     begin misconfigured
     echo POLL_SECONDS=none >> $settings
     systemctl restart sign-in-relay
@@ -147,6 +178,25 @@ test('a relay with a wrong setting is not restarted, and its lines have a priori
       ?.match(/^{.*"event":"\w+"/gm)
       ?.map((line) => line.slice(-20)),
   ).toEqual([expect.stringContaining('"setting"'), expect.stringContaining('"not_started"')]);
+});
+
+test('sign-in-relay-apply restarts a relay if its settings are right, or leaves it alone', () => {
+  const text = outputs.get('applied') ?? '';
+  const lines = text.split('\n');
+  const left = [...Array(3).fill('exit 1, 0 active'), 'same process'];
+  expect(lines.slice(0, 6)).toEqual([...left, 'exit 0, 0 active', 'another process']);
+  expect(lines[6]).toContain('anilist');
+  for (const problem of [
+    'POLL_SECONDS must be a whole number',
+    'secret_none does not exist',
+    'SESSIONS_FILE /nowhere does not exist',
+  ]) {
+    expect(text).toContain(problem);
+  }
+});
+
+test('a relay without its secrets is not started again', () => {
+  expect(outputs.get('no-secrets')).toBe('0 failed\n');
 });
 
 test('the second unit notifies of the wrong setting, and of no other end of the relay', () => {

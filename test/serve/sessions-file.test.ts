@@ -159,6 +159,18 @@ describe.concurrent('a second relay on the same file', () => {
   });
 });
 
+test.each([
+  ['that is damaged', (path: string) => writeFileSync(path, 'no database '.repeat(500))],
+  ['that is a folder', (path: string) => void mkdirSync(path)],
+])('a file %s ends a start as a wrong setting does, with its path', async (name, prepare) => {
+  const path = join(folder, name);
+  prepare(path);
+  const env = { SESSIONS_FILE: path, OAUTH_BASE_URL: 'http://127.0.0.1', PORT: '0' };
+  const { exitCode, output } = await runRelay(env);
+  expect(exitCode).toBe(78);
+  expect(output).toContain(`${path} is `);
+});
+
 const ON_NODE = [NODE, `${ROOT}dist/cli/main.js`];
 
 test('on Node: as on Bun if it has SQLite, otherwise refused like a wrong setting', async () => {
