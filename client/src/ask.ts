@@ -16,20 +16,14 @@ export interface Reply {
   readonly refusal: SignInError | undefined;
 }
 
-/** Why a request has to be repeated, for the app's log: nothing answered, or not what a relay answers. */
-export interface Trouble {
-  readonly type: 'offline' | 'retrying';
-  readonly detail: string;
-}
-
 /** Requests of one purpose, one after the other, which are stopped together. */
 export interface Call extends RequestOptions {
   readonly platform: Platform;
   isStopped?: boolean;
-  /** The last request has to be repeated. */
-  trouble?: Trouble | undefined;
-  /** Called for each reply, with what is wrong with it. */
-  onReply?: (trouble: Trouble | undefined) => void;
+  /** Why the last request has to be repeated. */
+  trouble?: string | undefined;
+  /** Called for each reply, with that. */
+  onReply?: (trouble: string | undefined) => void;
   /** Abandons the request or the pause that it is in. */
   abandon?: () => void;
 }
@@ -102,7 +96,7 @@ export async function ask<Value>(
   read: (reply: Reply) => Value | undefined,
   sessionEndMs?: number,
 ): Promise<Value> {
-  const { now, random } = call.platform;
+  const { now, random, origin } = call.platform;
   const endMs = sessionEndMs || now() + TRY_MS;
   let pauseMs = FIRST_PAUSE_MS;
   let pages = 0;
@@ -115,7 +109,8 @@ export async function ask<Value>(
     const isRedirect = /^3/.test(`${status}`);
     const parsed = parse(text);
     const json = isObject(parsed) ? parsed : {};
-    const detail = `${describe(request, response, isHtml, json.error)} (${shownUrl(request.url)})`;
+    const words = describe(request, response, isHtml, json.error, origin);
+    const detail = `${words} (${shownUrl(request.url)})`;
     // The relay writes no HTML here: it is of a proxy or a captive portal, whatever its status.
     const isRefusal = /^(4(?!08|25|29)|301|308)/.test(`${status}`) && (isRedirect || !isHtml);
     const value = read({
@@ -126,10 +121,9 @@ export async function ask<Value>(
       refusal: isRefusal ? new SignInError('refused', detail, cause) : undefined,
       tookMs: now() - askedAtMs,
     });
-    const isGood = value !== undefined;
-    call.trouble = isGood ? undefined : { type: status ? 'retrying' : 'offline', detail };
+    call.trouble = value === undefined ? detail : undefined;
     call.onReply?.(call.trouble);
-    if (isGood) return value;
+    if (value !== undefined) return value;
     // A gateway that misses the relay has pages too (5xx), and the relay will be back.
     pages = isRedirect || (isHtml && !/^5(?!11)/.test(`${status}`)) ? pages + 1 : 0;
     if (askedAtMs >= endMs || (!sessionEndMs && pages === MAX_PAGES)) {
@@ -175,16 +169,16 @@ function wait(
 }
 
 /** Rejects if nothing may be sent to that address, and never settles once the call is stopped. */
-async function send(call: Call, request: Request): Promise<Response> {
-  const { platform, headers = {}, allowHttp } = call;
-  const { url, body, isProvider, timeoutMs = Number(call.timeoutMs) || REQUEST_MS } = request;
-  const problem = addressProblem(url, allowHttp);
-  if (problem) {
-    const what = isProvider ? 'tokenUrl' : 'relay';
-    throw new SignInError('refused', `${what} ${problem}: ${shownUrl(url)}`);
-  }
-  await unlessStopped(call);
-  const response = await new Promise<Response>((resolve) => {
+const send = (call: Call, request: Request): Promise<Response> =>
+  new Promise((resolve) => {
+    const { platform, headers = {}, allowHttp } = call;
+    const { url, body, isProvider, timeoutMs = Number(call.timeoutMs) || REQUEST_MS } = request;
+    const problem = addressProblem(url, allowHttp);
+    if (problem) {
+      const what = isProvider ? 'tokenUrl' : 'relay';
+      throw new SignInError('refused', `${what} ${problem}: ${shownUrl(url)}`);
+    }
+    if (call.isStopped) return;
     const end = (received: Response) => {
       cancelTimer();
       resolve(received);
@@ -203,19 +197,14 @@ async function send(call: Call, request: Request): Promise<Response> {
       cancelRequest();
     };
   });
-  await unlessStopped(call);
-  return response;
-}
-
-/** Waits for ever, and is forgotten, if the call is stopped. */
-const unlessStopped = ({ isStopped }: Call) => isStopped && new Promise(() => {});
 
 /** JSON may hold secrets, and so may half of it: of that, only what `said` is shown. */
 function describe(
-  { isProvider }: Request,
+  { url, isProvider }: Request,
   { status, text, location, cause }: Response,
   isHtml: boolean,
   said: unknown,
+  origin: string | undefined,
 ): string {
   const who = isProvider ? 'The provider' : 'The relay';
   const { message, cause: inner } = Object(cause);
@@ -227,8 +216,10 @@ function describe(
       ? quote(what)
       : 'not what was expected';
   if (!status) {
+    const isElsewhere = origin && !isProvider && originOf(url) !== origin;
+    const cors = isElsewhere ? `, or its CORS_ORIGINS does not have ${origin}` : '';
     const reasons = [message, Object(inner).message].filter(Boolean).map(quote);
-    return [`${who} did not answer`].concat(reasons).join(': ');
+    return [`${who} did not answer${cors}`].concat(reasons).join(': ');
   }
   if (isHtml && !location) return `A website or a proxy answered ${status}: a web page`;
   return `${status === 404 ? 'The path is wrong: ' : ''}${who} answered ${status}: ${shown}`;

@@ -14,7 +14,7 @@ import type { SessionStorage } from './storage.ts';
 
 export { SignInError, type SignInErrorCode } from './errors.ts';
 export type { OpenClient, Prompt, StartOptions } from './link.ts';
-export type { SessionEvent, SessionState } from './machine.ts';
+export type { SessionState } from './machine.ts';
 export type { Offer, Service } from './offer.ts';
 export type { Headers, RequestOptions } from './platform.ts';
 export type { SignedOut } from './revoke.ts';
@@ -100,12 +100,7 @@ const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init
     if (isPage) addEventListener('storage', (event) => changed((event as StorageEvent).key));
   },
   challenge: () => challengeBy(globalThis.crypto),
-  page: isPage
-    ? {
-        origin: location.origin,
-        reach: (url, done) => void fetch(url, { mode: 'no-cors' }).then(done, () => {}),
-      }
-    : undefined,
+  origin: isPage ? location.origin : undefined,
 });
 
 export interface DiscoverOptions extends RequestOptions, CallOptions, core.Cancellable {

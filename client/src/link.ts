@@ -167,13 +167,13 @@ function linkOf(platform: Platform, session: Session): Link {
 export async function start(call: Call, options: StartOptions): Promise<Link> {
   const { service, device, code, details, open } = options;
   const { platform } = call;
-  const { date, page } = platform;
+  const { date, origin } = platform;
   const relay = addressOf(options.relay);
   const { services, extensions } = await discover(call, relay, true);
   const blind = services.filter((each) => each.service === service)[0]?.blind;
   const isOffered = open ? extensions.indexOf('open') >= 0 : blind === 'can' || blind === 'must';
   const isNeeded = !!open || options.blind || blind === 'must';
-  const isTried = isNeeded || (isOffered && !page && options.blind !== false);
+  const isTried = isNeeded || (isOffered && !origin && options.blind !== false);
   const refuse = (who: string) => {
     const what = open ? 'an open sign-in' : 'a blind sign-in with this service';
     throw new SignInError('refused', `${who} ${what}`);

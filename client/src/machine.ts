@@ -3,7 +3,6 @@
  * what is to be done. Nothing else sets the state. What began before a sign-out, a cancellation or
  * a newer sign-in is of another era or attempt, and changes nothing.
  */
-import type { Trouble } from './ask.ts';
 import { SignInError } from './errors.ts';
 import type { Prompt } from './link.ts';
 import { isExpired, type Tokens, type UnverifiedUser, userOf } from './tokens.ts';
@@ -32,15 +31,6 @@ export type SessionState =
   /** The sign-in failed. Who was signed in before still is. */
   | { readonly status: 'failed'; readonly error: SignInError };
 
-/** `retrying`: the relay answered that it cannot, or not what a relay answers. `offline`: nothing answered. Both are asked again. */
-export type SessionEvent =
-  | Trouble
-  /** The user has opened the link. */
-  | { readonly type: 'opened' }
-  | { readonly type: 'refreshed' }
-  /** The tokens of a sign-in or a refresh are stored. */
-  | { readonly type: 'saved' };
-
 export interface State {
   /** Ends with a sign-out, with the tokens of a new sign-in, and when the provider ends it. */
   readonly era: number;
@@ -67,7 +57,6 @@ interface SignIn {
 export type End = 'saved' | 'failed' | 'cancelled' | 'overtaken';
 
 export type Effect =
-  | SessionEvent
   | { readonly type: 'sign-in' }
   | { readonly type: 'end'; readonly how: End; readonly error?: SignInError }
   /** `attempt`: the sign-in that has brought them. */
@@ -131,19 +120,15 @@ const inAttempt =
 
 /** There is a link to show, or the user has opened it. */
 export const prompts = (attempt: number, status: 'waiting' | 'opened', prompt: Prompt): Event =>
-  inAttempt(attempt, (state) => {
-    const next = { ...state, signIn: { shown: { status, prompt } } };
-    return status === 'opened' ? [next, { type: status }] : [next];
-  });
+  inAttempt(attempt, (state) => [{ ...state, signIn: { shown: { status, prompt } } }]);
 
 /** The relay answered, or did not. */
-export const hears = (attempt: number, trouble: Trouble | undefined): Event =>
+export const hears = (attempt: number, detail: string | undefined): Event =>
   inAttempt(attempt, (state, { shown }) => {
-    if (!trouble) return [{ ...state, signIn: { shown } }];
+    if (!detail) return [{ ...state, signIn: { shown } }];
     const { prompt } = shown as { readonly prompt?: Prompt };
-    const { detail } = trouble;
     const away: SessionState = { status: 'reconnecting', detail, ...(prompt && { prompt }) };
-    return [{ ...state, signIn: { shown, trouble: away } }, trouble];
+    return [{ ...state, signIn: { shown, trouble: away } }];
   });
 
 /** It has brought tokens, which begin an era. Nobody waits for those of another. */
@@ -212,7 +197,7 @@ export const refreshed =
   (era: number, spent: string, tokens: Tokens): Event =>
   (state, dateMs) => {
     if (state.era === era && state.tokens?.refreshToken === spent) {
-      return [hold(state, tokens, dateMs), { type: 'save', tokens }, { type: 'refreshed' }];
+      return [hold(state, tokens, dateMs), { type: 'save', tokens }];
     }
     // Who has signed in again has other tokens, with which some providers would revoke these.
     return state.tokens ? [state] : [state, { type: 'revoke', tokens }];
@@ -234,8 +219,7 @@ export const saved =
   (state) => {
     if (state.tokens !== tokens) return [state];
     const next = { ...state, unsaved: undefined };
-    if (!state.signIn?.isSaving) return [next, { type: 'saved' }];
-    return [{ ...next, signIn: undefined }, { type: 'saved' }, { type: 'end', how: 'saved' }];
+    return state.signIn?.isSaving ? leave(next, 'saved') : [next];
   };
 
 /** New tokens, which are to be stored. */

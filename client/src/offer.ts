@@ -18,28 +18,13 @@ export interface Offer {
   readonly extensions: readonly string[];
 }
 
-/** After so many requests that failed although something answers, it is CORS, and not a network that has just come back. */
-const MISSING_CORS = 2;
-
 /** `orNothing`: an older relay does not say, nor does a proxy that passes on nothing but /auth/. */
-export function discover(call: Call, relay: string, orNothing?: boolean): Promise<Offer> {
-  const { page } = call.platform;
-  const url = `${addressOf(relay)}/services`;
-  let reached = 0;
-  return ask(
+export const discover = (call: Call, relay: string, orNothing?: boolean): Promise<Offer> =>
+  ask(
     call,
-    () => ({ url }),
+    () => ({ url: `${addressOf(relay)}/services` }),
     ({ status, json, isJson, refusal, detail }) => {
       const { services } = json;
-      if (!status && page && url.indexOf(`${page.origin}/`) !== 0) {
-        if (reached >= MISSING_CORS) {
-          const reason = `The relay's CORS_ORIGINS does not have the origin of this page, ${page.origin}`;
-          throw new SignInError('refused', reason);
-        }
-        page.reach(url, () => {
-          reached += 1;
-        });
-      }
       if (status === 200 && Array.isArray(services)) {
         return { services: servicesOf(services), extensions: textsOf(json.extensions) };
       }
@@ -49,7 +34,6 @@ export function discover(call: Call, relay: string, orNothing?: boolean): Promis
       throw new SignInError('refused', detail);
     },
   );
-}
 
 function servicesOf(services: readonly unknown[]): Service[] {
   const offered: Service[] = [];

@@ -56,14 +56,8 @@ export interface Platform {
   challenge(): Promise<Challenge | undefined>;
   /** Calls back with the key of what another tab has changed in localStorage. Null: everything. */
   onStored?(changed: (key: string | null) => void): void;
-  /** Present in a web page, which CORS may keep from reading an answer. */
-  readonly page?: Page | undefined;
-}
-
-interface Page {
-  readonly origin: string;
-  /** Calls back if something answers at the address all the same. */
-  reach(url: string, done: () => void): void;
+  /** Of a web page, which CORS may keep from reading an answer. */
+  readonly origin?: string | undefined;
 }
 
 export const later: Platform['later'] = (delayMs, run) => {

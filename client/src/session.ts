@@ -33,8 +33,6 @@ export interface Cancellable {
 export interface SessionOptions extends StartOptions, Owner {
   /** Where tokens and unfinished sign-ins are kept. Not given: in memory, until the process ends. */
   readonly storage?: SessionStorage | undefined;
-  /** For a log. None of them has a secret. */
-  readonly onEvent?: ((event: machine.SessionEvent) => void) | undefined;
 }
 
 /** `rejected`: the access token that the API did not accept, so that another one is fetched. */
@@ -145,7 +143,7 @@ export function createCore(
   key: string,
   lock: Lock,
 ): Session {
-  const { relay, service, onEvent } = options;
+  const { relay, service } = options;
   const place = { relay, service };
   const { now, date, later } = platform;
   const newCall = () => createCall(platform, options);
@@ -209,9 +207,6 @@ export function createCore(
         break;
       case 'revoke':
         void revoke(newCall(), place, effect.tokens);
-        break;
-      default:
-        tellApp(() => onEvent?.(effect));
     }
   }
 

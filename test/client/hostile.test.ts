@@ -178,7 +178,7 @@ function createNetwork(random: Random) {
     later: clock.setTimer,
     random,
     challenge: async () => ({ verifier: VERIFIER, challenge: 'challenge' }),
-    page: random() < 0.2 ? { origin: 'https://page.test', reach: (_, done) => done() } : undefined,
+    origin: random() < 0.2 ? 'https://page.test' : undefined,
   };
   return { platform, clock, sent, named, counts };
 }

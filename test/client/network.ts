@@ -1,7 +1,7 @@
 /** The client's logic over a network that a test writes down, by the fake clock. */
 import type { SignInError } from '../../client/src/errors.ts';
 import type { Prompt } from '../../client/src/link.ts';
-import type { SessionEvent, SessionState } from '../../client/src/machine.ts';
+import type { SessionState } from '../../client/src/machine.ts';
 import type { Platform } from '../../client/src/platform.ts';
 import { createCore, type Lock, type SessionOptions } from '../../client/src/session.ts';
 import { createMemory, type SessionStorage } from '../../client/src/storage.ts';
@@ -95,13 +95,11 @@ export function open(network: Pick<Network, 'platform'>, options: OpenOptions = 
   const { items = createMemory(), lock = (run) => run(), ...more } = options;
   const states: SessionState[] = [];
   const prompts: Prompt[] = [];
-  const events: SessionEvent[] = [];
   const session = createCore(
     network.platform,
     {
       relay: `${RELAY}/`,
       service: 'mal',
-      onEvent: (event) => events.push(event),
       ...more,
     },
     items,
@@ -115,7 +113,7 @@ export function open(network: Pick<Network, 'platform'>, options: OpenOptions = 
   });
   const stored = (): Tokens | undefined =>
     JSON.parse((items.getItem(KEY) as string | undefined) ?? 'null') ?? undefined;
-  return { session, states, prompts, events, items, stored };
+  return { session, states, prompts, items, stored };
 }
 
 /** A sign-in in progress, and its end. */

@@ -64,7 +64,6 @@ export const login = (args: readonly string[]): Promise<number> =>
       // The tokens as most apps get them. If the relay demands it, it is blind.
       blind: false,
       open,
-      onEvent: (event) => 'detail' in event && display.trouble(event.detail),
     });
     const stopShowing = session.subscribe(() => display.show(session.state));
     const leaveScreen = () => {
@@ -112,10 +111,9 @@ function createDisplay(service: string) {
         screen = openScreen({ ...prompt, service }, process.stderr);
       }
       if (state.status === 'opened') screen?.opened();
-    },
-    trouble(detail: string): void {
-      if (screen) screen.trouble(detail);
-      else say(`Trouble: ${detail}.`);
+      if (state.status !== 'reconnecting') return;
+      if (screen) screen.trouble(state.detail);
+      else say(`Trouble: ${state.detail}.`);
     },
     /** Restores the terminal. */
     close,
