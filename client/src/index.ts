@@ -1,6 +1,7 @@
 /** The build for Bun, Node, Deno, browsers and React Native: by `fetch`. */
 import { addressProblem, createCall, originOf, stop } from './ask.ts';
 import { SignInError } from './errors.ts';
+import { lockFor } from './lock.ts';
 import * as offers from './offer.ts';
 import {
   challengeBy,
@@ -10,7 +11,7 @@ import {
   type RequestOptions,
 } from './platform.ts';
 import * as core from './session.ts';
-import type { SessionStorage } from './storage.ts';
+import { type Cancellable, unlessAborted } from './signal.ts';
 
 export { SignInError, type SignInErrorCode } from './errors.ts';
 export type { OpenClient, Prompt, StartOptions } from './link.ts';
@@ -18,7 +19,7 @@ export type { SessionState } from './machine.ts';
 export type { Offer, Service } from './offer.ts';
 export type { Headers, RequestOptions } from './platform.ts';
 export type { SignedOut } from './revoke.ts';
-export type { Cancellable, CancelSignal, TokenOptions } from './session.ts';
+export type { Cancellable, CancelSignal } from './signal.ts';
 export type { SessionStorage } from './storage.ts';
 export type { Place, Tokens, UnverifiedUser } from './tokens.ts';
 
@@ -103,14 +104,14 @@ const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init
   origin: isPage ? location.origin : undefined,
 });
 
-export interface DiscoverOptions extends RequestOptions, CallOptions, core.Cancellable {
+export interface DiscoverOptions extends RequestOptions, CallOptions, Cancellable {
   readonly relay: string;
 }
 
 /** What the relay offers, in the operator's order. Rejects where there is no relay, and at an older one, which does not say. */
 export function discover(options: DiscoverOptions): Promise<offers.Offer> {
   const call = createCall(createPlatform(options.fetch), options);
-  return core.unlessAborted(
+  return unlessAborted(
     options.signal,
     () => offers.discover(call, options.relay),
     () => stop(call),
@@ -130,7 +131,14 @@ type RuntimeFetch = typeof globalThis extends { fetch: infer Own }
   ? Own
   : (url: string, init?: object) => Promise<FetchResponse>;
 
+/** `rejected`: the access token that the API did not accept, so that another one is fetched. */
+export interface TokenOptions extends core.TokenOptions, Cancellable {}
+
 export interface Session extends core.Session {
+  /** An aborted signal cancels the sign-in. */
+  signIn(options?: Cancellable): Promise<boolean>;
+  /** The refresh goes on after an abort, since others may need it. */
+  getToken(options?: TokenOptions): Promise<string>;
   /** `fetch` with the access token as a bearer token (RFC 6750), once more with a fresh one after a 401. */
   readonly fetch: RuntimeFetch;
 }
@@ -141,10 +149,18 @@ export interface Session extends core.Session {
  */
 export const createSession = (options: SessionOptions): Session =>
   core.openOnce(options, (items, key) => {
-    const lock = lockFor(items, key);
-    const session = core.createCore(createPlatform(options.fetch), options, items, key, lock);
-    const { getToken } = session;
+    const platform = createPlatform(options.fetch);
+    const session = core.createCore(platform, options, items, key, lockFor(platform, items, key));
+    const { signIn, getToken: tokenFor, cancel } = session;
+    const getToken: Session['getToken'] = ({ rejected, signal } = {}) =>
+      unlessAborted(signal, () => tokenFor({ rejected }));
     return Object.assign(session, {
+      signIn({ signal }: Cancellable = {}) {
+        const ended = unlessAborted(signal, signIn, cancel);
+        ended.catch(() => {});
+        return ended;
+      },
+      getToken,
       fetch: ((input: string | URL | Request, init?: RequestInit) =>
         fetchWith(getToken, options, input, init)) as RuntimeFetch,
     });
@@ -181,19 +197,3 @@ async function fetchWith(
   if (response.status !== 401 || isStream) return response;
   return ask(await getToken({ rejected, signal }), again);
 }
-
-/** A tab sees what another one has written to localStorage a moment later, although it has the lock. */
-const LAG_MS = 250;
-
-/** The storage's own, or that of the browser. Some pages may not use that: then none. */
-const lockFor =
-  (items: SessionStorage, key: string): core.Lock =>
-  async (run) => {
-    const { locks } = globalThis.navigator || {};
-    const runAndWait = async () => {
-      await run();
-      await new Promise<void>((release) => later(LAG_MS, release));
-    };
-    if (items.lock) await items.lock(key, run);
-    else await (locks ? locks.request(key, runAndWait).catch(run) : run());
-  };

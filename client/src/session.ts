@@ -11,24 +11,12 @@ import {
   start,
   tell,
 } from './link.ts';
+import type { Lock } from './lock.ts';
 import * as machine from './machine.ts';
 import { type Platform, sleep } from './platform.ts';
 import { notRevoked, revoke, type SignedOut } from './revoke.ts';
 import { createMemory, keyOf, type Owner, openStorage, type SessionStorage } from './storage.ts';
 import { isEnding, isExpired, isValid, refresh, type Tokens } from './tokens.ts';
-
-/** An `AbortSignal`, of whichever runtime. */
-export interface CancelSignal {
-  readonly aborted: boolean;
-  readonly reason?: unknown;
-  addEventListener(type: 'abort', listener: () => void): void;
-  removeEventListener(type: 'abort', listener: () => void): void;
-}
-
-export interface Cancellable {
-  /** Ends the waiting: the promise rejects with the signal's reason, as that of `fetch` does. */
-  readonly signal?: CancelSignal | undefined;
-}
 
 export interface SessionOptions extends StartOptions, Owner {
   /** Where tokens and unfinished sign-ins are kept. Not given: in memory, until the process ends. */
@@ -36,7 +24,7 @@ export interface SessionOptions extends StartOptions, Owner {
 }
 
 /** `rejected`: the access token that the API did not accept, so that another one is fetched. */
-export interface TokenOptions extends Cancellable {
+export interface TokenOptions {
   readonly rejected?: string | undefined;
 }
 
@@ -48,9 +36,9 @@ export interface Session {
   /**
    * Resolves with true when the user has signed in and the tokens are stored, with false after
    * `cancel`. Goes on with a sign-in that the process before has not ended. Whoever calls it
-   * during a sign-in waits for that one. An aborted signal cancels.
+   * during a sign-in waits for that one.
    */
-  signIn(options?: Cancellable): Promise<boolean>;
+  signIn(): Promise<boolean>;
   /** Ends a sign-in, so that its link says so, and dismisses a failed one. Too late once the tokens have arrived. */
   cancel(): void;
   /**
@@ -71,8 +59,6 @@ export interface Session {
 const MAX_RENEWALS = 3;
 /** A session that is gone so soon is not known to the instance that was polled. Another start would not help. */
 const LOST_MS = 5_000;
-/** Whoever has the lock tries a refresh for a minute. */
-const LOCK_MS = 75_000;
 /** Another process has got the new tokens, and is about to save them. */
 const RECHECKS_MS = [0, 500, 1_000, 2_000];
 /** After a refresh that failed, while the token is still valid. */
@@ -133,9 +119,6 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** Runs something alone among all processes that share the storage. */
-export type Lock = (run: () => Promise<void>) => Promise<void>;
-
 export function createCore(
   platform: Platform,
   options: SessionOptions,
@@ -154,10 +137,8 @@ export function createCore(
   /** The sign-in in progress, and who waits for its end. */
   let running: Running = { call: newCall(), renewals: 0 };
   let waiters: Waiter[] = [];
-  let reading: Promise<void> | undefined;
   let saving: Promise<void> | undefined;
   let leaving: Promise<SignedOut>;
-  let refreshing: Promise<void> | undefined;
   /** The last access token that the API did not accept. */
   let rejectedToken: string | undefined;
   let pausedUntilMs = 0;
@@ -214,7 +195,7 @@ export function createCore(
     const call = newCall();
     const own: Running = { call, renewals: 0 };
     running = own;
-    call.onReply = (trouble) => apply(machine.hears(attempt, trouble));
+    call.onReply = (detail) => apply(machine.hears(attempt, detail));
     try {
       // The process before may have left a link.
       own.link = resume(platform, options, await storage.unfinished.read());
@@ -280,25 +261,17 @@ export function createCore(
     });
   }
 
-  /** Once for all who ask meanwhile. */
-  function read(): Promise<void> {
+  const read = shared(async () => {
     const { era } = state;
-    const end = (event: machine.Event) => {
-      reading = undefined;
-      apply(event);
-    };
-    reading ||= storage.read().then(
-      ({ tokens, ended, unfinished }) => {
-        const link = resume(platform, options, unfinished);
-        end(machine.stored(era, tokens, ended, !!link && !link.isExpired));
-      },
-      (error) => {
-        end(machine.unread(era, error));
-        throw error;
-      },
-    );
-    return reading;
-  }
+    try {
+      const { tokens, ended, unfinished } = await storage.read();
+      const link = resume(platform, options, unfinished);
+      apply(machine.stored(era, tokens, ended, !!link && !link.isExpired));
+    } catch (error) {
+      apply(machine.unread(era, error as SignInError));
+      throw error;
+    }
+  });
 
   /** `attempt`: the sign-in that has brought them. */
   function save(tokens: Tokens, attempt?: number): Promise<void> {
@@ -321,10 +294,10 @@ export function createCore(
   async function clear(known: Tokens | undefined): Promise<SignedOut> {
     const { era } = state;
     // All in turn, before anything that the app does next.
-    const read = storage.read().catch(() => ({ tokens: known }));
+    const found = storage.read().catch(() => ({ tokens: known }));
     void storage.unfinished.remove();
     const cleared = storage.clear().then(ignore, (reason: SignInError) => reason);
-    const { tokens } = await read;
+    const { tokens } = await found;
     const error = await cleared;
     if (error) apply(machine.ended(era, error));
     const result = tokens ? await revoke(newCall(), place, tokens) : notRevoked(NOBODY);
@@ -357,35 +330,12 @@ export function createCore(
     return mustHaveTokens().accessToken;
   }
 
-  function refreshOnce(): Promise<void> {
-    const end = (pauseMs: number) => {
-      refreshing = undefined;
-      pausedUntilMs = now() + pauseMs;
-    };
-    refreshing ||= locked().then(
-      () => end(0),
-      (error) => {
-        end(PAUSE_MS);
-        throw error;
-      },
-    );
-    return refreshing;
-  }
-
-  const locked = () =>
-    new Promise<void>((resolve, reject) => {
-      const detail = `Another process has had the lock for ${LOCK_MS / 1_000} s`;
-      const fail = () => reject(new SignInError('busy', detail));
-      const cancelTimer = later(LOCK_MS, fail);
-      const run = () => {
-        cancelTimer();
-        return update().then(resolve, reject);
-      };
-      lock(run).catch((cause) => {
-        cancelTimer();
-        reject(new SignInError('storage_failed', 'The lock of the storage failed', cause));
-      });
-    });
+  const refreshOnce = shared(() =>
+    lock(update).catch((error) => {
+      pausedUntilMs = now() + PAUSE_MS;
+      throw error;
+    }),
+  );
 
   /**
    * Refreshes what is stored, unless that is enough once it was read: with the lock held it
@@ -394,12 +344,12 @@ export function createCore(
   async function update(): Promise<void> {
     await read();
     const { era, tokens, unsaved } = state;
-    if (!tokens) return undefined;
+    if (!tokens) return;
     if (unsaved) {
       await (saving || save(tokens));
       return update();
     }
-    if (!isEnding(tokens, date()) && isValid(tokens, date(), rejectedToken)) return undefined;
+    if (!isEnding(tokens, date()) && isValid(tokens, date(), rejectedToken)) return;
     const { accessToken, refreshToken: spent } = tokens;
     if (!spent) {
       // The device's clock may be wrong: only what the API says is the end.
@@ -444,13 +394,11 @@ export function createCore(
         listeners = listeners.filter((each) => each !== listener);
       };
     },
-    signIn({ signal } = {}) {
-      const run = () =>
-        new Promise<boolean>((resolve, reject) => {
-          waiters.push({ resolve, reject });
-          apply(machine.signIn);
-        });
-      const ended = unlessAborted(signal, run, () => apply(machine.cancel));
+    signIn() {
+      const ended = new Promise<boolean>((resolve, reject) => {
+        waiters.push({ resolve, reject });
+        apply(machine.signIn);
+      });
       // Who shows the state alone has nothing to catch.
       ended.catch(ignore);
       return ended;
@@ -461,29 +409,22 @@ export function createCore(
       leaving.catch(ignore);
       return leaving;
     },
-    getToken: ({ rejected, signal } = {}) =>
-      unlessAborted(signal, () => tokenFor(rejected), ignore),
+    getToken: ({ rejected } = {}) => tokenFor(rejected),
     getTokens: () => read().then(() => state.tokens),
   };
 }
 
-/** Waits for what `run` begins. An aborted signal ends the waiting, and calls `leave`. */
-export function unlessAborted<Value>(
-  signal: CancelSignal | undefined,
-  run: () => Promise<Value>,
-  leave: () => void,
-): Promise<Value> {
-  if (!signal) return run();
-  return new Promise((resolve, reject) => {
-    // React Native's signals have no reason.
-    const end = () => reject(signal.reason ?? new Error('aborted'));
-    if (signal.aborted) return end();
-    const abort = () => {
-      end();
-      leave();
-    };
-    signal.addEventListener('abort', abort);
-    const free = () => signal.removeEventListener('abort', abort);
-    void run().then(resolve, reject).then(free);
-  });
+/** Runs once for all who ask meanwhile. */
+function shared(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  const end = () => {
+    running = undefined;
+  };
+  return () => {
+    if (!running) {
+      running = run();
+      running.then(end, end);
+    }
+    return running;
+  };
 }

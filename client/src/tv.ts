@@ -1,4 +1,4 @@
-/** The build for old TV engines (webOS 3, Tizen 3): by XMLHttpRequest, and without `fetch` of the session. Its global is `SignInRelay`. */
+/** The build for old TV engines (webOS 3, Tizen 3): by XMLHttpRequest, and without `fetch`, signals and lock. Its global is `SignInRelay`. */
 import { createCall } from './ask.ts';
 import { discover, type Offer } from './offer.ts';
 import {

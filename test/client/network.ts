@@ -1,9 +1,10 @@
 /** The client's logic over a network that a test writes down, by the fake clock. */
 import type { SignInError } from '../../client/src/errors.ts';
 import type { Prompt } from '../../client/src/link.ts';
+import { lockFor } from '../../client/src/lock.ts';
 import type { SessionState } from '../../client/src/machine.ts';
 import type { Platform } from '../../client/src/platform.ts';
-import { createCore, type Lock, type SessionOptions } from '../../client/src/session.ts';
+import { createCore, type SessionOptions } from '../../client/src/session.ts';
 import { createMemory, type SessionStorage } from '../../client/src/storage.ts';
 import type { Tokens } from '../../client/src/tokens.ts';
 import { advance, createFakeClock } from '../kit/clock.ts';
@@ -87,12 +88,11 @@ export const KEY = 'key';
 
 export interface OpenOptions extends Partial<SessionOptions> {
   readonly items?: SessionStorage;
-  readonly lock?: Lock;
 }
 
 /** A session, and what it has shown and said so far. */
 export function open(network: Pick<Network, 'platform'>, options: OpenOptions = {}) {
-  const { items = createMemory(), lock = (run) => run(), ...more } = options;
+  const { items = createMemory(), ...more } = options;
   const states: SessionState[] = [];
   const prompts: Prompt[] = [];
   const session = createCore(
@@ -104,7 +104,7 @@ export function open(network: Pick<Network, 'platform'>, options: OpenOptions = 
     },
     items,
     KEY,
-    lock,
+    lockFor(network.platform, items, KEY),
   );
   session.subscribe(() => {
     const { state } = session;

@@ -3,8 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { createCall } from '../../client/src/ask.ts';
 import { SignInError, type SignInErrorCode } from '../../client/src/errors.ts';
 import { createSession, type SessionOptions } from '../../client/src/index.ts';
-import type { Lock } from '../../client/src/session.ts';
-import { createMemory, keyOf } from '../../client/src/storage.ts';
+import { createMemory, keyOf, type SessionStorage } from '../../client/src/storage.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
 import { failureOf } from '../kit/wait.ts';
 import {
@@ -563,11 +562,15 @@ describe('refreshing', () => {
 
 /** What takes longer than a test may; everything else is in tokens.test.ts. */
 describe('keeping tokens', () => {
-  function keep(tokens: Partial<Tokens>, answers: readonly Answer[], lock?: Lock) {
+  function keep(
+    tokens: Partial<Tokens>,
+    answers: readonly Answer[],
+    lock?: SessionStorage['lock'],
+  ) {
     const network = createNetwork({ '/refresh': answers });
-    const items = createMemory();
+    const items = { ...createMemory(), ...(lock && { lock }) };
     items.setItem(KEY, JSON.stringify({ accessToken: 'old', expiresIn: 3_600, ...tokens }));
-    const { session } = open(network, { items, ...(lock && { lock }) });
+    const { session } = open(network, { items });
     const given: unknown[] = [];
     const take = (rejected?: string) =>
       void session.getToken({ rejected }).then(
@@ -605,8 +608,8 @@ describe('keeping tokens', () => {
 
   test('gives up after 75 s if another process does not release the lock, and may get it later', async () => {
     const held: (() => Promise<void>)[] = [];
-    const lock: Lock = (run) =>
-      new Promise((resolve) => {
+    const lock = (_key: string, run: () => Promise<void>) =>
+      new Promise<void>((resolve) => {
         held.push(() => run().then(resolve));
       });
     const keeper = keep({ refreshToken: 'r1', expiresAt: -5 }, [FRESH], lock);

@@ -1,0 +1,44 @@
+/** One process or tab at a time refreshes the tokens of a session. */
+import { SignInError } from './errors.ts';
+import { type Platform, sleep } from './platform.ts';
+import type { SessionStorage } from './storage.ts';
+
+/** Runs something alone among all processes that share the storage. Rejects with what that rejects with. */
+export type Lock = (run: () => Promise<void>) => Promise<void>;
+
+/** Whoever has the lock tries a refresh for a minute. */
+const LOCK_MS = 75_000;
+/** A tab sees what another one has written to localStorage a moment later, although it has the lock. */
+const LAG_MS = 250;
+
+export const lockFor =
+  (platform: Platform, items: SessionStorage, key: string): Lock =>
+  (run) =>
+    new Promise((resolve, reject) => {
+      const fail = (code: 'busy' | 'storage_failed', detail: string, cause?: unknown) => {
+        cancelTimer();
+        reject(new SignInError(code, detail, cause));
+      };
+      const held = `Another process has had the lock for ${LOCK_MS / 1_000} s`;
+      const cancelTimer = platform.later(LOCK_MS, () => fail('busy', held));
+      const runAlone = () => {
+        cancelTimer();
+        return run().then(resolve, reject);
+      };
+      take(platform, items, key, runAlone).catch((cause) =>
+        fail('storage_failed', 'The lock of the storage failed', cause),
+      );
+    });
+
+/** The storage's own lock, or that of the browser. Some pages may not use that: then none. */
+async function take(
+  platform: Platform,
+  items: SessionStorage,
+  key: string,
+  run: () => Promise<void>,
+): Promise<void> {
+  const { locks } = globalThis.navigator || {};
+  const runAndWait = () => run().then(() => sleep(platform, LAG_MS));
+  if (items.lock) await items.lock(key, run);
+  else await (locks ? locks.request(key, runAndWait).catch(run) : run());
+}
