@@ -13,7 +13,7 @@ import { has, type Need } from './kit/needs.ts';
 import { findFreePort, NODE, runChild } from './kit/process.ts';
 import { type ProxyName, startProxy } from './kit/proxies.ts';
 import { startRedis } from './kit/redis/server.ts';
-import { buildForNode, launchRelay, ROOT, untilHealthy } from './kit/relay.ts';
+import { buildForNode, launchRelay, ROOT, type StartOptions, untilHealthy } from './kit/relay.ts';
 import { writeCertificate } from './kit/tls.ts';
 import { startWorkers } from './kit/workers.ts';
 
@@ -230,8 +230,8 @@ function recordCounts({ ending }: { readonly ending: string }): void {
   if (RELAY_TEST_COUNTS) appendFileSync(RELAY_TEST_COUNTS, `${ending}\n`);
 }
 
-async function startRelayWith(env: Env, port: number, command?: readonly string[]) {
-  const relay = await launchRelay(env, { port, ...(command && { command }) });
+async function startRelayWith(env: Env, port: number, options: StartOptions = {}) {
+  const relay = await launchRelay(env, { port, ...options });
   await untilHealthy(relay.baseUrl);
   return { ...relay, [Symbol.asyncDispose]: async () => void (await relay.stop()) };
 }
@@ -251,14 +251,14 @@ function startBun(env: Env, port: number) {
 /** As `npx sign-in-relay` starts it where there is no Bun; test/deploy installs the package. */
 async function startPackage(env: Env, port: number) {
   await buildForNode();
-  return startRelayWith(env, port, [NODE, `${ROOT}dist/cli/main.js`]);
+  return startRelayWith(env, port, { command: [NODE, `${ROOT}dist/cli/main.js`] });
 }
 
 async function startExecutable(env: Env, port: number) {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-executable-'));
   const executable = join(folder, 'sign-in-relay');
   await buildExecutable(executable);
-  const relay = await startRelayWith(env, port, [executable]);
+  const relay = await startRelayWith(env, port, { command: [executable] });
   // The running program keeps what it needs of its file.
   rmSync(folder, { recursive: true });
   return relay;
@@ -287,9 +287,11 @@ async function startTwo(env: Env, port: number): Promise<AsyncDisposable> {
     REDIS_URL: redis.url,
     TRUSTED_PROXY_CIDRS: `${env.TRUSTED_PROXY_CIDRS},${PROXY_ADDRESS}/32`,
   };
+  // Both go by the clock of Redis (docs/scaling.md).
+  const ahead = { fault: 'clock an hour ahead' };
   const relays = [
     stack.use(await startRelayWith(shared, await findFreePort())),
-    stack.use(await startRelayWith(shared, await findFreePort())),
+    stack.use(await startRelayWith(shared, await findFreePort(), ahead)),
   ] as const;
   stack.use(
     await startAlternatingProxy(

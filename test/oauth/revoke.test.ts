@@ -1,6 +1,5 @@
 /** Signing out: `POST /revoke` and RFC 7009 (docs/extensions.md "Signing out", docs/device-grant.md "Signing out"), in what the conformance suite cannot see. */
 import { describe, expect, test } from 'bun:test';
-import * as oauth from 'oauth4webapi';
 import type { ProviderConfig } from '../../src/providers/config.ts';
 import { isPending, runTurns } from '../kit/clock.ts';
 import { plantSecret } from '../kit/secrets.ts';
@@ -269,20 +268,6 @@ test('with BLIND=always the relay announces no revocation and refuses each', asy
     ]);
   }
   expect(sent).toEqual([]);
-});
-
-test('a standard client finds the endpoint in the metadata, and accepts the response', async () => {
-  const { service, sent } = createAcme();
-  const issuer = new URL('https://relay.test/oauth2/acme');
-  const options = {
-    [oauth.customFetch]: (url: string, init: object) => service.ask(url, init),
-  };
-  const found = await oauth.discoveryRequest(issuer, options);
-  const server = await oauth.processDiscoveryResponse(issuer, found);
-  const client = { client_id: 'tv' };
-  const response = await oauth.revocationRequest(server, client, oauth.None(), 't', options);
-  expect(await oauth.processRevocationResponse(response)).toBeUndefined();
-  expect(sent).toHaveLength(1);
 });
 
 test('a failure is logged with a hint that names the setting, and without a token', async () => {

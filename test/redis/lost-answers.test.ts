@@ -2,46 +2,17 @@
  * Between a relay and its Redis a reply is late, lost or never read, and Redis has
  * executed the command. Most of these tests wait, so they run at the same time.
  */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
-import { poll, pollOnce, pollUntilDone, start, startWithCode } from '../kit/device.ts';
+import { poll, pollUntilDone, start } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, EXCHANGE_TIMEOUT_MS } from '../kit/limits.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { untilFrozen } from '../kit/redis/server.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { type CutOffPair, startCutOffPair, untilSessionIs } from '../kit/relay-pair.ts';
-import { openRaw } from '../kit/sockets.ts';
-import {
-  bringCode,
-  continueWithCode,
-  decide,
-  makeCode,
-  startWhenPossible,
-  textOf,
-} from '../kit/user.ts';
+import { bringCode, makeCode } from '../kit/user.ts';
 
 setDefaultTimeout(150_000);
-
-/** Pairs of relays that the tests take in turn: a pair for each test would be too much for a small machine. */
-const pairs = await Promise.all(Array.from({ length: 4 }, () => startCutOffPair()));
-const free = [...pairs];
-const waiting: ((pair: CutOffPair) => void)[] = [];
-afterAll(() => Promise.all(pairs.map((pair) => pair[Symbol.asyncDispose]())));
-
-async function takePair(): Promise<CutOffPair> {
-  const pair = free.pop() ?? (await new Promise<CutOffPair>((take) => waiting.push(take)));
-  async function giveBack(): Promise<void> {
-    process.kill(pair.cutOff.pid, 'SIGCONT');
-    pair.proxy.stall(false);
-    // Until it has recovered from what the test did to it.
-    await pollOnce(pair.cutOff, (await startWhenPossible(pair.cutOff)).session);
-    await pair.redis.cli('FLUSHALL');
-    const next = waiting.shift();
-    if (next) next(pair);
-    else free.push(pair);
-  }
-  return { ...pair, [Symbol.asyncDispose]: giveBack };
-}
 
 /** A completed session, and what its device should receive. */
 async function complete({ other }: CutOffPair) {
@@ -51,86 +22,33 @@ async function complete({ other }: CutOffPair) {
   return { session, tokens: tokensFor(code) };
 }
 
-describe.concurrent('a claim that Redis has executed, and of which the relay does not know yet', () => {
-  /** A completed session, and a poll at the relay that is cut off. */
-  async function startUnknownClaim(pair: CutOffPair) {
-    const { redis, proxy, cutOff } = pair;
-    const { session, tokens } = await complete(pair);
-    const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
-    const device = openRaw(cutOff.baseUrl);
-    await device.send(`GET /auth/result?session=${session} HTTP/1.1\r\nHost: a\r\n\r\n`);
-    await asked;
-    await untilSessionIs(redis, 'ended');
-    return { session, tokens, device };
-  }
-
-  test('its relay is killed: the device may have its tokens, so no other poll gets them', async () => {
-    await using pair = await startCutOffPair();
-    const { session, device } = await startUnknownClaim(pair);
-    await pair.cutOff.stop('SIGKILL');
-    await device.closed;
-    expect(await pollUntilDone([pair.other], session)).toBe('gone');
-  });
-
-  test('its device stays: it gets the tokens, and a second poll gets a 410', async () => {
-    await using pair = await takePair();
-    const { session, tokens, device } = await startUnknownClaim(pair);
-    expect((await pollOnce(pair.other, session)).status).toBe(410);
-    pair.proxy.stall(false);
-    expect(await device.until('}')).toContain(JSON.stringify(tokens));
-    expect((await pollOnce(pair.other, session)).status).toBe(410);
-  });
+test.concurrent('a relay is killed with a claim: no other poll gets what its device may have', async () => {
+  await using pair = await startCutOffPair();
+  const { redis, proxy, cutOff, other } = pair;
+  const { session } = await complete(pair);
+  const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
+  const device = poll(cutOff, session).catch(() => 'cut');
+  await asked;
+  await untilSessionIs(redis, 'ended');
+  await cutOff.stop('SIGKILL');
+  expect(await device).toBe('cut');
+  expect(await pollUntilDone([other], session)).toBe('gone');
 });
 
 /** The user is asked to try again. */
-describe.concurrent('a relay gives up waiting for the reply', () => {
-  test("to a lease: a 503 page, no code is sent, and the lease's end reaches the device", async () => {
-    await using pair = await takePair();
-    const { redis, proxy, cutOff, other, provider } = pair;
-    const { session, state } = await start(other);
-    const code = makeCode();
-    const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
-    const page = bringCode(cutOff, state, code);
-    await asked;
-    await untilSessionIs(redis, 'exchanging');
-    expect((await page).status).toBe(503);
-    proxy.stall(false);
-    expect(await pollUntilDone([other], session)).toEqual({ error: 'exchange_failed' });
-    expect(provider.requestsFor(code)).toBe(0);
-  });
-
-  test.each(['read', 'commit'] as const)(
-    'to "%s" of a user with a code: the page is 503, and a second tap redirects',
-    async (verb) => {
-      await using pair = await takePair();
-      const { proxy, cutOff, other } = pair;
-      const { link, state, session } = await startWithCode(other);
-      const asked = proxy.stallFrom(SCRIPTS[verb].sha1, 'replies');
-      const page = decide(cutOff, link);
-      await asked;
-      expect((await page).status).toBe(503);
-      proxy.stall(false);
-      for (const relay of [other, other]) expect(await continueWithCode(relay, link)).toBe(state);
-      const code = makeCode();
-      expect((await bringCode(other, state, code)).status).toBe(200);
-      expect(await pollUntilDone([other], session)).toEqual(tokensFor(code));
-    },
-  );
-
-  test('to Decline: the page is 503, and a second tap shows that it was cancelled', async () => {
-    await using pair = await takePair();
-    const { proxy, cutOff, other } = pair;
-    const { link, session } = await startWithCode(other);
-    const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
-    const page = decide(cutOff, link, 'decline');
-    await asked;
-    expect((await page).status).toBe(503);
-    proxy.stall(false);
-    expect(await pollUntilDone([other], session)).toEqual({ error: 'access_denied' });
-    const again = await decide(other, link, 'decline');
-    expect(again.status).toBe(200);
-    expect(await textOf(again)).toContain('Sign-in cancelled');
-  });
+test.concurrent('without a reply to a lease: a 503 page, no code is sent, exchange_failed', async () => {
+  await using pair = await startCutOffPair();
+  const { redis, proxy, cutOff, other, provider } = pair;
+  const { session, state } = await start(other);
+  const code = makeCode();
+  const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
+  const page = bringCode(cutOff, state, code);
+  await asked;
+  await untilSessionIs(redis, 'exchanging');
+  expect((await page).status).toBe(503);
+  proxy.stall(false);
+  expect(await pollUntilDone([other], session)).toEqual({ error: 'exchange_failed' });
+  expect(provider.requestsFor(code)).toBe(0);
 });
 
 /** SIGSTOP; the live migration of a virtual machine does the same. */
@@ -147,7 +65,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
   async function suspendFor(
     ms: number,
     { cutOff, proxy }: CutOffPair,
-    meanwhile: (typeof MEANWHILE)[number] = 'the reply arrives',
+    meanwhile: (typeof MEANWHILE)[number],
   ): Promise<void> {
     await suspend(cutOff);
     if (meanwhile === 'the connection is lost') proxy.cutAll();
@@ -159,7 +77,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
   test.each(MEANWHILE)(
     'Redis for a claim; %s: the device gets its tokens, and no 204',
     async (meanwhile) => {
-      await using pair = await takePair();
+      await using pair = await startCutOffPair();
       const { session, tokens } = await complete(pair);
       const asked = pair.proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
       const answer = poll(pair.cutOff, session);
@@ -170,38 +88,34 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     },
   );
 
-  test.each(MEANWHILE)(
-    'Redis for a lease; %s: the code is exchanged, the user is signed in',
-    async (meanwhile) => {
-      await using pair = await takePair();
-      const { session, state } = await start(pair.other);
+  test.each([
+    ['lease', MEANWHILE[0], LONG_MS],
+    ['lease', MEANWHILE[1], LONG_MS],
+    ['completion', MEANWHILE[0], EXCHANGE_LEASE_MS + 1_000],
+  ] as const)(
+    'Redis for a %s; %s: the code is sent once, the user is signed in',
+    async (step, meanwhile, ms) => {
+      await using pair = await startCutOffPair();
+      const { cutOff, other, provider, proxy, redis } = pair;
+      const { session, state } = await start(other);
       const code = makeCode();
-      const asked = pair.proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
-      const page = bringCode(pair.cutOff, state, code);
+      const stall = () => proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
+      const held = step === 'completion' ? provider.gate.close() : undefined;
+      let asked = held === undefined ? stall() : Promise.resolve();
+      const page = bringCode(cutOff, state, code);
+      if (held !== undefined) {
+        await held.arrived;
+        asked = stall();
+        held.release();
+      }
       await asked;
-      await untilSessionIs(pair.redis, 'exchanging');
-      await suspendFor(LONG_MS, pair, meanwhile);
+      await untilSessionIs(redis, step === 'lease' ? 'exchanging' : 'completed');
+      await suspendFor(ms, pair, meanwhile);
       expect((await page).status).toBe(200);
-      expect(pair.provider.requestsFor(code)).toBe(1);
-      expect(await pollUntilDone([pair.other], session)).toEqual(tokensFor(code));
+      expect(provider.requestsFor(code)).toBe(1);
+      expect(await pollUntilDone([other], session)).toEqual(tokensFor(code));
     },
   );
-
-  test('Redis for a completion: the user is signed in, however late the relay continues', async () => {
-    await using pair = await takePair();
-    const { session, state } = await start(pair.other);
-    const code = makeCode();
-    const held = pair.provider.gate.close();
-    const page = bringCode(pair.cutOff, state, code);
-    await held.arrived;
-    const asked = pair.proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
-    held.release();
-    await asked;
-    await untilSessionIs(pair.redis, 'completed');
-    await suspendFor(EXCHANGE_LEASE_MS + 1_000, pair);
-    expect((await page).status).toBe(200);
-    expect(await pollUntilDone([pair.other], session)).toEqual(tokensFor(code));
-  });
 
   test('a provider for tokens: the tokens are read', async () => {
     using provider = startTokenEndpoint();

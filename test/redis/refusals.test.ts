@@ -6,9 +6,12 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startRequest } from '../kit/device.ts';
+import { findFreePort } from '../kit/process.ts';
+import { rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster } from '../kit/redis/groups.ts';
 import { type RedisOptions, type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
@@ -18,16 +21,28 @@ interface Refusal {
   readonly remedy: string;
   /** Only some requests fail, so no load balancer may take the others away. */
   readonly isReady?: boolean;
+  /** A relay that starts meanwhile says the same, and is not ready. */
+  readonly alsoAtStart?: boolean;
+  /** Not given: 503. */
+  readonly startStatus?: number;
   readonly options?: RedisOptions;
   readonly begin: (redis: RedisServer) => Promise<unknown>;
   readonly end: (redis: RedisServer) => Promise<unknown>;
 }
 
-const USER = { name: 'relay', password: 'relay-password' };
+const USER = { name: 'relay', password: plantSecret('password-of-the-relay') };
+const RULES = rulesFor('single', ['sign-in-relay:']);
 const set = (name: string, value: string) => (redis: RedisServer) =>
   redis.cli('CONFIG', 'SET', name, value);
-const setUser = (rule: string) => (redis: RedisServer) =>
-  redis.cli('ACL', 'SETUSER', USER.name, rule);
+const setUser =
+  (...rules: string[]) =>
+  (redis: RedisServer) =>
+    redis.cli('ACL', 'SETUSER', USER.name, ...rules);
+/** A password matters to new connections only. */
+const reconnectAfter = (rules: readonly string[]) => async (redis: RedisServer) => {
+  await setUser(...rules)(redis);
+  await redis.cli('CLIENT', 'KILL', 'USER', USER.name);
+};
 const attachToNothing = (redis: RedisServer) => redis.cli('REPLICAOF', '127.0.0.1', '1');
 const detach = (redis: RedisServer) => redis.cli('REPLICAOF', 'NO', 'ONE');
 
@@ -40,10 +55,17 @@ const REFUSALS: readonly Refusal[] = [
     reason: 'OOM',
     remedy: 'maxmemory',
     isReady: true,
+    alsoAtStart: true,
     begin: set('maxmemory', '1'),
     end: set('maxmemory', '0'),
   },
-  { reason: 'READONLY', remedy: 'primary', begin: attachToNothing, end: detach },
+  {
+    reason: 'READONLY',
+    remedy: 'REDIS_URL must name the primary',
+    alsoAtStart: true,
+    begin: attachToNothing,
+    end: detach,
+  },
   {
     reason: 'MASTERDOWN',
     remedy: 'primary',
@@ -57,14 +79,41 @@ const REFUSALS: readonly Refusal[] = [
     begin: set('min-replicas-to-write', '1'),
     end: set('min-replicas-to-write', '0'),
   },
-  ...['evalsha', 'set'].map((command) => ({
+  ...['evalsha', 'zcount'].map((command) => ({
     reason: 'NOPERM',
     remedy: `+${command}: docs/scaling.md`,
     // Without the right to one command of a script, other scripts work.
-    isReady: command === 'set',
+    isReady: command === 'zcount',
+    alsoAtStart: command === 'zcount',
     options: { user: USER },
     begin: setUser(`-${command}`),
     end: setUser(`+${command}`),
+  })),
+  ...[
+    [
+      ['resetpass', '>another-password'],
+      ['resetpass', `>${USER.password}`],
+    ],
+    [['off'], ['on']],
+  ].map(([begin = [], end = []]) => ({
+    reason: 'WRONGPASS',
+    remedy: 'correct REDIS_URL',
+    options: { user: USER },
+    begin: reconnectAfter(begin),
+    end: setUser(...end),
+  })),
+  ...(
+    [
+      ['resetkeys', '~other:*', '~sign-in-relay:*', 503],
+      ['resetchannels', '&other:*', '&sign-in-relay:wake:*', 200],
+    ] as const
+  ).map(([reset, begin, end, startStatus]) => ({
+    reason: 'NOPERM',
+    remedy: 'REDIS_PREFIX',
+    startStatus,
+    options: { user: { ...USER, rules: RULES } },
+    begin: setUser(reset, begin),
+    end: setUser(reset, end),
   })),
   {
     reason: 'MISCONF',
@@ -112,25 +161,39 @@ const REFUSALS: readonly Refusal[] = [
   },
 ];
 
+type Reported = Omit<Refusal, 'options' | 'begin' | 'end'>;
+
 async function expectReported(
+  when: 'at its start' | 'later',
   url: string,
-  { reason, remedy, isReady = false }: Pick<Refusal, 'reason' | 'remedy' | 'isReady'>,
+  { reason, remedy, startStatus = 503, ...refusal }: Reported,
   begin: () => Promise<unknown>,
   end: () => unknown,
 ): Promise<void> {
+  const isReady = when === 'later' && refusal.isReady === true;
+  if (when === 'at its start') await begin();
+  const adminPort = await findFreePort();
   // By default there is no line for a single request.
-  const env = { REDIS_URL: url, START_BURST: '1000000', LOG_LEVEL: 'info' };
-  const relay = await startRelay(env);
+  const env = { START_BURST: '1000000', LOG_LEVEL: 'info', ADMIN_PORT: `${adminPort}` };
+  const relay = await startRelay({ REDIS_URL: url, ...env });
   const tryStart = async () => (await relay.ask('/auth/start', startRequest())).status;
-  expect(await tryStart()).toBe(200);
-  await begin();
-  for (let count = 0; count < 5; count += 1) expect(await tryStart()).toBe(503);
-  const refusal = { level: 'warning', reason, remedy: expect.stringContaining(remedy) };
-  expect(await relay.waitForEvents('store_refuses', 1)).toMatchObject([refusal]);
-  await pollUntil(`/ready is ${isReady ? 200 : 503}, and says why`, async () => {
+  if (when === 'later') {
+    expect(await tryStart()).toBe(200);
+    await begin();
+    for (let count = 0; count < 5; count += 1) expect(await tryStart()).toBe(startStatus);
+  }
+  const logged = { level: 'warning', reason, remedy: expect.stringContaining(remedy) };
+  expect(await relay.waitForEvents('store_refuses', 1)).toMatchObject([logged]);
+  const problem = `store: Redis refuses commands (${reason}): `;
+  const text = await pollUntil(`/ready is ${isReady ? 200 : 503}, and says why`, async () => {
     const response = await relay.ask('/ready');
-    return response.ok === isReady && (await response.text()).includes(`(${reason}): `);
+    const body = await response.text();
+    return response.ok === isReady && body.includes(problem) && body;
   });
+  expect(text).toStartWith(isReady ? `ready, but some requests fail: ${problem}` : problem);
+  expect(text).toContain(remedy);
+  const page = await (await fetch(`http://127.0.0.1:${adminPort}/`)).text();
+  expect(page).toContain(`Redis refuses commands (${reason})`);
   await end();
   // No request follows: a load balancer sends none.
   await relay.waitForEvent('store_accepts');
@@ -141,18 +204,21 @@ async function expectReported(
   expect(relay.events('store_accepts')).toMatchObject([{ level: 'info', reason }]);
   // The limit of live sessions was not the reason.
   expect(relay.events('sessions_full')).toEqual([]);
+  expect(relay.output()).not.toContain(USER.password);
   await relay.stop();
 }
 
+const ROWS = REFUSALS.flatMap((refusal, nth) => [
+  [refusal.reason, nth, 'later', refusal] as const,
+  ...(refusal.alsoAtStart ? [[refusal.reason, nth, 'at its start', refusal] as const] : []),
+]);
+
 describe.concurrent('a refusal is reported once with its remedy, and once when it is over', () => {
-  test.each(REFUSALS.map((refusal, nth) => [refusal.reason, nth, refusal] as const))(
-    '%s (%d)',
-    async (_, _nth, refusal) => {
-      await using redis = await startRedis(refusal.options);
-      const begin = () => refusal.begin(redis);
-      await expectReported(redis.url, refusal, begin, () => refusal.end(redis));
-    },
-  );
+  test.each(ROWS)('%s (%d), %s', async (_, _nth, when, refusal) => {
+    await using redis = await startRedis(refusal.options);
+    const [begin, end] = [() => refusal.begin(redis), () => refusal.end(redis)];
+    await expectReported(when, redis.url, refusal, begin, end);
+  });
 
   test('CLUSTERDOWN', async () => {
     await using cluster = await startRedisCluster();
@@ -166,6 +232,6 @@ describe.concurrent('a refusal is reported once with its remedy, and once when i
       });
     }
     const refusal = { reason: 'CLUSTERDOWN', remedy: 'slots' };
-    await expectReported(cluster.url, refusal, begin, () => lost?.thaw());
+    await expectReported('later', cluster.url, refusal, begin, () => lost?.thaw());
   });
 });

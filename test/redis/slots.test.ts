@@ -4,52 +4,13 @@
  */
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { rulesFor } from '../kit/redis/acl.ts';
-import { type RedisCluster, startRedisCluster } from '../kit/redis/groups.ts';
+import { startRedisCluster } from '../kit/redis/groups.ts';
 import { ADMIN_PASSWORD, type RedisServer } from '../kit/redis/server.ts';
-import { create, DELIVERED, openTestRedis, PENDING, type TestStore } from '../kit/stores.ts';
+import { create, DELIVERED, openTestRedis, PENDING } from '../kit/stores.ts';
 
 setDefaultTimeout(60_000);
 
-/** The slot of all keys of the only session that there is, its owner, and another master. */
-async function placeOf({ nodes, ownerOf }: RedisCluster) {
-  const [key = ''] = (await Promise.all(nodes.map((node) => node.keys('*:sign-in:*')))).flat();
-  const from = await ownerOf(key);
-  const to = nodes.find((node) => node !== from);
-  if (to === undefined) throw new Error('one master only');
-  return { slot: await from.cli('CLUSTER', 'KEYSLOT', key), from, to };
-}
-
-const idOf = (node: RedisServer) => node.cli('CLUSTER', 'MYID');
-
 /** https://redis.io/docs/latest/commands/cluster-setslot/ */
-async function beginMove(slot: string, from: RedisServer, to: RedisServer): Promise<void> {
-  await to.cli('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await idOf(from));
-  await from.cli('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await idOf(to));
-  const keys = (await from.cli('CLUSTER', 'GETKEYSINSLOT', slot, 100)).split('\n');
-  await from.cli(
-    'MIGRATE',
-    '127.0.0.1',
-    to.port,
-    '',
-    0,
-    5_000,
-    'AUTH',
-    ADMIN_PASSWORD,
-    'KEYS',
-    ...keys,
-  );
-}
-
-async function endMove(slot: string, from: RedisServer, to: RedisServer): Promise<void> {
-  for (const node of [to, from]) await node.cli('CLUSTER', 'SETSLOT', slot, 'NODE', await idOf(to));
-}
-
-async function complete(store: TestStore, session: Awaited<ReturnType<typeof create>>) {
-  expect(await store.lease(session)).toBeDefined();
-  expect(await store.complete(session)).toBe(true);
-  expect(await store.poll(session.pollSecret)).toEqual(DELIVERED);
-}
-
 test('while it moves, and after that', async () => {
   const prefix = 'moving:';
   const rules = rulesFor('cluster', [prefix]);
@@ -57,11 +18,24 @@ test('while it moves, and after that', async () => {
   await using cluster = await startRedisCluster({ user });
   const { store, close } = await openTestRedis(cluster.url, { prefix });
   const session = await create(store);
-  const { slot, from, to } = await placeOf(cluster);
-  await beginMove(slot, from, to);
+  const found = await Promise.all(cluster.nodes.map((node) => node.keys('*:sign-in:*')));
+  const from = await cluster.ownerOf(found.flat()[0] ?? '');
+  const to = cluster.nodes.find((node) => node !== from) ?? expect.unreachable();
+  const slot = await from.cli('CLUSTER', 'KEYSLOT', found.flat()[0] ?? '');
+  const setSlot = async (node: RedisServer, how: string, other: RedisServer) =>
+    node.cli('CLUSTER', 'SETSLOT', slot, how, await other.cli('CLUSTER', 'MYID'));
+
+  await setSlot(to, 'IMPORTING', from);
+  await setSlot(from, 'MIGRATING', to);
+  const keys = (await from.cli('CLUSTER', 'GETKEYSINSLOT', slot, 100)).split('\n');
+  const target = ['127.0.0.1', to.port, '', 0, 5_000, 'AUTH', ADMIN_PASSWORD] as const;
+  await from.cli('MIGRATE', ...target, 'KEYS', ...keys);
   expect(await store.poll(session.pollSecret)).toEqual(PENDING);
   expect(await store.open(session)).toBeDefined();
-  await endMove(slot, from, to);
-  await complete(store, session);
+
+  for (const node of [to, from]) await setSlot(node, 'NODE', to);
+  expect(await store.lease(session)).toBeDefined();
+  expect(await store.complete(session)).toBe(true);
+  expect(await store.poll(session.pollSecret)).toEqual(DELIVERED);
   close();
 });

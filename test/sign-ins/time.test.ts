@@ -31,16 +31,7 @@ test('each deadline is due after its whole time, and all of them share one timer
   expect(clock.timers).toBe(0);
 });
 
-test('a cancelled deadline is never due, and no timer is left for it', () => {
-  const { clock, queue, due, add } = openQueue();
-  queue.cancel(add('cancelled'));
-  queue.releaseAll();
-  clock.advance(5_000);
-  expect(due).toEqual([]);
-  expect(clock.timers).toBe(0);
-});
-
-test('a cancelled last deadline leaves no timer, and a later one has its whole time', () => {
+test('a cancelled deadline is never due and leaves no timer; a later one has its time', () => {
   const { clock, queue, due, add } = openQueue();
   queue.cancel(add('cancelled'));
   expect(clock.timers).toBe(0);
@@ -73,21 +64,16 @@ test('after a suspension an overdue deadline gives time to read what has arrived
   expect(due).toEqual(['unanswered']);
 });
 
-test('it gives that time once: a process suspended again and again ends its waits', () => {
+test.each([
+  ['a timer that is only a little late gives none', [1_000 + STALL_MS]],
+  ['a process that is suspended again and again gets it once', [5_000, 5_000]],
+])('of that time %s', (_, stallsMs) => {
   const { clock, due, add } = openQueue();
   add('overdue');
-  for (let count = 0; count < 2; count += 1) {
-    clock.stall(5_000);
+  for (const ms of stallsMs) {
+    clock.stall(ms);
     clock.advance(0);
   }
-  expect(due).toEqual(['overdue']);
-});
-
-test('a timer that is only a little late gives no extra time', () => {
-  const { clock, due, add } = openQueue();
-  add('overdue');
-  clock.stall(1_000 + STALL_MS);
-  clock.advance(0);
   expect(due).toEqual(['overdue']);
 });
 

@@ -1,5 +1,5 @@
 /** Nothing readable is in Redis: whole sign-ins, and a search for each of their secrets at each state (docs/sealing.md). */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { poll, start, startWithCode } from '../kit/device.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
@@ -33,46 +33,40 @@ async function openRelay(url: string) {
   const clientSecret = remember(makeSecret());
   const grant = { access_token: remember(makeSecret()), refresh_token: remember(makeSecret()) };
   const gate = createGate();
-  const prefix = `sealed-${crypto.randomUUID()}:`;
-  const options = { prefix, usesOwnTime: true };
-  const { stores, refreshes, close } = await openTestRedis(url, options);
-  // So that notices are published.
-  const other = await openTestRedis(url, options);
-  const service = createTestService(
-    { providers: SETTINGS.providers.map((provider) => ({ ...provider, clientSecret })) },
-    {
-      stores,
-      async fetch() {
-        await gate.pass();
-        return Response.json(grant);
-      },
-    },
-  );
+  const options = { prefix: `sealed-${crypto.randomUUID()}:`, usesOwnTime: true };
+  // Two, so that notices are published.
+  const [own, other] = [await openTestRedis(url, options), await openTestRedis(url, options)];
+  async function fetch() {
+    await gate.pass();
+    return Response.json(grant);
+  }
+  const providers = SETTINGS.providers.map((provider) => ({ ...provider, clientSecret }));
+  const service = createTestService({ providers }, { stores: own.stores, fetch });
   return {
     service,
     secrets,
     remember,
     grant,
     gate,
-    refreshes,
+    refreshes: own.refreshes,
     close() {
-      close();
+      own.close();
       other.close();
     },
-    /** A device starts, and its user opens the link. */
-    async start() {
-      const { session, state, url } = await start(service);
-      const location = (await service.ask(url)).headers.get('location') ?? '';
-      const verifier = new URL(location).searchParams.get('code_challenge') ?? '';
-      for (const secret of [session, state, verifier]) remember(secret);
-      return { session, state };
-    },
-    /** A device that asks for a code, has a name and will acknowledge. */
-    async startWithCode() {
+    /** A device starts, and its user opens the link. One with a code has a name, and will acknowledge. */
+    async start(withCode = false) {
       const device = `device ${crypto.randomUUID().slice(0, 30)}`;
-      const { session, userCode, link } = await startWithCode(service, { ack: true, device });
-      for (const secret of [session, userCode, userCode.replace('-', ''), device]) remember(secret);
-      return { session, link };
+      const started = withCode
+        ? await startWithCode(service, { ack: true, device })
+        : await start(service);
+      const { session, link, userCode } = started;
+      const state = withCode ? await continueWithCode(service, link) : started.state;
+      const location = (await service.ask(`/auth/mal?state=${state}`)).headers.get('location');
+      const verifier = new URL(location ?? '').searchParams.get('code_challenge') ?? '';
+      for (const secret of [session, state, verifier]) remember(secret);
+      if (withCode)
+        for (const each of [userCode, userCode.replace('-', ''), device]) remember(each);
+      return { session, state };
     },
     signIn: (state: string) => bringCode(service, state, remember(makeSecret())),
   };
@@ -89,81 +83,62 @@ async function readSessions(servers: readonly RedisServer[]): Promise<string> {
   return (await Promise.all(servers.map((server) => server.cli('EVAL', script, 0)))).join('\n');
 }
 
-describe.each([
+test.each<[string, string, readonly RedisServer[]]>([
   ['one node', redis.url, [redis]],
   ['a primary and its replica', group.url, group.nodes],
   ['a Cluster', cluster.url, cluster.nodes],
-] as [string, string, readonly RedisServer[]][])('%s', (_, url, servers) => {
-  test('no secret is in a key, a value, a message or a file, at any state of a session', async () => {
-    const watch = await watchChannels(servers);
-    const relay = await openRelay(url);
-    const { service, gate, refreshes } = relay;
+])('%s: no secret is in a key, a value, a message or a file', async (_, url, servers) => {
+  const watch = await watchChannels(servers);
+  const relay = await openRelay(url);
+  const { service, gate, refreshes } = relay;
 
-    /** Searches while there is a session in that state. */
-    async function expectSealed(state: StoredState): Promise<void> {
-      expect(await readSessions(servers)).toContain(`"state":"${state}"`);
-      const scan = await scanRedis(servers, watch);
-      const found = [...relay.secrets].flatMap((secret) => scan.find(secret));
-      expect({ state, found }).toEqual({ state, found: [] });
-    }
+  /** Searches while there is a session in that state. */
+  async function expectSealed(state: StoredState): Promise<void> {
+    expect(await readSessions(servers)).toContain(`"state":"${state}"`);
+    const scan = await scanRedis(servers, watch);
+    const found = [...relay.secrets].flatMap((secret) => scan.find(secret));
+    expect({ state, found }).toEqual({ state, found: [] });
+  }
 
-    const first = await relay.start();
+  for (const withCode of [false, true]) {
+    const { session, state } = await relay.start(withCode);
     await expectSealed('pending');
     const held = gate.close();
-    const page = relay.signIn(first.state);
+    const page = relay.signIn(state);
     await held.arrived;
     await expectSealed('exchanging');
     held.release();
     await page;
     await expectSealed('completed');
     const accessToken = relay.grant.access_token;
-    expect(await (await poll(service, first.session)).json()).toMatchObject({ accessToken });
-    await expectSealed('ended');
+    expect(await (await poll(service, session)).json()).toMatchObject({ accessToken });
+    await expectSealed(withCode ? 'delivered' : 'ended');
+  }
+  await deny(service, (await relay.start()).state);
+  await expectSealed('completed');
 
-    await deny(service, (await relay.start()).state);
-    await expectSealed('completed');
-
-    const awaited = await relay.start();
-    const parked = poll(service, awaited.session);
-    await pollUntil('the poll is parked', async () => service.waiters() === 1);
-    await relay.signIn(awaited.state);
-    expect((await parked).status).toBe(200);
-    // Published, as there are other instances.
-    await pollUntil('a cancellation is published', async () => {
-      const { session } = await relay.start();
-      await service.ask(`/auth/result?session=${session}&cancel=1`);
-      const messages = (await watch.messages()).map(({ bytes }) => bytes.toString());
-      return messages.some((message) => / completed [\w-]{22}$/.test(message));
-    });
-    await expectSealed('ended');
-
-    const typed = await relay.startWithCode();
-    await expectSealed('pending');
-    const state = relay.remember(await continueWithCode(service, typed.link));
-    await expectSealed('pending');
-    await relay.signIn(state);
-    await expectSealed('completed');
-    expect((await poll(service, typed.session)).status).toBe(200);
-    await expectSealed('ended');
-
-    const refresh = relay.remember(`mal ${crypto.randomUUID()}`);
-    await refreshes.begin(refresh);
-    await expectSealed('ended');
-    await refreshes.finish(refresh, JSON.stringify(relay.grant));
-    expect(await refreshes.begin(refresh)).toMatchObject({ state: 'finished' });
-    await expectSealed('ended');
-    // The client secret and two tokens; four sign-ins with three secrets, two of them with a
-    // code; one by user code with six, and a refresh.
-    expect(relay.secrets.size).toBeGreaterThanOrEqual(3 + 4 * 3 + 2 + 6 + 1);
-    relay.close();
-    watch.stop();
+  await pollUntil('a cancellation is published', async () => {
+    const { session } = await relay.start();
+    await service.ask(`/auth/result?session=${session}&cancel=1`);
+    const messages = (await watch.messages()).map(({ bytes }) => bytes.toString());
+    return messages.some((message) => / completed [\w-]{22}$/.test(message));
   });
+  await expectSealed('cancelled');
+
+  const refresh = relay.remember(`mal ${crypto.randomUUID()}`);
+  await refreshes.begin(refresh);
+  await refreshes.finish(refresh, JSON.stringify(relay.grant));
+  expect(await refreshes.begin(refresh)).toMatchObject({ state: 'finished' });
+  await expectSealed('ended');
+  // The client secret and two tokens; four sign-ins with three secrets, one with a code and six, a refresh.
+  expect(relay.secrets.size).toBeGreaterThanOrEqual(3 + 4 * 3 + 2 + 3 + 1);
+  relay.close();
+  watch.stop();
 });
 
 test('each of these secrets would be found if the store kept it', async () => {
   const relay = await openRelay(redis.url);
-  await relay.signIn((await relay.start()).state);
-  await relay.startWithCode();
+  await relay.signIn((await relay.start(true)).state);
   for (const [index, secret] of [...relay.secrets].entries()) {
     const careless = JSON.stringify({ kept: secret });
     await redis.cli('HSET', `careless:${index}`, 'r', Buffer.from(careless).toString('base64'));

@@ -256,23 +256,6 @@ test('sessions of an earlier run count against the limit, expire, and are report
   expect(sql.dump()).toBe('[]');
 });
 
-test('redelivery ends in its order, whichever session of an earlier run expires first', async () => {
-  const sql = createSql();
-  const { time, store: earlier } = openDurable(sql);
-  const [first, second] = [
-    await createCompleted(earlier, { redeliveryMs: ACK_MS }),
-    await createCompleted(earlier, { redeliveryMs: ACK_MS, lifetimeMs: LIFETIME_MS + 1 }),
-  ];
-  await earlier.poll(second.pollSecret);
-  time.advance(1);
-  await earlier.poll(first.pollSecret);
-  const { store } = openDurable(sql, { time });
-  time.advance(ACK_MS);
-  expect(await store.countLive()).toBe(1);
-  time.advance(1);
-  expect(await store.countLive()).toBe(0);
-});
-
 test('a sign-in changes five rows: start, link, lease, result, delivery', async () => {
   const sql = createSql();
   const { store } = openDurable(sql);
