@@ -66,106 +66,51 @@ const wordOf = (reply: unknown): string => {
   return pending?.state ?? state ?? String(reply);
 };
 
-/** Of one session at this moment, for each event: the reply, and the state after it. */
-const column = (session: machine.Session, nowMs: number) =>
-  Object.entries(EVENTS).map(([name, event]) => {
-    const { reply, next = session, notice } = event(session, nowMs);
-    return [name, wordOf(reply), next.state, ...(notice ? [notice] : [])].join(' ');
-  });
+/** The reply, the next state if there is one, and what polls are notified of: `!` of the end. */
+const cellOf = (event: machine.Event<unknown>, session: machine.Session, nowMs: number) => {
+  const { reply, next, notice } = event(session, nowMs);
+  return `${wordOf(reply)}${next ? ` > ${next.state}` : ''}${notice === 'completed' ? ' !' : notice ? ` ${notice}` : ''}`;
+};
+
+const COLUMNS: readonly (readonly [machine.Session, nowMs: number])[] = [
+  [PENDING, 0],
+  [EXCHANGING, EXCHANGE_LEASE_MS],
+  // The relay that had the lease was killed: the session is completed with an error.
+  [EXCHANGING, EXCHANGE_LEASE_MS + 1],
+  [COMPLETED, EXPIRES_AT_MS],
+  [DELIVERED, EXPIRES_AT_MS],
+  [ENDED, EXPIRES_AT_MS],
+  [CANCELLED, EXPIRES_AT_MS],
+];
+
+/** That a pending session may be completed: only a holder of a lease does so, which a failover may have lost. */
+const TABLE = `
+ find        | pending                 | in_progress             | failed                  | signed_in               | signed_in            | signed_in | cancelled
+ open        | pending > pending opened | in_progress             | failed                  | signed_in               | signed_in            | signed_in | cancelled
+ fail        | pending > completed !   | in_progress             | failed                  | signed_in               | signed_in            | signed_in | cancelled
+ lease       | pending > exchanging    | in_progress             | failed                  | signed_in               | signed_in            | signed_in | cancelled
+ complete    | true > completed !      | true > completed !      | failed                  | signed_in               | signed_in            | signed_in | cancelled
+ poll        | pending                 | pending                 | delivered > delivered   | delivered > delivered   | delivered            | gone      | gone
+ acknowledge | early                   | early                   | early                   | early                   | acknowledged > ended | gone      | gone
+ cancel      | cancelled > cancelled ! | cancelled > cancelled ! | cancelled > cancelled ! | cancelled > cancelled ! | gone                 | gone      | again`;
 
 test("every cell of the table: each event's reply in each state, and the next state", () => {
-  expect({
-    pending: column(PENDING, 0),
-    exchanging: column(EXCHANGING, EXCHANGE_LEASE_MS),
-    'the lease ran out': column(EXCHANGING, EXCHANGE_LEASE_MS + 1),
-    completed: column(COMPLETED, EXPIRES_AT_MS),
-    delivered: column(DELIVERED, EXPIRES_AT_MS),
-    ended: column(ENDED, EXPIRES_AT_MS),
-    cancelled: column(CANCELLED, EXPIRES_AT_MS),
-  }).toEqual({
-    pending: [
-      'find pending pending',
-      'open pending pending opened',
-      'fail pending completed completed',
-      'lease pending exchanging',
-      // Only the holder of a lease calls it, which a failover may have lost.
-      'complete true completed completed',
-      'poll pending pending',
-      'acknowledge early pending',
-      'cancel cancelled cancelled completed',
-    ],
-    exchanging: [
-      'find in_progress exchanging',
-      'open in_progress exchanging',
-      'fail in_progress exchanging',
-      'lease in_progress exchanging',
-      'complete true completed completed',
-      'poll pending exchanging',
-      'acknowledge early exchanging',
-      'cancel cancelled cancelled completed',
-    ],
-    // The relay that had the lease was killed: the session is completed with an error.
-    'the lease ran out': [
-      'find failed exchanging',
-      'open failed exchanging',
-      'fail failed exchanging',
-      'lease failed exchanging',
-      'complete failed exchanging',
-      'poll delivered delivered',
-      'acknowledge early exchanging',
-      'cancel cancelled cancelled completed',
-    ],
-    completed: [
-      'find signed_in completed',
-      'open signed_in completed',
-      'fail signed_in completed',
-      'lease signed_in completed',
-      'complete signed_in completed',
-      'poll delivered delivered',
-      'acknowledge early completed',
-      'cancel cancelled cancelled completed',
-    ],
-    delivered: [
-      'find signed_in delivered',
-      'open signed_in delivered',
-      'fail signed_in delivered',
-      'lease signed_in delivered',
-      'complete signed_in delivered',
-      'poll delivered delivered',
-      'acknowledge acknowledged ended',
-      'cancel gone delivered',
-    ],
-    ended: [
-      'find signed_in ended',
-      'open signed_in ended',
-      'fail signed_in ended',
-      'lease signed_in ended',
-      'complete signed_in ended',
-      'poll gone ended',
-      'acknowledge gone ended',
-      'cancel gone ended',
-    ],
-    cancelled: [
-      'find cancelled cancelled',
-      'open cancelled cancelled',
-      'fail cancelled cancelled',
-      'lease cancelled cancelled',
-      'complete cancelled cancelled',
-      'poll gone cancelled',
-      'acknowledge gone cancelled',
-      'cancel again cancelled',
-    ],
-  });
+  const rows = TABLE.trim().split('\n');
+  expect(rows.map((row) => row.split('|').map((cell) => cell.trim()))).toEqual(
+    Object.entries(EVENTS).map(([name, event]) => [
+      name,
+      ...COLUMNS.map(([session, nowMs]) => cellOf(event, session, nowMs)),
+    ]),
+  );
 });
 
 test('a session lives to its last millisecond; after it every event is refused', () => {
   for (const session of [PENDING, EXCHANGING, COMPLETED, DELIVERED, ENDED, CANCELLED]) {
-    expect(column(session, EXPIRES_AT_MS + 1)).toEqual(
-      Object.keys(EVENTS).map((name) => {
-        const isOfDevice = ['poll', 'acknowledge', 'cancel'].includes(name);
-        return `${name} ${isOfDevice ? 'gone' : 'undefined'} ${session.state}`;
-      }),
-    );
+    for (const [name, event] of Object.entries(EVENTS)) {
+      const isOfDevice = ['poll', 'acknowledge', 'cancel'].includes(name);
+      const cell = cellOf(event, session, EXPIRES_AT_MS + 1);
+      expect([name, cell]).toEqual([name, isOfDevice ? 'gone' : 'undefined']);
+    }
   }
 });
 
