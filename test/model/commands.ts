@@ -91,32 +91,12 @@ const fields = fc.record({
   ),
 });
 
-/** A counter-example is a list of what happened, not of what each event might have used. */
+/** A line of a counter-example. */
 export const command = fields.map((asked) => ({
   ...asked,
-  [fc.toStringMethod]: () => describeCommand(asked),
+  [fc.toStringMethod]() {
+    const { name, nth, relay, store, ...details } = asked;
+    return `${name} ${nth} at ${relay} (store ${store}) ${JSON.stringify(details)}`;
+  },
 }));
 export type Command = typeof fields extends fc.Arbitrary<infer Value> ? Value : never;
-
-function describeCommand(asked: Command): string {
-  const { name, nth, service, hasAck, wantsProgress, waitSeconds, pauseMs, relay } = asked;
-  const store = asked.store === 'up' ? '' : ` (store ${asked.store})`;
-  switch (name) {
-    case 'start':
-    case 'start with a code':
-    case 'start of a device grant':
-    case 'start of an open sign-in':
-      return `${name} ${service}${hasAck ? ' ack' : ''}${store}`;
-    case 'time passes':
-    case 'relay is suspended':
-      return `${name}: ${pauseMs} ms`;
-    case 'two at once':
-      return `${asked.both.join(' and ')} at once, ${nth}, first at ${relay}`;
-    case 'poll':
-      return `poll ${nth} at ${relay} for ${waitSeconds} s${wantsProgress ? ' progress' : ''}${store}`;
-    case 'code comes back':
-      return `${name} ${nth} at ${relay}${asked.outlivesLease ? ', outlives the lease' : ''}${store}`;
-    default:
-      return `${name} ${nth} at ${relay}${store}`;
-  }
-}

@@ -23,11 +23,11 @@ interface ModelRequest {
 }
 
 const statusOf = async (asking: Promise<Response>) => String((await asking).status);
-/** Of a page only whether it is the one for links that are no longer valid. */
-const pageOf = async (asking: Promise<Response>) => {
+/** Of a page only whether it has one of these statuses. */
+async function pageOf(asking: Promise<Response>, ...statuses: readonly string[]) {
   const status = await statusOf(asking);
-  return status === '404' || status === '503' ? status : 'page';
-};
+  return statuses.includes(status) ? status : 'page';
+}
 
 /** The device's request without waiting, as whatever it is a client of. */
 export function pollFor(
@@ -56,7 +56,7 @@ export function comeBack(
 export function createRequest(name: RequestName, device: Device): ModelRequest {
   const { model: session, state, link } = device;
   const fromProvider = (query: string, error: string): ModelRequest => ({
-    ask: (service) => pageOf(comeBack(service, device, query)),
+    ask: (service) => pageOf(comeBack(service, device, query), '404', '503'),
     apply(model) {
       const answered = model.complete(session, error, 'pending');
       return { answer: answered === undefined ? '404' : 'page', answered };
@@ -67,10 +67,7 @@ export function createRequest(name: RequestName, device: Device): ModelRequest {
       // Always the page that asks, and nothing changes.
       if (device.cookie !== undefined) {
         return {
-          ask: async (service) => {
-            const status = await statusOf(service.ask(link));
-            return status === '503' ? status : 'page';
-          },
+          ask: (service) => pageOf(service.ask(link), '503'),
           apply: () => ({ answer: 'page' }),
         };
       }
@@ -83,10 +80,7 @@ export function createRequest(name: RequestName, device: Device): ModelRequest {
       };
     case 'continue':
       return {
-        async ask(service) {
-          const status = await statusOf(decide(service, link));
-          return status === '303' || status === '503' ? status : 'page';
-        },
+        ask: (service) => pageOf(decide(service, link), '303', '503'),
         apply: (model) => ({
           answer: model.isPending(session) ? '303' : 'page',
           answered: model.open(session),
@@ -94,10 +88,7 @@ export function createRequest(name: RequestName, device: Device): ModelRequest {
       };
     case 'decline':
       return {
-        async ask(service) {
-          const status = await statusOf(decide(service, link, 'decline'));
-          return status === '503' ? status : 'page';
-        },
+        ask: (service) => pageOf(decide(service, link, 'decline'), '503'),
         apply: (model) => ({
           answer: 'page',
           answered: model.complete(session, 'access_denied', 'pending'),
@@ -110,7 +101,7 @@ export function createRequest(name: RequestName, device: Device): ModelRequest {
     case 'code comes back at another service': {
       const other = session.service === 'mal' ? 'anilist' : 'mal';
       return {
-        ask: (service) => pageOf(callback(service, state, 'code=c', other)),
+        ask: (service) => pageOf(callback(service, state, 'code=c', other), '404', '503'),
         apply: () => ({ answer: '404' }),
       };
     }

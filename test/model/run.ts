@@ -106,9 +106,8 @@ export class Run {
       case 'start':
       case 'start with a code':
       case 'start of a device grant':
-        return this.#start(service, asked);
       case 'start of an open sign-in':
-        return this.#startOpen(service, asked);
+        return this.#start(service, asked);
       case 'time passes':
         return this.#advance(asked.pauseMs);
       case 'relay is suspended':
@@ -181,49 +180,42 @@ export class Run {
 
   async #start(target: TestService, { name, service, hasAck }: Command) {
     const store = this.#faults.state;
-    const isGrant = name === 'start of a device grant';
-    const withCode = name === 'start with a code';
-    const members = { ...(hasAck && { ack: true }), ...(withCode && { code: true }) };
-    const isBusy = this.#model.countLive() >= MAX_SESSIONS;
+    const isOpen = name === 'start of an open sign-in';
+    const members = {
+      ...(hasAck && { ack: true }),
+      ...(name === 'start with a code' && { code: true }),
+    };
+    // Open sign-ins are refused while half of the sessions are live.
+    const isBusy = this.#model.countLive() >= MAX_SESSIONS / (isOpen ? 2 : 1);
+    const body = JSON.stringify({ authorizationUrl: AUTHORIZATION_URL, ack: hasAck });
+    const post = () =>
+      isOpen
+        ? target.ask('/open', { method: 'POST', body })
+        : target.ask('/auth/start', startRequest(service, members));
     if (store !== 'up' || isBusy) {
-      const { status } = await target.ask('/auth/start', startRequest(service, members));
-      expect(status).toBe(503);
+      expect((await post()).status).toBe(503);
       // Nobody has its secrets.
-      if (store === 'loses a reply' && !isBusy) this.#model.start(service, hasAck);
-      return;
-    }
-    if (isGrant) {
+      const isStored = store === 'loses a reply' && !isBusy;
+      if (isStored) this.#model.start(isOpen ? 'open' : service, hasAck);
+    } else if (isOpen) {
+      const { session, url } = (await (await post()).json()) as Record<'session' | 'url', string>;
+      const model = this.#model.start('open', hasAck);
+      const continued = await decide(target, url);
+      this.#model.open(model);
+      const [cookie] = cookiesOf(continued).map(({ name, value }) => `${name}=${value}`);
+      const state = new URL(url).searchParams.get('state') ?? '';
+      this.#devices.push({ model, session, state, link: url, cookie: cookie ?? '' });
+    } else if (name === 'start of a device grant') {
       const { deviceCode, link } = await authorizeDevice(target, {}, service);
       const model = this.#model.start(service, true, true);
       // The browser state is known once the user has continued.
       const state = await continueWithCode(target, link);
       this.#model.open(model);
       this.#devices.push({ model, session: deviceCode, state, link });
-      return;
+    } else {
+      const { session, state, link } = await start(target, service, members);
+      this.#devices.push({ model: this.#model.start(service, hasAck), session, state, link });
     }
-    const { session, state, link } = await start(target, service, members);
-    this.#devices.push({ model: this.#model.start(service, hasAck), session, state, link });
-  }
-
-  /** Its user has continued. It is refused while half of the sessions are live. */
-  async #startOpen(target: TestService, { hasAck }: Command) {
-    const store = this.#faults.state;
-    const isBusy = this.#model.countLive() >= MAX_SESSIONS / 2;
-    const body = JSON.stringify({ authorizationUrl: AUTHORIZATION_URL, ack: hasAck });
-    const response = await target.ask('/open', { method: 'POST', body });
-    if (store !== 'up' || isBusy) {
-      expect(response.status).toBe(503);
-      // Nobody has its secrets.
-      if (store === 'loses a reply' && !isBusy) this.#model.start('open', hasAck);
-      return;
-    }
-    const { session, url } = (await response.json()) as Record<'session' | 'url', string>;
-    const model = this.#model.start('open', hasAck);
-    const continued = await decide(target, url);
-    this.#model.open(model);
-    const [cookie] = cookiesOf(continued).map(({ name, value }) => `${name}=${value}`);
-    const state = new URL(url).searchParams.get('state') ?? '';
-    this.#devices.push({ model, session, state, link: url, cookie: cookie ?? '' });
   }
 
   /** If its user is just back from the provider, tokens may come in the same moment: they are not lost. */
