@@ -76,20 +76,6 @@ describe('RFC 8628 §3.5: slow_down', () => {
       service.clock.advance(pauseMs);
     }
   });
-
-  test('starts with the fifth poll at once, for that device alone, and ends with a pause', async () => {
-    const service = createTestService();
-    const [one, other] = [await authorize(service), await authorize(service)];
-    const errors: unknown[] = [];
-    for (let count = 0; count < 6; count += 1) errors.push(await errorOf(service, one.deviceCode));
-    expect(errors).toEqual([
-      ...Array(4).fill('authorization_pending'),
-      ...Array(2).fill('slow_down'),
-    ]);
-    expect(await errorOf(service, other.deviceCode)).toBe('authorization_pending');
-    service.clock.advance(10_000);
-    expect(await errorOf(service, one.deviceCode)).toBe('authorization_pending');
-  });
 });
 
 describe('RFC 7240 §4.3: Prefer: wait', () => {
