@@ -13,7 +13,7 @@ import { startRedis } from '../kit/redis/server.ts';
 import { createTestService } from '../kit/service.ts';
 import {
   create,
-  DELIVERED,
+  GONE,
   LIFETIME_MS,
   newSession,
   openTestRedis,
@@ -42,28 +42,19 @@ function isKnown(store: TestStore, pollSecret: string): boolean {
   return knownForMs !== undefined;
 }
 
-test('after a start it is known where it was started, and a poll there is notified', async () => {
+test('it is known where it was started or found pending, until it changes', async () => {
   const session = await create(own.store);
   const { pollSecret } = session;
   expect(isKnown(own.store, pollSecret)).toBe(true);
   expect(isKnown(other.store, pollSecret)).toBe(false);
   expect(isKnown(own.store, newSession().pollSecret)).toBe(false);
-  const notified = own.store.untilNotified(pollSecret);
-  await other.store.lease(session);
-  await other.store.complete(session);
-  expect(await notified).toBe('completed');
-  expect(isKnown(own.store, pollSecret)).toBe(false);
-  expect(await own.store.poll(pollSecret)).toEqual(DELIVERED);
-});
-
-test('after a poll that found it pending it is known there, until a cancellation', async () => {
-  const { pollSecret } = await create(own.store);
   expect(await other.store.poll(pollSecret)).toEqual(PENDING);
   expect(isKnown(other.store, pollSecret)).toBe(true);
-  const notified = other.store.untilNotified(pollSecret);
-  await own.store.cancel(pollSecret);
-  expect(await notified).toBe('completed');
-  expect(isKnown(other.store, pollSecret)).toBe(false);
+  const notified = [own, other].map(({ store }) => store.untilNotified(pollSecret));
+  await other.store.cancel(pollSecret);
+  expect(await Promise.all(notified)).toEqual(['completed', 'completed']);
+  for (const { store } of [own, other]) expect(isKnown(store, pollSecret)).toBe(false);
+  expect(await own.store.poll(pollSecret)).toEqual(GONE);
 });
 
 describe('what this process knows', () => {

@@ -78,16 +78,11 @@ describe('the clock of the store, an hour ahead', () => {
     return { clock, answering, storeClock, deadline };
   }
 
-  test('a command carries its deadline by that clock', async () => {
-    const { storeClock, deadline } = createClock();
+  test('gives commands their deadline; what came after a suspension does not falsify it', async () => {
+    const { clock, answering, storeClock, deadline } = createClock();
     expect(storeClock.deadline()).toBe('');
     await storeClock.probe();
     expect(storeClock.deadline()).toBe(deadline());
-  });
-
-  test('an answer that was read after the process was suspended does not falsify it', async () => {
-    const { clock, answering, storeClock, deadline } = createClock();
-    await storeClock.probe();
     answering.now = () => clock.stall(7_000);
     await storeClock.probe();
     expect(storeClock.deadline()).toBe(deadline());

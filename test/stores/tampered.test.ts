@@ -16,7 +16,6 @@ import {
 import { startRedis } from '../kit/redis/server.ts';
 import {
   create,
-  createCode,
   createCompleted,
   DELIVERED,
   GONE,
@@ -100,7 +99,7 @@ type Json = Record<string, unknown> & { keyMaterial: Record<string, string>; ids
 const bodyOf = (text: string) => JSON.parse(text.slice(text.indexOf('{'))) as Json;
 
 /** With everything that a session can have. */
-const asked = () => ({ userCode: createCode(), deviceName: 'Fernseher 📺' });
+const asked = () => ({ withUserCode: true, deviceName: 'Fernseher 📺' });
 
 const FAILED = { state: 'delivered', result: { error: 'exchange_failed' } } as const;
 
@@ -115,6 +114,14 @@ describe.each([
     change(json);
     await opened.write(session, text.slice(0, text.indexOf('{')) + JSON.stringify(json));
     return opened.reopen();
+  }
+
+  /** Two sessions, and the record of the second. */
+  async function openTwo(make: typeof create, options = {}) {
+    const opened = await open();
+    const session = await make(opened.store, options);
+    const other = await make(opened.store, options);
+    return { opened, session, other, foreign: bodyOf(await opened.read(other)) };
   }
 
   const signInsOf = ({ store, vault }: TestStore) =>
@@ -135,13 +142,8 @@ describe.each([
       ['tokens in the clear, as text', () => '{"accessToken":"of a stranger"}'],
       ['nothing', () => undefined],
     ])('cannot replace a result: %s', async (_, replace) => {
-      const opened = await open();
-      for (const options of [{}, asked()]) {
-        const [session, other] = [
-          await createCompleted(opened.store, options),
-          await createCompleted(opened.store),
-        ];
-        const foreign = bodyOf(await opened.read(other));
+      for (const withUserCode of [false, true]) {
+        const { opened, session, foreign } = await openTwo(createCompleted, { withUserCode });
         const store = await edit(opened, session, (json) => {
           json.result = replace(json, foreign);
         });
@@ -158,9 +160,7 @@ describe.each([
       ['by moving it to another service', (json) => Object.assign(json, { service: 'anilist' })],
     ])('cannot replace what leads to the provider: %s', async (_, replace) => {
       for (const step of ['open', 'finish'] as const) {
-        const opened = await open();
-        const [session, other] = [await create(opened.store), await create(opened.store)];
-        const foreign = bodyOf(await opened.read(other));
+        const { opened, session, foreign } = await openTwo(create);
         const store = await edit(opened, session, (json) => replace(json, foreign));
         const signIns = signInsOf(store);
         const { service } = bodyOf(await opened.read(session)) as unknown as TestSession;
@@ -176,12 +176,7 @@ describe.each([
     });
 
     test("has nothing of another session's name or code shown", async () => {
-      const opened = await open();
-      const [session, other] = [
-        await create(opened.store, asked()),
-        await create(opened.store, asked()),
-      ];
-      const foreign = bodyOf(await opened.read(other));
+      const { opened, session, foreign } = await openTwo(create, asked());
       const store = await edit(opened, session, (json) => {
         json.deviceName = foreign.deviceName;
         json.keyMaterial.browserState = foreign.keyMaterial.browserState ?? '';
@@ -193,12 +188,8 @@ describe.each([
     });
 
     test.each(["another device's key", 'no key'])('has no tokens sealed to %s', async (which) => {
-      const opened = await open();
-      const [session, other] = [
-        await create(opened.store, asked()),
-        await create(opened.store, asked()),
-      ];
-      const { deviceKey = '' } = bodyOf(await opened.read(other)).keyMaterial;
+      const { opened, session, foreign } = await openTwo(create, asked());
+      const { deviceKey = '' } = foreign.keyMaterial;
       const store = await edit(opened, session, (json) => {
         json.keyMaterial.deviceKey = which === 'no key' ? '' : deviceKey;
       });
@@ -212,8 +203,7 @@ describe.each([
     });
 
     test('ends a session by a record that is none, and no other, nor the start of a relay', async () => {
-      const opened = await open();
-      const [session, other] = [await create(opened.store), await create(opened.store)];
+      const { opened, session, other } = await openTwo(create);
       const whole = await opened.read(session);
       const malformed = [
         await opened.read(other),
@@ -285,8 +275,7 @@ describe.each([
   });
 
   test('a record of a newer version is unknown, and the others go on', async () => {
-    const opened = await open();
-    const [newer, other] = [await create(opened.store), await create(opened.store)];
+    const { opened, session: newer, other } = await openTwo(create);
     const text = await opened.read(newer);
     const version = ` 1 ${NOW} ${NOW + LIFETIME_MS} `;
     await opened.write(newer, ` ${text}`.replace(version, version.replace('1', '2')).slice(1));
