@@ -45,7 +45,7 @@ export interface OAuthErrorDetails {
   readonly status?: number;
   readonly headers?: HeaderFields;
   /** Instead of the usual one. Contains nothing from the request. */
-  readonly description?: string;
+  readonly description?: string | undefined;
 }
 
 export function oauthResponse(body: object, headers?: HeaderFields): Response {
@@ -69,7 +69,10 @@ export function refuseOAuth(error: OAuthError, details: OAuthErrorDetails = {}):
  * limit. After a 503 a load balancer may try another instance, which may have discovered the
  * provider.
  */
-export function refuseInOAuth({ refusal, retryAfterMs }: Refused, limitedStatus = 400): Response {
+export function refuseInOAuth(
+  { refusal, retryAfterMs, description }: Refused,
+  limitedStatus = 400,
+): Response {
   const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
   switch (refusal) {
     case 'rate_limited':
@@ -85,9 +88,9 @@ export function refuseInOAuth({ refusal, retryAfterMs }: Refused, limitedStatus 
     case 'undiscovered':
     case 'refresh_unavailable':
     case 'revocation_unavailable':
-      return refuseOAuth('temporarily_unavailable', { headers, status: 503 });
+      return refuseOAuth('temporarily_unavailable', { headers, status: 503, description });
     default:
-      return refuseOAuth(isOAuthError(refusal) ? refusal : 'invalid_request');
+      return refuseOAuth(isOAuthError(refusal) ? refusal : 'invalid_request', { description });
   }
 }
 

@@ -10,7 +10,7 @@ import { HAS_CODE_FORM, type Names, type OutcomeName } from '../pages/outcome.ts
 import type { Pages } from '../pages/pages.ts';
 import type { Picture } from '../pages/picture.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
-import type { ProviderError } from '../providers/token-endpoint.ts';
+import type { ProviderError } from '../providers/answers.ts';
 import { isCapability, signInIdOf } from '../sign-ins/secrets.ts';
 import type { TokenResult } from '../sign-ins/session.ts';
 import type { RelayRequest } from './request.ts';
@@ -44,7 +44,10 @@ export function jsonTextResponse(json: string): Response {
   return new Response(json, JSON_RESPONSE);
 }
 
-export function errorResponse(body: { readonly error: string }): Response {
+export function errorResponse(body: {
+  readonly error: string;
+  readonly error_description?: string | undefined;
+}): Response {
   return new Response(JSON.stringify(body), { ...JSON_RESPONSE, status: 400 });
 }
 
@@ -107,7 +110,9 @@ export type Refusal = keyof typeof REFUSALS | ProviderError;
 export interface Refused {
   readonly ok: false;
   readonly refusal: Refusal;
-  readonly retryAfterMs?: number;
+  readonly retryAfterMs?: number | undefined;
+  /** The provider's own words about a refresh. */
+  readonly description?: string | undefined;
 }
 
 export function refused(refusal: Refusal, retryAfterMs?: number): Refused {
@@ -123,8 +128,10 @@ export function refuse(refusal: keyof typeof REFUSALS, headers?: HeaderFields): 
 const RETRY_REFRESH_MS = 5_000;
 
 /** For routes of the relay's own protocol. */
-export function refuseInText({ refusal, retryAfterMs }: Refused): Response {
-  if (!isTextRefusal(refusal)) return errorResponse({ error: refusal });
+export function refuseInText({ refusal, retryAfterMs, description }: Refused): Response {
+  if (!isTextRefusal(refusal)) {
+    return errorResponse({ error: refusal, error_description: description });
+  }
   const waitMs = refusal === 'refresh_unavailable' ? RETRY_REFRESH_MS : retryAfterMs;
   return refuse(refusal, waitMs === undefined ? undefined : retryAfter(waitMs));
 }

@@ -5,13 +5,13 @@
 import { hash, randomUUID } from 'node:crypto';
 import { log, warnOnce } from '../log.ts';
 import type { Monitor } from '../monitor.ts';
+import { canAnybodyCause, type TokenFailure } from '../providers/answers.ts';
 import {
   hintForAuthorizationError,
   hintForExpired,
   hintForTokenFailure,
 } from '../providers/hints.ts';
 import type { Provider, Providers } from '../providers/provider.ts';
-import { canAnybodyCause, type TokenFailure } from '../providers/token-endpoint.ts';
 import { signInIdOf } from '../sign-ins/secrets.ts';
 import type {
   CallbackOutcome,
@@ -121,7 +121,8 @@ export class SignInLog {
     const { name: service } = provider;
     const signIn = browserState && signInIdOf(browserState);
     const hint = hintForTokenFailure(provider, failure, FAILED_GRANTS[event]);
-    const fields = { service, ...(signIn && { signIn }), ...failure, hint };
+    const { description: _, ...logged } = failure;
+    const fields = { service, ...(signIn && { signIn }), ...logged, hint };
     log.warning(event, { requestId: request.id, ...fields });
     const client = canAnybodyCause(failure) ? this.#clientOf(request) : undefined;
     this.monitor.failed({ event, service, signIn, hint, client });

@@ -1,4 +1,5 @@
 /** The configuration of a provider as plain data, and the function that sends requests to providers. */
+import type { Refusal } from './answers.ts';
 
 /** How the verifier becomes the challenge. RFC 7636 §4.2. */
 export type PkceMethod = 'none' | 'plain' | 'S256';
@@ -26,6 +27,8 @@ export interface ProviderConfig {
   readonly authorizeParams: Readonly<Record<string, string>>;
   /** How its token endpoint differs from RFC 6749. */
   readonly quirks?: ProviderQuirks;
+  /** What its refusals mean, where they are not those of RFC 6749 §5.2. */
+  readonly refusals?: readonly Refusal[];
   /** Absent if the provider has none, or none is known. */
   readonly revocation?: Revocation;
   /** Where a user removes the app at the provider: a URL, or the way through its settings. */

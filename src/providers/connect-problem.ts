@@ -3,8 +3,8 @@
  * never shown: it may contain the URL and other secrets.
  */
 
-/** `dns`: the name is unknown. `refused`: nothing listens. `tls`: no trusted TLS. `closed`: the server closed the connection. */
-export type ConnectProblem = 'dns' | 'refused' | 'tls' | 'closed' | 'other';
+/** `dns`: the name is unknown. `refused`: nothing listens. `tls`: no trusted TLS. `closed`: the server closed the connection. `malformed`: it did not speak HTTP, or had too many headers. */
+export type ConnectProblem = 'dns' | 'refused' | 'tls' | 'closed' | 'malformed' | 'other';
 
 /** Bun's error has the code, Node's has it in its cause. Empty if there is none. */
 export function codeOf(error: unknown): string {
@@ -27,6 +27,7 @@ function problemOf(code: string): ConnectProblem {
   if (DNS.has(code)) return 'dns';
   if (code === 'ECONNREFUSED' || code === 'ConnectionRefused') return 'refused';
   if (CLOSED.has(code)) return 'closed';
+  if (MALFORMED.test(code)) return 'malformed';
   return TLS.test(code) ? 'tls' : 'other';
 }
 
@@ -44,6 +45,9 @@ const CLOSED: ReadonlySet<string> = new Set([
   'UND_ERR_SOCKET',
   'ConnectionClosed',
 ]);
+
+/** Node's parser; Bun. */
+const MALFORMED = /^HPE_|^Malformed_HTTP_Response$|^InvalidHTTPResponse$/;
 
 /** Bun reports EPROTO for a server that does not speak TLS. */
 const TLS = /CERT|SIGNATURE|ISSUER|SSL|TLS|^EPROTO$|^UNABLE_TO_/;

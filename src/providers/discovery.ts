@@ -5,6 +5,7 @@
  */
 import { readAtMost } from '../body.ts';
 import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
+import { parseObject } from './answers.ts';
 import type {
   ClientAuthentication,
   Fetch,
@@ -13,7 +14,6 @@ import type {
   Revocation,
 } from './config.ts';
 import { codeOf } from './connect-problem.ts';
-import { parseObject } from './token-endpoint.ts';
 import {
   findAuthorizeUrlProblem,
   findRevokeUrlProblem,

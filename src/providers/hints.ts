@@ -2,33 +2,77 @@
  * What an operator can do about a failure: which setting to change, or what to check. A hint
  * contains no text from a provider. docs/operating.md lists the events.
  */
-import { EXCHANGE_TIMEOUT_MS } from '../limits.ts';
+import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES } from '../limits.ts';
 import type { Grant } from '../monitor.ts';
 import type { ExpiredStage } from '../sign-ins/session.ts';
+import type { ProviderError, TokenFailure } from './answers.ts';
 import { prefixOf } from './config.ts';
 import type { Provider } from './provider.ts';
-import type { ProviderError, TokenFailure } from './token-endpoint.ts';
 
+/** What the body says comes first, then the status: a provider that answers in words of its own is at the right address. */
 export function hintForTokenFailure(
   provider: Provider,
   failure: TokenFailure,
   grant: Grant,
 ): string {
-  const { displayName, name } = provider;
-  const { host, url } = endpointOf(provider, grant);
-  switch (failure.reason) {
-    case 'timeout':
-      return `${displayName} did not answer at ${host} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: wait, or check for a firewall in between`;
-    case 'unreachable':
-      return hintForConnection(provider, failure, grant);
-    case 'too_large':
-    case 'not_json':
-      return `the response of ${host} is not that of a token endpoint: correct ${url}`;
-    case 'no_token':
-      return `${displayName} answered 200 without an access token: check ${url} and ${prefixOf(name)}CLIENT_AUTH`;
-    case 'status':
-      return hintForStatus(provider, failure, grant);
+  const { displayName } = provider;
+  const { status, providerError = failure.refusal } = failure;
+  const { host } = endpointOf(provider, grant);
+  if (failure.reason === 'timeout') {
+    return `${displayName} did not answer at ${host} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: wait, or check for a firewall in between`;
   }
+  if (failure.reason === 'unreachable') return hintForConnection(provider, failure, grant);
+  if (failure.reason === 'too_large') {
+    return `the response of ${host} is longer than ${TOKEN_RESPONSE_BYTES / 1_024} KiB, and no setting of the relay changes that: ask for fewer scopes or claims`;
+  }
+  if (status === 429) return `${displayName} limits requests: wait, or ask it for a higher limit`;
+  if (status !== undefined && status >= 500) {
+    const called = providerError === undefined ? '' : `, and calls it ${providerError}`;
+    return `${displayName} has an error of its own (${status})${called}: wait`;
+  }
+  if (providerError !== undefined) return hintForError(provider, providerError, grant);
+  return hintForBody(provider, failure, grant) ?? hintForStatus(provider, failure, grant);
+}
+
+const NO_SETTING = 'and no setting of the relay changes that';
+
+/** Undefined: the status says more. */
+function hintForBody(
+  provider: Provider,
+  { status = 200, answer }: TokenFailure,
+  grant: Grant,
+): string | undefined {
+  const { displayName } = provider;
+  const { host } = endpointOf(provider, grant);
+  switch (answer) {
+    case 'tokens':
+      return `${displayName} answers ${status} where RFC 6749 §5.1 demands 200, ${NO_SETTING}`;
+    case 'nested':
+      return `${displayName} sends tokens inside another member of its JSON, where RFC 6749 §5.1 has none, ${NO_SETTING}`;
+    case 'form':
+      return `${displayName} answers with a form where RFC 6749 §5.1 demands JSON, ${NO_SETTING}`;
+    case 'jsonp':
+      return `${displayName} answers with JSONP where RFC 6749 §5.1 demands JSON, ${NO_SETTING}`;
+    case 'compressed':
+      return `the response of ${host} is not compressed as its Content-Encoding says: ${displayName}, or a proxy in between, does that`;
+    case 'error':
+      return hintForOwnError(provider, status, grant);
+    case 'html':
+      if (status !== 403) return undefined;
+      return `${displayName} refuses this machine (403): it may block the address of your server`;
+    default:
+      return undefined;
+  }
+}
+
+/** The relay does not know the words. */
+function hintForOwnError(provider: Provider, status: number, grant: Grant): string {
+  const answered = `${provider.displayName} answered ${status} with an error that is not OAuth's`;
+  const client = clientSettings(provider);
+  if (grant === 'revoke') return `${answered}: check ${client}`;
+  return grant === 'refresh'
+    ? `${answered}: the refresh token may no longer be valid; if every refresh fails, check ${client}`
+    : `${answered}: check ${client} and the redirect URI ${provider.redirectUri}`;
 }
 
 /** Its host and port, and the setting that names it. */
@@ -54,27 +98,31 @@ function hintForConnection(provider: Provider, failure: TokenFailure, grant: Gra
       return `no trusted TLS with ${host}${code}: check the clock and the CA certificates of this machine; name the CA of a proxy that inspects TLS in NODE_EXTRA_CA_CERTS`;
     case 'closed':
       return `${host} closes the connection${code}: ${displayName} may be down, or a firewall may cut it`;
+    case 'malformed':
+      return `the response of ${host} is not HTTP, or has more than 16 KB of headers${code}: ${displayName}, or a proxy in between, does that`;
     default:
       return `${displayName} could not be reached at ${host}${code}: check the network of this machine`;
   }
 }
 
-function hintForStatus(provider: Provider, failure: TokenFailure, grant: Grant): string {
-  const { displayName, name } = provider;
-  const { status = 0, providerError = failure.refusal } = failure;
+function hintForStatus(
+  provider: Provider,
+  { status = 200, answer }: TokenFailure,
+  grant: Grant,
+): string {
+  const { displayName, name, redirectUri } = provider;
   const { host, url, kind } = endpointOf(provider, grant);
-  if (status === 429) return `${displayName} limits requests: wait, or ask it for a higher limit`;
-  if (status >= 500) return `${displayName} has an error of its own (${status}): wait`;
-  if (providerError !== undefined) return hintForError(provider, providerError, grant);
   if (status >= 300 && status < 400) return `${host} redirects: correct ${url}`;
   if (status === 404 || status === 405) return `there is no ${kind} endpoint: correct ${url}`;
-  if (status === 403) {
-    return `${displayName} refuses this machine (403): it may block the address of your server`;
+  if (status === 200) {
+    return answer === 'json'
+      ? `${displayName} answered 200 without an access token: check ${url} and ${prefixOf(name)}CLIENT_AUTH`
+      : `the response of ${host} is not that of a token endpoint: correct ${url}`;
   }
   const facts = `${url}, ${prefixOf(name)}CLIENT_ID`;
   return grant === 'revoke'
     ? `${displayName} answered ${status} without an OAuth error: check ${facts}`
-    : `${displayName} answered ${status} without an OAuth error: check ${facts} and the redirect URI ${provider.redirectUri}`;
+    : `${displayName} answered ${status} without an OAuth error: check ${facts} and the redirect URI ${redirectUri}`;
 }
 
 function hintForError(provider: Provider, error: ProviderError, grant: Grant): string {
@@ -102,8 +150,16 @@ function hintForError(provider: Provider, error: ProviderError, grant: Grant): s
       if (grant === 'revoke') {
         return `${displayName} rejects the revocation as invalid: check ${prefix}REVOKE_URL and ${prefix}CLIENT_AUTH`;
       }
+      if (grant === 'refresh') {
+        return `${displayName} rejects the refresh as invalid: the refresh token may no longer be valid; if every refresh fails, check ${clientSettings(provider)}`;
+      }
       return `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}CLIENT_AUTH, and ${registered}`;
   }
+}
+
+function clientSettings({ name, hasClientSecret }: Provider): string {
+  const prefix = prefixOf(name);
+  return hasClientSecret ? `${prefix}CLIENT_ID and ${prefix}CLIENT_SECRET` : `${prefix}CLIENT_ID`;
 }
 
 function clientOf({ name, hasClientSecret }: Provider): string {

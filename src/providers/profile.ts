@@ -2,6 +2,7 @@
  * The facts about one provider that a program reads. profiles/ has two files for each: this data,
  * and beside it the guide for operators.
  */
+import type { Refusal } from './answers.ts';
 import type { ClientAuthentication, PkceMethod, ProviderQuirks, Revocation } from './config.ts';
 import type { RedirectKind } from './redirect-uris.ts';
 
@@ -30,6 +31,8 @@ export interface Profile {
   /** Such as those with which it gives a refresh token. */
   readonly authorizeParams?: Readonly<Record<string, string>>;
   readonly quirks?: ProviderQuirks;
+  /** What its refusals mean, where they are not those of RFC 6749 §5.2. */
+  readonly refusals?: readonly Refusal[];
   /** What the `User-Agent` of token requests should name, if it requires one. */
   readonly userAgentNames?: string;
   /** Absent if it has no revocation endpoint, or none is known. */

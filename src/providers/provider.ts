@@ -8,6 +8,7 @@ import { DISCOVERY_RETRY_MS, MAX_CALLBACK_CHARACTERS } from '../limits.ts';
 import type { RevocationScope, TokenKind } from '../sign-ins/revocations.ts';
 import type { Delivery, SessionResult } from '../sign-ins/session.ts';
 import type { Redeemed } from '../sign-ins/sign-ins.ts';
+import type { TokenFailure } from './answers.ts';
 import {
   mayTakeChallenge,
   type PkceMethod,
@@ -15,12 +16,7 @@ import {
   type Revocation,
 } from './config.ts';
 import { revokeToken } from './revocation.ts';
-import {
-  formEncode,
-  requestTokens,
-  type TokenEndpoint,
-  type TokenFailure,
-} from './token-endpoint.ts';
+import { formEncode, requestTokens, type TokenEndpoint } from './token-endpoint.ts';
 
 export type Provider = ReturnType<typeof createProvider>;
 
@@ -114,7 +110,8 @@ export function createProvider(
       const grant = `grant_type=refresh_token&refresh_token=${formEncode(refreshToken)}`;
       const scopes = narrowerScope === undefined ? '' : `&scope=${formEncode(narrowerScope)}`;
       const redirect = config.quirks?.refreshesWithRedirectUri ? redirectParameter : '';
-      return requestTokens(tokenEndpoint, config, 'refresh', grant + scopes + redirect);
+      const hasScope = narrowerScope !== undefined;
+      return requestTokens(tokenEndpoint, config, 'refresh', grant + scopes + redirect, hasScope);
     },
 
     /** Sends a token to the revocation endpoint, once. Never rejects. RFC 7009 §2.1. */

@@ -1,16 +1,13 @@
 /** Requests to providers' revocation endpoints (RFC 7009), some of which are older than the standard. */
 import type { RevocationOutcome, TokenKind } from '../sign-ins/revocations.ts';
+import { type Answer, describeErrors, failed, parseObject, type TokenFailure } from './answers.ts';
 import type { ProviderConfig, Revocation } from './config.ts';
 import {
   credentialsInBody,
-  describeErrors,
   encodeBody,
-  failed,
   formEncode,
   headersFor,
-  parseObject,
   type TokenEndpoint,
-  type TokenFailure,
   type TokenRequest,
 } from './token-endpoint.ts';
 
@@ -23,9 +20,7 @@ export function revokeToken(
   tokenKind: TokenKind | undefined,
 ): Promise<RevocationOutcome<TokenFailure>> {
   const request = createRequest(provider, revocation, token, tokenKind);
-  return endpoint.send(provider, request, (status, text) =>
-    parseResponse(revocation, status, text),
-  );
+  return endpoint.send(provider, request, (answer) => parseAnswer(revocation, answer));
 }
 
 function createRequest(
@@ -65,13 +60,10 @@ function asClient(
 }
 
 /** RFC 7009 §2.2: what the body of a success says does not matter. Some report an error with 200. */
-function parseResponse(
-  revocation: Revocation,
-  status: number,
-  text: string | undefined,
-): RevocationOutcome<TokenFailure> {
+function parseAnswer(revocation: Revocation, answer: Answer): RevocationOutcome<TokenFailure> {
+  const { status, text } = answer;
   const json = text === undefined ? undefined : parseObject(text);
-  const errors = describeErrors(status, json);
+  const errors = describeErrors(answer, json, { grant: 'revoke' });
   if (errors.refusal === 'invalid_grant' || isUnknownToken(revocation, status, json)) {
     return { ok: true, wasKnown: false };
   }

@@ -5,17 +5,17 @@
 import { Buffer } from 'node:buffer';
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
-import { type Grant, type Monitor, TOKEN_ERRORS, type UpstreamOutcome } from '../monitor.ts';
+import type { Grant, Monitor, UpstreamOutcome } from '../monitor.ts';
 import type { TokenOutcome } from '../sign-ins/refreshes.ts';
-import type { TokenResult } from '../sign-ins/session.ts';
 import {
   type Clock,
   createDeadlineQueue,
   type Deadline,
   type DeadlineQueue,
 } from '../sign-ins/time.ts';
+import { type Answer, type Failed, failed, readTokens, type TokenFailure } from './answers.ts';
 import type { Fetch, ProviderConfig, ProviderQuirks, ProviderResponse } from './config.ts';
-import { type ConnectProblem, codeOf, describeConnectProblem } from './connect-problem.ts';
+import { codeOf, describeConnectProblem } from './connect-problem.ts';
 
 /** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
 export const PROVIDER_SHARES = 4;
@@ -30,27 +30,6 @@ export interface TokenRequest {
   readonly body?: string;
   /** For the metrics. */
   readonly grant: Grant;
-}
-
-/** Why there are no tokens, or why a token was not revoked. Safe to log, and to tell a device. */
-export interface TokenFailure {
-  readonly reason: 'timeout' | 'unreachable' | 'status' | 'too_large' | 'not_json' | 'no_token';
-  /** Given with 'unreachable'. The code is the runtime's, such as ENOTFOUND. */
-  readonly cause?: ConnectProblem;
-  readonly code?: string;
-  readonly status?: number;
-  /** The provider's `error`, if it is one of RFC 6749 §5.2 or RFC 7009 §2.2.1. */
-  readonly providerError?: ProviderError;
-  /** The error that a device gets after such a refresh or revocation. Absent if its token may still be valid. */
-  readonly refusal?: ProviderError;
-}
-
-/** True if anybody can cause it, with a made-up code. A stranger cannot make a provider fail, or refuse the relay. */
-export function canAnybodyCause({ reason, status, providerError, refusal }: TokenFailure): boolean {
-  if (reason === 'timeout' || reason === 'unreachable' || reason === 'too_large') return false;
-  const error = providerError ?? refusal;
-  const isAboutRelay = error === 'invalid_client' || error === 'unauthorized_client';
-  return !isAboutRelay && (status ?? 0) < 500;
 }
 
 export interface TokenEndpointOptions {
@@ -114,7 +93,7 @@ export class TokenEndpoint {
   async send<Outcome extends { readonly ok: true } | Failed>(
     provider: ProviderConfig,
     { url, grant, ...request }: TokenRequest,
-    parse: (status: number, text: string | undefined) => Outcome,
+    parse: (answer: Answer) => Outcome,
   ): Promise<Outcome | Failed> {
     const { clock, monitor } = this.#options;
     const startedAtMs = clock.now();
@@ -124,7 +103,8 @@ export class TokenEndpoint {
     let outcome: Outcome | Failed;
     try {
       const response = await this.#fetch(url, request, controller.signal);
-      outcome = parse(response.status, await readText(response));
+      const { status, headers } = response;
+      outcome = parse({ status, headers, text: await readText(response) });
     } catch (error) {
       outcome = failed(describeFailure(error, controller.signal));
     } finally {
@@ -161,7 +141,9 @@ export function requestTokens(
   provider: ProviderConfig,
   grant: 'exchange' | 'refresh',
   form: string,
+  hasScope = false,
 ): Promise<TokenOutcome<TokenFailure>> {
+  const { clientSecret, refusals } = provider;
   const request = {
     url: (grant === 'refresh' && provider.refreshUrl) || provider.tokenUrl,
     grant,
@@ -169,7 +151,9 @@ export function requestTokens(
     headers: headersFor(provider),
     body: encodeBody(provider, form + credentialsInBody(provider)),
   } as const;
-  return endpoint.send(provider, request, parseResponse);
+  return endpoint.send(provider, request, (answer) =>
+    readTokens(answer, { grant, hasScope, refusals, clientSecret }),
+  );
 }
 
 /** The outcome in the metrics: the error that a device gets, if the provider decided; otherwise why it did not. */
@@ -181,7 +165,7 @@ function describeOutcome(grant: Grant, outcome: { readonly ok: true } | Failed):
 function describeFailure(error: unknown, { aborted }: AbortSignal): TokenFailure {
   if (aborted) return { reason: 'timeout' };
   // The body does not match its Content-Encoding.
-  if (/^(Z_|ERR__ERROR_)/.test(codeOf(error))) return { reason: 'not_json' };
+  if (/^(Z_|ERR__ERROR_)/.test(codeOf(error))) return { reason: 'not_json', answer: 'compressed' };
   return { reason: 'unreachable', ...describeConnectProblem(error) };
 }
 
@@ -254,116 +238,3 @@ function isShort({ headers }: ProviderResponse): boolean {
   const isExact = !headers.has('transfer-encoding') && !headers.has('content-encoding');
   return isExact && length !== null && Number(length) <= TOKEN_RESPONSE_BYTES;
 }
-
-function parseResponse(status: number, text: string | undefined): TokenOutcome<TokenFailure> {
-  const json = text === undefined ? undefined : parseObject(text);
-  const tokens = status === 200 && json !== undefined ? parseTokens(json) : undefined;
-  if (tokens !== undefined) return { ok: true, tokens };
-  const details = describeErrors(status, json);
-  if (status !== 200) return failed({ reason: 'status', status, ...details });
-  if (text === undefined) return failed({ reason: 'too_large' });
-  return failed({ reason: json === undefined ? 'not_json' : 'no_token', ...details });
-}
-
-/** What the provider's own error is, and which one a device gets. */
-export function describeErrors(
-  status: number,
-  json: Record<string, unknown> = {},
-): Pick<TokenFailure, 'providerError' | 'refusal'> {
-  const providerError = TOKEN_ERRORS.find((error) => error === json.error);
-  const refusal = findRefusal(status, json, providerError);
-  return { ...(providerError && { providerError }), ...(refusal && { refusal }) };
-}
-
-/**
- * A device discards its tokens after `invalid_grant`, so it gets that only if the provider
- * says so. A 401 without an OAuth error is about the client, such as a secret that was
- * rotated (RFC 6749 §5.2). Other responses do not make the token invalid.
- */
-function findRefusal(
-  status: number,
-  json: Record<string, unknown>,
-  providerError: ProviderError | undefined,
-): ProviderError | undefined {
-  if (status >= 500 || status === 429) return undefined;
-  if (INVALID_GRANT_RESPONSES.some((expected) => hasMembers(json, expected)))
-    return 'invalid_grant';
-  if (providerError !== undefined) return providerError;
-  return status === 401 && !TEMPORARY_ERRORS.has(json.error) ? 'invalid_client' : undefined;
-}
-
-function hasMembers(json: Record<string, unknown>, expected: Record<string, string>): boolean {
-  return Object.entries(expected).every(([name, value]) => json[name] === value);
-}
-
-/** What some providers send instead of `invalid_grant`, and never for a wrong client id or secret. */
-const INVALID_GRANT_RESPONSES: readonly Record<string, string>[] = [
-  // PHP League's server up to version 8, on which MyAnimeList, AniList and Laravel Passport are built.
-  { error: 'invalid_request', hint: 'Token has expired' },
-  { error: 'invalid_request', hint: 'Token has been revoked' },
-  // GitHub, Slack, Twitch.
-  { error: 'bad_refresh_token' },
-  { error: 'invalid_refresh_token' },
-  { message: 'Invalid refresh token' },
-];
-
-/** RFC 6749 §4.1.2.1, RFC 8628 §3.5, and others in use. */
-const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
-  'temporarily_unavailable',
-  'server_error',
-  'slow_down',
-  'rate_limit_exceeded',
-  'too_many_requests',
-]);
-
-/** Empty and zero fields are left out. docs/protocol.md §3. */
-function parseTokens(json: Record<string, unknown>): TokenResult | undefined {
-  const { access_token: accessToken, refresh_token: refreshToken } = json;
-  const { token_type: tokenType, id_token: idToken } = json;
-  const scope = parseScope(json.scope);
-  if (!isFilled(accessToken)) return undefined;
-  const tokens: { -readonly [Name in keyof TokenResult]: TokenResult[Name] } = { accessToken };
-  const expiresIn = parseSeconds(json.expires_in);
-  if (isFilled(refreshToken)) tokens.refreshToken = refreshToken;
-  if (expiresIn !== undefined) tokens.expiresIn = expiresIn;
-  if (isFilled(tokenType)) tokens.tokenType = tokenType;
-  if (isFilled(scope)) tokens.scope = scope;
-  if (isFilled(idToken)) tokens.idToken = idToken;
-  return tokens;
-}
-
-/** Twitch sends an array. RFC 6749 §3.3: one space between two scopes. */
-function parseScope(value: unknown): unknown {
-  return Array.isArray(value) && value.every(isFilled) ? value.join(' ') : value;
-}
-
-/** Some providers send the number as a string. Anything but a whole number above 0 is left out. */
-function parseSeconds(value: unknown): number | undefined {
-  const seconds = typeof value === 'string' ? Number(value) : value;
-  return Number.isSafeInteger(seconds) && Number(seconds) > 0 ? Number(seconds) : undefined;
-}
-
-function isFilled(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
-}
-
-export function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-export interface Failed {
-  readonly ok: false;
-  readonly failure: TokenFailure;
-}
-
-export function failed(failure: TokenFailure): Failed {
-  return { ok: false, failure };
-}
-
-export type ProviderError = (typeof TOKEN_ERRORS)[number];

@@ -63,6 +63,7 @@ export function readProvider(
     ...common,
     authorizeParams: { ...profile?.authorizeParams, ...common.authorizeParams },
     ...(Object.keys(quirks).length > 0 && { quirks }),
+    ...(profile?.refusals && { refusals: profile.refusals }),
     ...readEndpoints(reading, name, given, profile),
   };
 }

@@ -425,7 +425,7 @@ describe.concurrent('providers', () => {
       ['missing', 'fault', 'answers 404', 'MISSING_TOKEN_URL'],
       ['moved', 'fault', 'answers 302', 'MOVED_TOKEN_URL'],
       ['down', 'warning', 'answers 503', undefined],
-      ['own', 'warning', 'answers 400', 'OWN_TOKEN_URL'],
+      ['own', 'warning', 'answers 400', 'OWN_CLIENT_ID'],
       ['tokens', 'warning', expect.stringContaining('gives tokens'), 'TOKENS_TOKEN_URL'],
       ['dns', 'fault', 'unreachable (dns)', 'DNS_TOKEN_URL'],
       ['refused', 'fault', 'unreachable (refused)', 'REFUSED_TOKEN_URL'],

@@ -69,13 +69,10 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     ['garbled', 'not_json'],
     ['cut', 'not_json'],
     ['unknown', 'not_json'],
-  ])('%s: the exchange fails as %s, and the hint blames no network', async (kind, reason) => {
+  ])('%s: the exchange fails as %s, and the hint blames no setting', async (kind, reason) => {
     const { status, result, logged } = await signIn(kind);
     expect([status, result]).toEqual([502, { error: 'exchange_failed' }]);
-    expect(logged).toMatchObject({
-      reason,
-      hint: expect.stringContaining('is not that of a token endpoint: correct MAL_TOKEN_URL'),
-    });
+    expect(logged).toMatchObject({ reason, hint: expect.not.stringMatching(/MAL_|network/) });
   });
 
   onLinux('what would be 300 MB is read up to the limit', async () => {

@@ -169,6 +169,7 @@ function describeUnreachable({ baseUrl, port }: EnabledSettings, error: unknown)
       `${host} closes the connection`,
       'check the upstream of the proxy, and https against http',
     ],
+    malformed: [`${host} does not speak HTTP`, 'check the upstream of the proxy, and its port'],
     other: [
       `${host} does not answer`,
       'check the firewall; some routers do not route back into their own network',

@@ -85,6 +85,7 @@ const UNREACHABLE = {
   refused: 'nothing listens there',
   tls: 'there is no trusted TLS',
   closed: 'the connection is closed',
+  malformed: 'it does not speak HTTP',
   other: 'it does not answer',
 } as const;
 

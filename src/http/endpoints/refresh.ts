@@ -42,7 +42,8 @@ export async function refreshTokens(
   if (outcome.ok) return outcome;
   const { failure } = outcome;
   signInLog.fail('refresh_failed', request, provider, failure);
-  return refused(failure.refusal ?? 'refresh_unavailable');
+  const { refusal = 'refresh_unavailable', description } = failure;
+  return { ok: false, refusal, description };
 }
 
 export function createRefresh(dependencies: RefreshDependencies): Handler {

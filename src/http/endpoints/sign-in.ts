@@ -4,9 +4,9 @@
  */
 import { log } from '../../log.ts';
 import { cleanName } from '../../pages/shown-name.ts';
+import type { TokenFailure } from '../../providers/answers.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
 import type { Provider, Providers } from '../../providers/provider.ts';
-import type { TokenFailure } from '../../providers/token-endpoint.ts';
 import type { PollOutcome } from '../../sign-ins/polls.ts';
 import {
   createVerifier,
@@ -293,10 +293,11 @@ function pageOf({ outcome, failure }: EndedCallback<TokenFailure>, error: string
       ? outcome
       : 'authorization_refused';
   }
-  const { status = 0, providerError } = failure ?? {};
+  const { status = 0, answer, refusal } = failure ?? {};
   // 429 is temporary. RFC 6585 §4.
   const isRefused =
-    providerError !== undefined || (status >= 400 && status < 500 && status !== 429);
+    refusal !== undefined ||
+    (status < 500 && status !== 429 && (status >= 400 || answer === 'error'));
   return outcome === 'exchange_failed' && isRefused ? 'exchange_refused' : outcome;
 }
 

@@ -12,7 +12,12 @@ export const reddit: Profile = {
   quirks: { userAgent: 'sign-in-relay' },
   userAgentNames:
     'your platform, app, version and account, for example `web:tv.example:1.0 (by /u/you)`',
+  // A wrong client gets a 401.
+  refusals: [
+    { means: 'invalid_grant', grant: 'refresh', status: 400, body: { error: 400 } },
+    { means: 'invalid_grant', grant: 'refresh', status: 400, body: { error: 'invalid_request' } },
+  ],
   revocation: { url: 'https://www.reddit.com/api/v1/revoke_token' },
   refreshToken: 'yes',
-  unverified: ['rotation', 'lifetime'],
+  unverified: ['rotation', 'lifetime', 'refused refreshes'],
 };

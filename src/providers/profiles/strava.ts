@@ -7,6 +7,14 @@ export const strava: Profile = {
   pkce: 'none',
   scope: 'read',
   scopeSeparator: ',',
+  refusals: [
+    {
+      means: 'invalid_grant',
+      grant: 'refresh',
+      status: 400,
+      body: { errors: { resource: 'RefreshToken', code: 'invalid' } },
+    },
+  ],
   revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },
   refreshToken: 'yes',
   unverified: ['PKCE', 'revocation'],

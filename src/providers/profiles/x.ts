@@ -8,6 +8,17 @@ export const x: Profile = {
   clientAuth: 'basic',
   clientSecret: 'optional',
   scope: 'tweet.read users.read offline.access',
+  refusals: [
+    {
+      means: 'invalid_grant',
+      grant: 'refresh',
+      status: 400,
+      body: {
+        error: 'invalid_request',
+        error_description: 'Value passed for the token was invalid.',
+      },
+    },
+  ],
   revocation: { url: 'https://api.x.com/2/oauth2/revoke' },
   refreshToken: 'yes',
 };

@@ -1,0 +1,308 @@
+/**
+ * What a response of a token or revocation endpoint means: tokens, or why there are none. Nothing
+ * in it is trusted, and only what is read here by name leaves this file.
+ */
+import { type Grant, TOKEN_ERRORS } from '../monitor.ts';
+import type { TokenOutcome } from '../sign-ins/refreshes.ts';
+import type { TokenResult } from '../sign-ins/session.ts';
+import type { ConnectProblem } from './connect-problem.ts';
+
+/** RFC 6749 §5.2, RFC 7009 §2.2.1. */
+export type ProviderError = (typeof TOKEN_ERRORS)[number];
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Undefined: longer than TOKEN_RESPONSE_BYTES. */
+  readonly text: string | undefined;
+}
+
+/** Of the request that was answered. */
+export interface Asked {
+  readonly grant: Grant;
+  /** A refresh that names none asks for what the user has granted already. */
+  readonly hasScope?: boolean;
+  /** What this provider answers instead of the errors of RFC 6749. */
+  readonly refusals?: readonly Refusal[] | undefined;
+  /** A description with it in it is not passed on. */
+  readonly clientSecret?: string | undefined;
+}
+
+/** A response that stands for an error of RFC 6749, but has another one or none. */
+export interface Refusal {
+  readonly means: ProviderError;
+  /** Absent: any below 500, apart from 429. */
+  readonly status?: number;
+  /** Absent: any. */
+  readonly grant?: Grant;
+  /** True: not if the request named a scope. */
+  readonly withoutScope?: true;
+  /** Members that the body must have, exactly. */
+  readonly body: Expected;
+}
+
+/** In a list, one of the elements must be so. */
+type Expected = string | number | boolean | { readonly [name: string]: Expected };
+
+/** Why there are no tokens, or why a token was not revoked. */
+export interface TokenFailure {
+  readonly reason: 'timeout' | 'unreachable' | 'status' | 'too_large' | 'not_json' | 'no_token';
+  /** Given with 'unreachable'. The code is the runtime's, such as ENOTFOUND. */
+  readonly cause?: ConnectProblem;
+  readonly code?: string;
+  readonly status?: number;
+  /** What the body is. */
+  readonly answer?: AnswerKind;
+  /** The error of RFC 6749 §5.2 or RFC 7009 §2.2.1 that the response has, or stands for. */
+  readonly providerError?: ProviderError;
+  /** The error that a device gets after such a refresh or revocation. Absent: its token may still be valid. */
+  readonly refusal?: ProviderError;
+  /** The provider's own words, for the device that sent the token. Never logged. */
+  readonly description?: string;
+}
+
+/**
+ * `tokens`: with another status than 200. `error`: a JSON object with an error that is not
+ * OAuth's. `json`: another JSON object. `nested`: one with the tokens in one of its members.
+ */
+export type AnswerKind =
+  | 'tokens'
+  | 'error'
+  | 'json'
+  | 'nested'
+  | 'form'
+  | 'jsonp'
+  | 'compressed'
+  | 'html'
+  | 'empty'
+  | 'other';
+
+/** Whether anybody can cause it, with a made-up code. A stranger cannot make a provider fail, or refuse the relay. */
+export function canAnybodyCause({ reason, status, providerError, refusal }: TokenFailure): boolean {
+  if (reason === 'timeout' || reason === 'unreachable' || reason === 'too_large') return false;
+  const error = providerError ?? refusal;
+  const isAboutRelay = error === 'invalid_client' || error === 'unauthorized_client';
+  return !isAboutRelay && (status ?? 0) < 500;
+}
+
+export interface Failed {
+  readonly ok: false;
+  readonly failure: TokenFailure;
+}
+
+export function failed(failure: TokenFailure): Failed {
+  return { ok: false, failure };
+}
+
+/**
+ * What a token endpoint gave: JSON with status 200 (RFC 6749 §5.1). After a refresh any 2xx will do,
+ * as the old token may have been replaced.
+ */
+export function readTokens(answer: Answer, asked: Asked): TokenOutcome<TokenFailure> {
+  const { status, text } = answer;
+  const isSuccess = status === 200 || (asked.grant === 'refresh' && status > 200 && status < 300);
+  const json = text === undefined ? undefined : parseObject(text);
+  const tokens = isSuccess && json !== undefined ? parseTokens(json) : undefined;
+  if (tokens !== undefined) return { ok: true, tokens };
+  const details = describeErrors(answer, json, asked);
+  if (status !== 200) return failed({ reason: 'status', status, ...details });
+  if (text === undefined) return failed({ reason: 'too_large' });
+  return failed({ reason: json === undefined ? 'not_json' : 'no_token', ...details });
+}
+
+/** The media type decides nothing where the body is clear. */
+function kindOf({ headers, text }: Answer, json?: Readonly<Record<string, unknown>>): AnswerKind {
+  if (json !== undefined) return kindOfJson(json);
+  const type = headers.get('content-type')?.toLowerCase() ?? '';
+  const body = text?.slice(0, 1_000).trim() ?? '';
+  if (body === '') return 'empty';
+  // The first two bytes of gzip, of which one is not UTF-8. RFC 1952 §2.3.1.
+  const isEncoded = (headers.get('content-encoding') ?? 'identity') !== 'identity';
+  if (isEncoded || body.startsWith('\x1f\ufffd')) return 'compressed';
+  if (body.startsWith('<')) return 'html';
+  if (/^[\w.$]{1,60}\(/.test(body)) return 'jsonp';
+  if (/^(?:access_token|error|token_type|expires_in)=/.test(body)) return 'form';
+  if (type.startsWith('application/x-www-form-urlencoded')) return 'form';
+  return type.startsWith('text/html') ? 'html' : 'other';
+}
+
+function kindOfJson(json: Readonly<Record<string, unknown>>): AnswerKind {
+  if (isFilled(json.access_token)) return 'tokens';
+  const holds = (value: unknown) =>
+    typeof value === 'object' && value !== null && 'access_token' in value;
+  if (Object.values(json).some(holds)) return 'nested';
+  return ERROR_MEMBERS.some((name) => json[name]) ? 'error' : 'json';
+}
+
+/** Where providers say what is wrong. */
+const ERROR_MEMBERS = ['error', 'errors', 'error_code', 'errcode', 'code', 'message', 'msg'];
+
+/**
+ * What the provider's error is, and which one a device gets. A device discards its tokens after
+ * `invalid_grant`, so it gets that only if the provider says so. A 401 without an OAuth error is
+ * about the client, such as a secret that was rotated (RFC 6749 §5.2). Other responses do not
+ * make the token invalid.
+ */
+export function describeErrors(
+  answer: Answer,
+  json: Readonly<Record<string, unknown>> | undefined,
+  asked: Asked,
+): Pick<TokenFailure, 'answer' | 'providerError' | 'refusal' | 'description'> {
+  const { status } = answer;
+  const providerError = json && findMeaning(status, json, asked);
+  const isAboutClient = status === 401 && !TEMPORARY_ERRORS.has(json?.error);
+  const refusal = isTemporary(status)
+    ? undefined
+    : (providerError ?? (isAboutClient ? 'invalid_client' : undefined));
+  const description = json && refusal !== 'invalid_grant' ? describe(json, asked) : undefined;
+  return {
+    answer: kindOf(answer, json),
+    ...(providerError && { providerError }),
+    ...(refusal && { refusal }),
+    ...(description && { description }),
+  };
+}
+
+const isTemporary = (status: number) => status >= 500 || status === 429;
+
+function findMeaning(
+  status: number,
+  json: Readonly<Record<string, unknown>>,
+  { grant, hasScope = false, refusals = [] }: Asked,
+): ProviderError | undefined {
+  const found = [...refusals, ...REFUSALS].find(
+    (refusal) =>
+      (refusal.status === undefined ? !isTemporary(status) : refusal.status === status) &&
+      (refusal.grant === undefined || refusal.grant === grant) &&
+      !(refusal.withoutScope && hasScope) &&
+      matches(json, refusal.body),
+  );
+  return found?.means ?? TOKEN_ERRORS.find((error) => error === json.error);
+}
+
+function matches(value: unknown, expected: Expected): boolean {
+  if (typeof expected !== 'object') return value === expected;
+  if (Array.isArray(value)) return value.some((element) => matches(element, expected));
+  if (typeof value !== 'object' || value === null) return false;
+  const members = value as Record<string, unknown>;
+  return Object.entries(expected).every(
+    ([name, member]) => Object.hasOwn(members, name) && matches(members[name], member),
+  );
+}
+
+const badClient = (body: Expected): Refusal => ({ means: 'invalid_client', body });
+const badCode = (body: Expected): Refusal => ({ means: 'invalid_grant', grant: 'exchange', body });
+const dead = (body: Expected): Refusal => ({ means: 'invalid_grant', grant: 'refresh', body });
+
+/** Only a user can help, as nobody asked for more than was granted. OpenID Connect Core §3.1.2.6. */
+const needsUser = (error: string): Refusal => ({ ...dead({ error }), withoutScope: true });
+
+/** Of many providers, or of software that many run. None is sent for a wrong client id or secret. */
+const REFUSALS: readonly Refusal[] = [
+  // PHP League's server up to version 8, on which MyAnimeList, AniList and Laravel Passport are built.
+  { means: 'invalid_grant', body: { error: 'invalid_request', hint: 'Token has expired' } },
+  { means: 'invalid_grant', body: { error: 'invalid_request', hint: 'Token has been revoked' } },
+  dead({ error: 'invalid_request', hint: 'Cannot decrypt the refresh token' }),
+  // GitHub, Slack, Twitch.
+  { means: 'invalid_grant', body: { error: 'bad_refresh_token' } },
+  { means: 'invalid_grant', body: { error: 'invalid_refresh_token' } },
+  { means: 'invalid_grant', body: { message: 'Invalid refresh token' } },
+  dead({ ok: false, error: 'token_expired' }),
+  // Supabase, HubSpot, Fitbit, Zoho, Atlassian, DeviantArt.
+  dead({ error_code: 'refresh_token_not_found' }),
+  dead({ status: 'BAD_REFRESH_TOKEN' }),
+  dead({ errors: { errorType: 'invalid_grant' } }),
+  dead({ error: 'invalid_code' }),
+  dead({ error: 'unauthorized_client', error_description: 'refresh_token is invalid' }),
+  dead({ error: 'invalid_request', error_description: 'The refresh_token is invalid.' }),
+  needsUser('interaction_required'),
+  needsUser('login_required'),
+  needsUser('consent_required'),
+  // X, Keycloak and others: a 401 is about the client (RFC 6749 §5.2).
+  { means: 'invalid_client', status: 401, body: { error: 'unauthorized_client' } },
+  // GitHub, Slack, Twitch, WeChat.
+  badClient({ error: 'incorrect_client_credentials' }),
+  badCode({ error: 'bad_verification_code' }),
+  // RFC 6749 §5.2 has no error of its own for it.
+  badCode({ error: 'redirect_uri_mismatch' }),
+  badClient({ error: 'invalid_client_id' }),
+  badClient({ error: 'bad_client_secret' }),
+  badCode({ error: 'invalid_code' }),
+  badCode({ error: 'code_already_used' }),
+  badCode({ error: 'bad_redirect_uri' }),
+  badClient({ message: 'invalid client secret' }),
+  badClient({ message: 'invalid client' }),
+  badCode({ message: 'Invalid authorization code' }),
+  badClient({ errcode: 40_013 }),
+  badClient({ errcode: 40_125 }),
+  badCode({ errcode: 40_029 }),
+  badCode({ errcode: 40_163 }),
+  dead({ errcode: 40_030 }),
+  dead({ errcode: 42_002 }),
+];
+
+/** RFC 6749 §4.1.2.1, RFC 8628 §3.5, and others in use. */
+const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
+  'temporarily_unavailable',
+  'server_error',
+  'slow_down',
+  'rate_limit_exceeded',
+  'too_many_requests',
+]);
+
+/** The longest description that is passed on. */
+const DESCRIPTION_CHARACTERS = 200;
+
+/** The characters that an `error_description` may have (RFC 6749 §5.2). */
+function describe(
+  json: Readonly<Record<string, unknown>>,
+  { clientSecret }: Asked,
+): string | undefined {
+  const text = [json.error_description, json.message, json.msg, json.error].find(isFilled);
+  if (clientSecret !== undefined && text?.includes(clientSecret)) return undefined;
+  return text
+    ?.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, ' ')
+    .slice(0, DESCRIPTION_CHARACTERS)
+    .trim();
+}
+
+/** Empty and zero fields are left out. docs/protocol.md §3. */
+function parseTokens(json: Readonly<Record<string, unknown>>): TokenResult | undefined {
+  const { access_token: accessToken, refresh_token: refreshToken } = json;
+  const { token_type: tokenType, id_token: idToken } = json;
+  const scope = parseScope(json.scope);
+  if (!isFilled(accessToken)) return undefined;
+  const tokens: { -readonly [Name in keyof TokenResult]: TokenResult[Name] } = { accessToken };
+  const expiresIn = parseSeconds(json.expires_in);
+  if (isFilled(refreshToken)) tokens.refreshToken = refreshToken;
+  if (expiresIn !== undefined) tokens.expiresIn = expiresIn;
+  if (isFilled(tokenType)) tokens.tokenType = tokenType;
+  if (isFilled(scope)) tokens.scope = scope;
+  if (isFilled(idToken)) tokens.idToken = idToken;
+  return tokens;
+}
+
+/** Twitch sends an array. RFC 6749 §3.3: one space between two scopes. */
+function parseScope(value: unknown): unknown {
+  return Array.isArray(value) && value.every(isFilled) ? value.join(' ') : value;
+}
+
+/** Some providers send the number as a string. Anything but a whole number above 0 is left out. */
+function parseSeconds(value: unknown): number | undefined {
+  const seconds = typeof value === 'string' ? Number(value) : value;
+  return Number.isSafeInteger(seconds) && Number(seconds) > 0 ? Number(seconds) : undefined;
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+export function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,87 @@
+/** What providers really answer, and what the device, the user and the operator get. The table is in test/kit/answers.ts. */
+import { expect, test } from 'bun:test';
+import { gzipSync } from 'node:zlib';
+import type { ProviderConfig } from '../../src/providers/config.ts';
+import { PROFILES } from '../../src/providers/known.ts';
+import { ANSWERS, type ProviderAnswer, respondWith } from '../kit/answers.ts';
+import { pollOnce, refresh, start } from '../kit/device.ts';
+
+import { captureLog, createTestService, SETTINGS } from '../kit/service.ts';
+import { callback, textOf } from '../kit/user.ts';
+
+const DEAD = ANSWERS.get('dead') as ProviderAnswer;
+const CLIENT_SECRET = 'the-client-secret-of-this-relay';
+
+/** A provider with that profile, if there is one. */
+function serviceOf(answer: ProviderAnswer) {
+  const { provider: name } = answer;
+  const [, anilist] = SETTINGS.providers as [unknown, ProviderConfig];
+  const { displayName = 'Acme', refusals } = PROFILES.get(name) ?? {};
+  const own = { name, displayName, clientSecret: CLIENT_SECRET, ...(refusals && { refusals }) };
+  const fetch = async () => respondWith(answer);
+  return createTestService({ providers: [{ ...anilist, ...own }] }, { fetch });
+}
+
+async function refreshAt(answer: ProviderAnswer): Promise<string> {
+  const form = answer.asked === 'narrower' ? { scope: 'less' } : {};
+  const { status, body } = await refresh(serviceOf(answer), 'old', form, answer.provider);
+  if (status === 200) return 'tokens';
+  return status === 503 ? '503' : String(body.error);
+}
+
+/** What the user reads must be what the device gets. */
+async function exchangeAt(answer: ProviderAnswer): Promise<string> {
+  const service = serviceOf(answer);
+  const { session, state } = await start(service, answer.provider);
+  const page = await textOf(await callback(service, state, 'code=c', answer.provider));
+  const result = await (await pollOnce(service, session)).json();
+  if ('accessToken' in result) return 'tokens';
+  expect(result).toEqual({ error: 'exchange_failed' });
+  return page.includes('declined the sign-in') ? 'refused' : 'failed';
+}
+
+test.each([...ANSWERS])('%s: what comes of it, and the hint', async (_, answer) => {
+  const log = captureLog('debug');
+  const got = answer.asked === 'exchange' ? await exchangeAt(answer) : await refreshAt(answer);
+  expect(got).toBe(answer.gets);
+  const failed = [...log.named('exchange_failed'), ...log.named('refresh_failed')];
+  expect(failed).toHaveLength(got === 'tokens' ? 0 : 1);
+  expect(failed[0]?.hint ?? '').toContain(answer.hint ?? '');
+});
+
+test.each<[string, object, string | undefined]>([
+  [
+    'its description',
+    { error_description: 'The token "a\u202eb" is\nunknown' },
+    'The token  a b  is unknown',
+  ],
+  ['its message', { message: 'no client' }, 'no client'],
+  ['at most 200 characters', { message: 'x'.repeat(300) }, 'x'.repeat(200)],
+  [
+    'nothing with the client secret',
+    { message: `not ${CLIENT_SECRET}` },
+    'The request is incomplete or malformed',
+  ],
+])('of an error that may not be about the token the device gets %s', async (_, own, text) => {
+  const log = captureLog('debug');
+  const body = { error: 'invalid_request', ...own };
+  const answer = { ...DEAD, body: JSON.stringify(body) };
+  const refused = await refresh(serviceOf(answer), 'old', {}, 'acme');
+  expect(refused.body).toEqual({ error: 'invalid_request', error_description: text });
+  expect(log.named('refresh_failed')[0]).not.toHaveProperty('description');
+  const asked = JSON.stringify({ service: 'acme', refreshToken: 'old' });
+  const inText = await serviceOf(answer).ask('/refresh', { method: 'POST', body: asked });
+  const passedOn = text?.startsWith('The request') ? {} : { error_description: text };
+  expect(await inText.json()).toEqual({ error: 'invalid_request', ...passedOn });
+});
+
+test.each<[string, BodyInit, Record<string, string>, string]>([
+  ['longer than 64 KiB', `{"x":"${'x'.repeat(65_536)}"}`, {}, 'is longer than 64 KiB'],
+  ['compressed, and does not say so', gzipSync('{"access_token":"a"}'), {}, 'is not compressed as'],
+])('a response that is %s has a hint that blames no setting', async (_, body, headers, words) => {
+  const log = captureLog();
+  const service = createTestService({}, { fetch: async () => new Response(body, { headers }) });
+  await callback(service, (await start(service)).state);
+  expect(log.named('exchange_failed')[0]?.hint).toContain(words);
+  expect(log.named('exchange_failed')[0]?.hint).not.toContain('MAL_');
+});
