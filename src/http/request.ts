@@ -54,6 +54,11 @@ export class RelayRequest {
     return findParameter(this.url, name);
   }
 
+  /** The state of a link, without what stood after the link in a sentence. */
+  stateOfLink(): string {
+    return (this.query('state') ?? '').replace(/[.,)]{1,3}$/, '');
+  }
+
   /** All of them, decoded. Undefined if the query is longer than that. */
   parameters(maxCharacters: number): URLSearchParams | undefined {
     const [, query = ''] = /\?([^#]*)/.exec(this.url) ?? [];

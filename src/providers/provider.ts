@@ -47,8 +47,10 @@ export function createProvider(
     ...(scope !== undefined && { scope }),
     ...config.authorizeParams,
   });
+  // Some servers read a `+` as part of a scope. An escaped one stays.
+  const escaped = query.toString().replaceAll('+', '%20');
   const separator = config.authorizeUrl.includes('?') ? '&' : '?';
-  const authorizePrefix = `${config.authorizeUrl}${separator}${query}&state=`;
+  const authorizePrefix = `${config.authorizeUrl}${separator}${escaped}&state=`;
   const redirectParameter = `&redirect_uri=${formEncode(redirectUri)}`;
 
   /** What a device needs to exchange the code itself. */

@@ -13,9 +13,15 @@ const CAPABILITY = /^[\w-]{24}$/;
 /** 48 bytes are 64 characters of base64url, all legal in a verifier. RFC 7636 §4.1. */
 const VERIFIER_BYTES = 48;
 
-/** A browser state or a poll secret. */
+/** A poll secret, or any browser state. */
 export function createCapability(randomBytes: RandomBytes): string {
   return randomBytes(CAPABILITY_BYTES).toString('base64url');
+}
+
+/** A link ends with it. Apps that make links of text leave out a `-` or `_` at the end, so it has neither there. */
+export function createBrowserState(randomBytes: RandomBytes): string {
+  const browserState = createCapability(randomBytes);
+  return /[-_]$/.test(browserState) ? createBrowserState(randomBytes) : browserState;
 }
 
 /** True if the text can be a capability. Anything else is refused before it reaches the store. */

@@ -5,6 +5,7 @@
  */
 import { createPolls, type Looked, type PollOutcome } from './polls.ts';
 import {
+  createBrowserState,
   createCapability,
   createUserCode,
   type RandomBytes,
@@ -142,7 +143,7 @@ export function createSignIns(options: SignInOptions) {
     const { delivery, deviceName, redeliveryMs, redeliverErrors } = asked;
     for (let tries = 0; tries < MAX_CREATE_TRIES; tries += 1) {
       const secrets = {
-        browserState: createCapability(randomBytes),
+        browserState: createBrowserState(randomBytes),
         pollSecret: createCapability(randomBytes),
         userCode: asked.withUserCode ? createUserCode(randomBytes) : undefined,
       };

@@ -74,6 +74,26 @@ test('no part of a request is in the redirect to the provider, apart from the st
   expect(response.headers.get('location')).not.toContain('evil');
 });
 
+test('a space is %20 in the redirect to the provider, and a + stays one', async () => {
+  const own = { scope: 'openid a+b', authorizeParams: { prompt: 'login consent' } };
+  const providers = SETTINGS.providers.map((provider) => ({ ...provider, ...own }));
+  const service = createTestService({ providers });
+  const location = (await service.ask((await start(service)).url)).headers.get('location');
+  expect(location).toContain('&scope=openid%20a%2Bb&prompt=login%20consent&state=');
+});
+
+test.each(['.', ')', ',', ').'])(
+  'a %s after a link in a sentence is no part of it',
+  async (mark) => {
+    for (const confirm of ['code', 'always'] as const) {
+      const service = createTestService({ confirm });
+      const { url } = await start(service);
+      expect((await service.ask(url + mark)).status).toBe(confirm === 'code' ? 302 : 200);
+      expect((await service.ask(`${url}x${mark}`)).status).toBe(404);
+    }
+  },
+);
+
 test('a device does not choose its scopes (CVE-2024-52287)', async () => {
   const service = createTestService();
   const { link } = await authorizeDevice(service, { scope: 'admin' });

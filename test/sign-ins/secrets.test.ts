@@ -2,7 +2,12 @@
 import { expect, test } from 'bun:test';
 import { Buffer } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { createCapability, createUserCode, isCapability } from '../../src/sign-ins/secrets.ts';
+import {
+  createBrowserState,
+  createCapability,
+  createUserCode,
+  isCapability,
+} from '../../src/sign-ins/secrets.ts';
 import { USER_CODE_ALPHABET } from '../kit/limits.ts';
 
 const DRAWN = 20_000;
@@ -18,6 +23,12 @@ test('a capability has 144 random bits: every character at every place, and none
   expect(drawn.size).toBe(DRAWN);
   expect([...drawn].every(isCapability)).toBe(true);
   expect(places.map(({ size }) => size)).toEqual(Array(24).fill(64));
+});
+
+test('a state that would end in - or _ is drawn again', () => {
+  const lastByte = [0xfe, 0xff, 0xc1];
+  const draw = (length: number) => Buffer.alloc(length, lastByte.shift());
+  expect(createBrowserState(draw)).toBe(Buffer.alloc(18, 0xc1).toString('base64url'));
 });
 
 test('RFC 8628 §6.1: each letter of a user code is as likely as any other', () => {

@@ -46,7 +46,7 @@ export async function confirmLink(
 ): Promise<Response> {
   const { signIns, pages } = dependencies;
   const choice = await readChoice(dependencies, request);
-  const browserState = request.query('state') ?? '';
+  const browserState = request.stateOfLink();
   if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
   const found = await signIns.find({ browserState });
   if (found === undefined || (typeof found === 'object' && !isOwn(found.service))) {

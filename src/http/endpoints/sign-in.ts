@@ -184,7 +184,7 @@ export function createLink({ signIns, providers, signInLog, pages }: BrowserDepe
     const service = request.parameter;
     const lookup = providers.find(service);
     if (!lookup.ok) return lookup;
-    const browserState = request.query('state') ?? '';
+    const browserState = request.stateOfLink();
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     const opened = await signIns.open(service, browserState);
     if (typeof opened !== 'object') {
