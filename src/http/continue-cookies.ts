@@ -42,12 +42,16 @@ export function createContinueCookies(
     // Lax: the redirect back from the provider comes from another site.
     generateCookie(name, value, { path: '/', maxAge, httpOnly: true, secure, sameSite: 'Lax' });
 
+  /** False unless CONFIRM=always. */
+  const isKnown = (request: RelayRequest, browserState: string) =>
+    asksAlways && (cookiesOf(request)[nameOf(browserState)] ?? '') !== '';
+
   return {
+    /** True if the user pressed Continue in this browser. */
+    isKnown,
     /** True if this browser's callback counts: any does, unless CONFIRM=always. */
-    allowsCallback(request: RelayRequest, browserState: string): boolean {
-      if (!asksAlways) return true;
-      return (cookiesOf(request)[nameOf(browserState)] ?? '') !== '';
-    },
+    allowsCallback: (request: RelayRequest, browserState: string) =>
+      !asksAlways || isKnown(request, browserState),
     /** Sets the cookie with the response to Continue, if CONFIRM=always. */
     set(request: RelayRequest, response: Response, browserState: string): void {
       if (!asksAlways) return;

@@ -159,11 +159,14 @@ const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
   declined: 200,
   authorization_failed: 200,
   authorization_refused: 200,
+  user_cancelled: 200,
   missing_code: 400,
+  user_cancelled_without_error: 400,
   exchange_failed: 502,
   exchange_refused: 502,
   link_invalid: 404,
   other_browser: 404,
+  origin_hidden: 403,
   /* For a user who comes back to a sign-in that cannot be continued. */
   in_progress: 200,
   failed: 200,
@@ -178,6 +181,7 @@ const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
 /** Outcomes that are not errors: their pages show no id. */
 const NON_ERRORS: ReadonlySet<OutcomeName> = new Set([
   ...(['signed_in', 'access_denied', 'declined', 'in_progress', 'cancelled'] as const),
+  ...(['user_cancelled', 'user_cancelled_without_error'] as const),
 ]);
 
 /** Which form a page has: for a code, or to continue or decline. */

@@ -25,6 +25,9 @@ import type { RelayRequest } from './request.ts';
 const SESSIONS_FULL_HINT =
   'the limit on open sign-ins is reached (MAX_SESSIONS): starts get a 503 until one ends';
 
+const ORIGIN_HIDDEN_HINT =
+  'a form came with `Origin: null`, so its user could not go on: a proxy may add `Referrer-Policy: no-referrer` to the pages of the relay; remove it there (docs/proxies.md)';
+
 /** Stale links are routine, and 'busy' does not end the sign-in. */
 const NO_END: ReadonlySet<string> = new Set(['link_invalid', 'cancelled', 'busy']);
 
@@ -43,6 +46,7 @@ export function endsSignIn<Outcome extends string>(
 
 export class SignInLog {
   readonly #warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);
+  readonly warnOfHiddenOrigin = warnOnce('origin_hidden', ORIGIN_HIDDEN_HINT);
   /** Salts the digest of an address, which could otherwise be found by trying all addresses. */
   readonly #salt = randomUUID();
 
@@ -94,7 +98,13 @@ export class SignInLog {
     log[level]('sign_in_finished', { requestId: request.id, service, signIn, outcome });
   }
 
-  /** `error` is an OAuth error code, `other`, or `none` if the provider sent no error and no code. */
+  /** The provider has no `access_denied` for a user who declines. */
+  authorizationCancelled(request: RelayRequest, service: string, browserState: string): void {
+    const signIn = signInIdOf(browserState);
+    log.info('authorization_cancelled', { requestId: request.id, service, signIn });
+  }
+
+  /** `error` is an OAuth error code, `other`, `error_code`, or `none` if the provider sent no error and no code. */
   authorizationFailed(
     request: RelayRequest,
     provider: Provider,

@@ -84,11 +84,17 @@ const OUTCOMES = {
     failed.refused(provider),
     failed.startAgain(device),
   ]),
+  /** The user declined, in words of the provider's own. */
+  user_cancelled: failure(({ failed }) => [failed.tryAgain, failed.notSignedIn], 'stopped'),
   missing_code: failure(({ failed }, { provider, device }) => [
     failed.incomplete,
     failed.providerFault(provider),
     failed.startAgain(device),
   ]),
+  user_cancelled_without_error: failure(
+    ({ failed }) => [failed.incomplete, failed.notSignedIn],
+    'stopped',
+  ),
   exchange_failed: failure(({ failed }, { provider, device }) => [
     failed.notCompleted,
     failed.providerFault(provider),
@@ -107,6 +113,7 @@ const OUTCOMES = {
     'stopped',
   ),
   other_browser: failure(({ failed }) => [failed.otherBrowser], 'stopped'),
+  origin_hidden: failure(({ failed }) => [failed.originHidden]),
   /** For a user who comes back, after any failure. */
   failed: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
   in_progress: ({ inProgress: { title, message } }) => ({

@@ -13,7 +13,7 @@ export type ProviderError = (typeof TOKEN_ERRORS)[number];
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Undefined: longer than TOKEN_RESPONSE_BYTES. */
+  /** Undefined if it is longer than TOKEN_RESPONSE_BYTES. */
   readonly text: string | undefined;
 }
 
@@ -31,9 +31,9 @@ export interface Asked {
 /** A response that stands for an error of RFC 6749, but has another one or none. */
 export interface Refusal {
   readonly means: ProviderError;
-  /** Absent: any below 500, apart from 429. */
+  /** Absent if it may be any below 500, apart from 429. */
   readonly status?: number;
-  /** Absent: any. */
+  /** Absent if it may be any. */
   readonly grant?: Grant;
   /** True: not if the request named a scope. */
   readonly withoutScope?: true;
@@ -55,7 +55,7 @@ export interface TokenFailure {
   readonly answer?: AnswerKind;
   /** The error of RFC 6749 §5.2 or RFC 7009 §2.2.1 that the response has, or stands for. */
   readonly providerError?: ProviderError;
-  /** The error that a device gets after such a refresh or revocation. Absent: its token may still be valid. */
+  /** The error that a device gets after such a refresh or revocation. Absent if its token may still be valid. */
   readonly refusal?: ProviderError;
   /** The provider's own words, for the device that sent the token. Never logged. */
   readonly description?: string;
@@ -77,7 +77,7 @@ export type AnswerKind =
   | 'empty'
   | 'other';
 
-/** Whether anybody can cause it, with a made-up code. A stranger cannot make a provider fail, or refuse the relay. */
+/** True if anybody can cause it, with a made-up code. A stranger cannot make a provider fail, or refuse the relay. */
 export function canAnybodyCause({ reason, status, providerError, refusal }: TokenFailure): boolean {
   if (reason === 'timeout' || reason === 'unreachable' || reason === 'too_large') return false;
   const error = providerError ?? refusal;

@@ -196,6 +196,8 @@ export function hintForAuthorizationError(provider: Provider, error: string): st
     case 'account_selection_required':
     case 'consent_required':
       return `${displayName} must not show a page: remove prompt=none from ${prefix}AUTHORIZE_PARAMS`;
+    case 'error_code':
+      return `${displayName} refuses the app with an error_code of its own: finish its registration there, make it public, and ${registered}`;
     case 'none':
       return `${displayName} sent the user back without a code: check ${prefix}AUTHORIZE_URL and ${prefix}AUTHORIZE_PARAMS`;
     default:

@@ -254,6 +254,17 @@ describe('the callback', () => {
     return (await poll(service, session)).json();
   };
 
+  test('shows the browser of Continue how it ended, if the callback comes again', async () => {
+    const service = createOpenService();
+    const { url } = await begin(service);
+    const user = createUser(service);
+    await user.decide(url, 'continue');
+    const again = `/open/callback?state=${new URL(url).searchParams.get('state')}&code=c`;
+    await user.open(again);
+    expect(await textOf(await user.open(again))).toContain('You’re signed in');
+    expect((await service.ask(again)).status).toBe(404);
+  });
+
   test('brings the code that the relay has checked, also if there are two', async () => {
     for (const query of ['code=first&code=second', 'c%6fde=first&code=second']) {
       const result = await bring(createOpenService(), query);

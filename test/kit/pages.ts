@@ -85,6 +85,7 @@ export function renderEveryPage(
     'not-completed': pages.outcome('busy', { reference: FAILED.reference }),
     'link-invalid': pages.outcome('link_invalid'),
     'other-browser': pages.outcome('other_browser', { reference: FAILED.reference }),
+    'origin-hidden': pages.outcome('origin_hidden', { reference: FAILED.reference }),
     'failed-before': pages.outcome('failed'),
     'in-progress': pages.outcome('in_progress'),
     'cancelled-on-device': pages.outcome('cancelled'),

@@ -28,12 +28,19 @@ export interface ConfirmationDependencies {
   readonly baseUrl: string;
 }
 
+type Choice = 'continue' | 'decline' | 'origin_hidden' | undefined;
+
 /** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
 export async function readChoice(
-  { bodies, baseUrl }: ConfirmationDependencies,
+  { bodies, baseUrl, signInLog }: ConfirmationDependencies,
   request: RelayRequest,
-): Promise<'continue' | 'decline' | undefined> {
-  if (request.method !== 'POST' || !isSameOrigin(request, new URL(baseUrl).origin)) return;
+): Promise<Choice> {
+  if (request.method !== 'POST') return undefined;
+  if (hidesOrigin(request)) {
+    signInLog.warnOfHiddenOrigin();
+    return 'origin_hidden';
+  }
+  if (!isSameOrigin(request, new URL(baseUrl).origin)) return undefined;
   const choice = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('choice');
   return choice === 'continue' || choice === 'decline' ? choice : undefined;
 }
@@ -63,11 +70,12 @@ export async function confirmLink(
 export async function carryOut(
   dependencies: ConfirmationDependencies,
   request: RelayRequest,
-  choice: 'continue' | 'decline' | undefined,
+  choice: Choice,
   found: SessionInfo | SessionOutcome,
   userCode?: string,
 ): Promise<Response> {
   const { pages } = dependencies;
+  if (choice === 'origin_hidden') return pages.respondWithPage(choice, request);
   if (typeof found === 'string') return pages.respondWithPage(pageOf(found), request);
   const { browserState } = found;
   const lookup = findDestination(dependencies, found);
@@ -158,8 +166,16 @@ function respondWithOutcome(
 }
 
 /** Nothing failed for a user who declined, here or at the provider. */
-function pageOf(outcome: SessionOutcome | 'link_invalid') {
+export function pageOf(outcome: SessionOutcome | 'link_invalid') {
   return outcome === 'access_denied' ? 'declined' : outcome;
+}
+
+/**
+ * The relay's pages ask the browser for the origin, so only a proxy that adds another
+ * `Referrer-Policy` hides it. Browsers with fetch metadata say more. docs/proxies.md.
+ */
+function hidesOrigin(request: RelayRequest): boolean {
+  return request.header('origin') === 'null' && request.header('sec-fetch-site') === undefined;
 }
 
 /**

@@ -24,7 +24,14 @@ import type { BodyReader, RelayRequest } from '../request.ts';
 import { jsonResponse, type PageResponses, refused, textResponse } from '../responses.ts';
 import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
 import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
-import { ACK_MS, describeStarted, errorOf, readMembers } from './sign-in.ts';
+import {
+  ACK_MS,
+  cancelledPageOf,
+  describeStarted,
+  errorOf,
+  readMembers,
+  respondToSecondCallback,
+} from './sign-in.ts';
 
 /** An authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
@@ -102,7 +109,8 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
     const found = await signIns.find({ browserState });
     if (typeof found !== 'object' || found.delivery.kind !== 'callback') {
-      return pages.respondWithPage('link_invalid', request);
+      const isKnown = openCookies.isKnown(request, browserState);
+      return respondToSecondCallback(dependencies, request, browserState, 'link_invalid', isKnown);
     }
     if (!openCookies.allowsCallback(request, browserState)) {
       return pages.respondWithPage('other_browser', request);
@@ -113,7 +121,7 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     if (!endsSignIn(outcome)) return pages.respondWithPage(outcome, request);
     const { host } = openDestinationOf(found.delivery.authorizationUrl, baseUrl);
     const names = { deviceName: found.deviceName, provider: host };
-    return pages.respondWithPage(outcome, request, { names });
+    return pages.respondWithPage(cancelledPageOf(outcome, request), request, { names });
   };
 }
 

@@ -3,6 +3,7 @@
  * the provider redirects the browser back, and the device gets the result. docs/protocol.md.
  */
 import { log } from '../../log.ts';
+import type { OutcomeName } from '../../pages/outcome.tsx';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { TokenFailure } from '../../providers/answers.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
@@ -34,6 +35,7 @@ import {
   refused,
 } from '../responses.ts';
 import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
+import { pageOf as outcomePageOf } from './confirmation.ts';
 
 /** How much of the body of a start is read. A longer body is cut there. */
 const MAX_START_BYTES = 512;
@@ -186,13 +188,28 @@ export function createLink({ signIns, providers, signInLog, pages }: BrowserDepe
     if (!lookup.ok) return lookup;
     const browserState = request.stateOfLink();
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
-    const opened = await signIns.open(service, browserState);
+    const opened = isPrefetch(request)
+      ? await findDelivery(signIns, service, browserState)
+      : await signIns.open(service, browserState);
     if (typeof opened !== 'object') {
       return respondWithPage(opened === 'cancelled' ? opened : 'link_invalid', request);
     }
-    signInLog.opened(request, service, browserState);
+    if (!isPrefetch(request)) signInLog.opened(request, service, browserState);
     return redirectResponse(lookup.provider.authorizeUrl(browserState, opened));
   };
+}
+
+/** Nobody has tapped the link yet, so nobody is told. https://wicg.github.io/nav-speculation/prefetch.html */
+function isPrefetch(request: RelayRequest): boolean {
+  return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
+    /^(?:prefetch|prerender|preview)\b/.test(request.header(name) ?? ''),
+  );
+}
+
+async function findDelivery(signIns: SignIns, service: string, browserState: string) {
+  const found = await signIns.find({ browserState });
+  if (typeof found !== 'object') return found;
+  return found.service === service ? found.delivery : undefined;
 }
 
 const OTHER_BROWSER_HINT =
@@ -219,14 +236,32 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
     const ended = await endSignIn(request, provider, browserState, dependencies);
     const { outcome, deviceName } = ended;
     signInLog.finished(request, service, browserState, outcome);
-    if (!endsSignIn(outcome)) return respondWithPage(outcome, request);
+    if (!endsSignIn(outcome)) {
+      const isKnown = cookies.isKnown(request, browserState);
+      return respondToSecondCallback(dependencies, request, browserState, outcome, isKnown);
+    }
     // Without a device name it is the page of /auth/done.
     if (outcome === 'signed_in' && deviceName === undefined) {
       return respondWithPage(outcome, request);
     }
     const names = { deviceName, provider: provider.displayName };
-    return respondWithPage(pageOf(ended, request.query('error')), request, { names });
+    return respondWithPage(pageOf(ended, request), request, { names });
   };
+}
+
+/**
+ * Some providers navigate twice, and users reload. A browser in which the user pressed Continue
+ * sees how the sign-in stands; any other sees that the link is no longer valid.
+ */
+export async function respondToSecondCallback(
+  { signIns, pages }: Pick<BrowserDependencies, 'signIns' | 'pages'>,
+  request: RelayRequest,
+  browserState: string,
+  outcome: 'link_invalid' | 'cancelled' | 'busy',
+  isKnown: boolean,
+): Promise<Response> {
+  const found = outcome === 'link_invalid' && isKnown && (await signIns.find({ browserState }));
+  return pages.respondWithPage(typeof found === 'string' ? outcomePageOf(found) : outcome, request);
 }
 
 async function refuseOtherBrowser(
@@ -258,8 +293,11 @@ async function endSignIn(
   if (error || !code) {
     const ended = await signIns.fail(provider.name, browserState, { error: errorOf(error) });
     if (ended.outcome === 'authorization_failed' || ended.outcome === 'missing_code') {
-      const shown = error && (STANDARD_ERRORS.has(error) ? error : 'other');
-      signInLog.authorizationFailed(request, provider, browserState, shown || 'none');
+      if (hasUserCancelled(request)) {
+        signInLog.authorizationCancelled(request, provider.name, browserState);
+      } else {
+        signInLog.authorizationFailed(request, provider, browserState, shownErrorOf(request));
+      }
     }
     return ended;
   }
@@ -286,8 +324,40 @@ async function redeem(
   }
 }
 
+/**
+ * True if the user declined, in other words than `access_denied`: LinkedIn, Apple, TikTok and
+ * others; X has only `denied`, and Facebook may have only `error_reason`.
+ */
+function hasUserCancelled(request: RelayRequest): boolean {
+  const error = request.query('error');
+  if (error) return CANCELLATIONS.has(error.toLowerCase());
+  return request.query('denied') !== undefined || Boolean(request.query('error_reason'));
+}
+
+const CANCELLATIONS: ReadonlySet<string> = new Set([
+  ...['access_denied', 'user_denied', 'user_cancelled', 'cancelled', 'canceled'],
+  ...['user_cancelled_login', 'user_cancelled_authorize'],
+]);
+
+/** For the log, which has no text of a stranger. Facebook has only an `error_code` if the app is not set up. */
+function shownErrorOf(request: RelayRequest): string {
+  const error = request.query('error');
+  if (error) return STANDARD_ERRORS.has(error) ? error : 'other';
+  return request.query('error_code') ? 'error_code' : 'none';
+}
+
+/** The pages of a user who declined in other words. The result is the specification's. */
+export function cancelledPageOf(outcome: OutcomeName, request: RelayRequest): OutcomeName {
+  if (!hasUserCancelled(request)) return outcome;
+  if (outcome === 'authorization_failed') return 'user_cancelled';
+  return outcome === 'missing_code' ? 'user_cancelled_without_error' : outcome;
+}
+
 /** The page distinguishes a provider that refuses, for a reason, from one that fails. */
-function pageOf({ outcome, failure }: EndedCallback<TokenFailure>, error: string | undefined) {
+function pageOf({ outcome, failure }: EndedCallback<TokenFailure>, request: RelayRequest) {
+  const error = request.query('error');
+  const cancelled = cancelledPageOf(outcome, request);
+  if (cancelled !== outcome) return cancelled;
   if (outcome === 'authorization_failed') {
     return error === 'server_error' || error === 'temporarily_unavailable'
       ? outcome

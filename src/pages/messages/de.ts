@@ -25,6 +25,8 @@ export const de: Messages = {
       `${provider} hat die Anmeldung abgelehnt. Vielleicht hat sie zu lange gedauert.`,
     tellOperator:
       'Wenn das wieder geschieht, nennen Sie dem Betreiber dieses Dienstes die Vorgangsnummer.',
+    originHidden:
+      'Ein Proxy auf dem Weg verbirgt, auf welcher Seite Sie gedrückt haben. Deshalb kann dieser Dienst nicht fortfahren. Bitte sagen Sie es seinem Betreiber.',
     ownFault: 'Der Fehler liegt bei diesem Dienst. Laden Sie diese Seite in einem Moment neu.',
     startAgain: (device) =>
       device ? `Beginnen Sie auf dem Gerät ${device} neu.` : 'Beginnen Sie auf Ihrem Gerät neu.',

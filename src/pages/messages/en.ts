@@ -34,6 +34,9 @@ export const en = {
     refused: (provider: string) => `${provider} declined the sign-in; it may have taken too long.`,
     /** Below the reference, after `refused`. */
     tellOperator: 'If it happens again, tell the operator of this service the reference.',
+    /** A proxy removes what shows that a form is of the relay’s own page. */
+    originHidden:
+      'A proxy on the way hides from which page you pressed the button, so this service can’t go on. Please tell its operator.',
     /** This service failed. The sign-in may continue. */
     ownFault: 'The fault is with this service. Reload this page in a moment.',
     startAgain: (device = 'your device') => `Start again on ${device}.`,

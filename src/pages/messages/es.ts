@@ -23,6 +23,8 @@ export const es: Messages = {
     refused: (provider) =>
       `${provider} ha rechazado el inicio de sesión. Puede que haya tardado demasiado.`,
     tellOperator: 'Si vuelve a ocurrir, indica la referencia al responsable del servicio.',
+    originHidden:
+      'Un proxy intermedio oculta en qué página pulsaste el botón, por lo que este servicio no puede continuar. Avisa a su operador.',
     ownFault: 'El fallo es de este servicio. Vuelve a cargar esta página dentro de un momento.',
     startAgain: (device) =>
       device

@@ -26,6 +26,8 @@ export const fr: Messages = {
     refused: (provider) =>
       `${provider} a refusé la connexion. Elle a peut-être pris trop de temps.`,
     tellOperator: 'Si cela se reproduit, indiquez la référence au responsable de ce service.',
+    originHidden:
+      'Un proxy sur le trajet masque la page où vous avez appuyé sur le bouton\u00a0: ce service ne peut pas continuer. Prévenez son exploitant.',
     ownFault: 'Le problème vient de ce service. Rechargez cette page dans un instant.',
     startAgain: (device) =>
       device ? `Recommencez sur l’appareil ${device}.` : 'Recommencez sur votre appareil.',

@@ -22,6 +22,8 @@ export const it: Messages = {
     providerFault: (provider) => `${provider} ha avuto un problema.`,
     refused: (provider) => `${provider} ha rifiutato l’accesso. Forse è passato troppo tempo.`,
     tellOperator: 'Se succede di nuovo, comunica il riferimento a chi gestisce questo servizio.',
+    originHidden:
+      'Un proxy lungo il percorso nasconde su quale pagina hai premuto il pulsante, quindi questo servizio non può continuare. Avvisa il gestore.',
     ownFault: 'Il problema è di questo servizio. Ricarica questa pagina tra un momento.',
     startAgain: (device) =>
       device ? `Ricomincia sul dispositivo ${device}.` : 'Ricomincia sul tuo dispositivo.',

@@ -23,6 +23,8 @@ export const ptBr: Messages = {
     providerFault: (provider) => `Houve um problema em ${provider}.`,
     refused: (provider) => `${provider} recusou o login. Talvez tenha demorado demais.`,
     tellOperator: 'Se acontecer de novo, informe a referência ao responsável por este serviço.',
+    originHidden:
+      'Um proxy no caminho oculta em que página você pressionou o botão, por isso este serviço não pode continuar. Avise o operador.',
     ownFault: 'O problema é deste serviço. Recarregue esta página daqui a pouco.',
     startAgain: (device) =>
       device ? `Comece de novo no dispositivo ${device}.` : 'Comece de novo no seu dispositivo.',

@@ -20,6 +20,7 @@ export const zhHans: Messages = {
     providerFault: (provider) => `${provider}出现了问题。`,
     refused: (provider) => `${provider}拒绝了此次登录，可能是因为用时过长。`,
     tellOperator: '如果再次出现，请将参考编号告诉此服务的管理员。',
+    originHidden: '途中的代理隐藏了您是在哪个页面点击按钮的，因此此服务无法继续。请告知其运营者。',
     ownFault: '这是此服务的问题，请稍后重新加载此页面。',
     startAgain: (device = '设备') => `请在${device}上重新开始。`,
     reference: '参考编号',

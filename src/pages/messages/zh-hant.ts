@@ -20,6 +20,7 @@ export const zhHant: Messages = {
     providerFault: (provider) => `${provider}發生問題。`,
     refused: (provider) => `${provider}拒絕了這次登入，可能是因為花費的時間過長。`,
     tellOperator: '如果再次發生，請將參考編號告訴此服務的管理員。',
+    originHidden: '途中的代理隱藏了您是在哪個頁面按下按鈕的，因此此服務無法繼續。請告知其營運者。',
     ownFault: '這是此服務的問題，請稍後重新載入此頁面。',
     startAgain: (device = '裝置') => `請在${device}上重新開始。`,
     reference: '參考編號',
