@@ -62,9 +62,20 @@ export async function discoverProvider(
   const path = pathname.replace(/\/$/, '');
   const openId = `${origin}${path}/.well-known/openid-configuration`;
   const oauth = `${origin}/.well-known/oauth-authorization-server${path}`;
-  let read = await readMetadata(openId, fetch, signal);
-  if ('problem' in read && read.isMissing) read = await readMetadata(oauth, fetch, signal);
-  return 'problem' in read ? { problem: read.problem } : describeProvider(provider, read);
+  const first = await readMetadata(openId, fetch, signal);
+  const missing = 'problem' in first ? first : findMissingEndpoints(openId, first, provider);
+  if (missing === undefined) return describeProvider(provider, first as Metadata);
+  if (!missing.isMissing) return { problem: missing.problem };
+  const second = await readMetadata(oauth, fetch, signal);
+  if (!('problem' in second)) return describeProvider(provider, second);
+  return { problem: `${missing.problem}; ${second.problem}` };
+}
+
+/** Some issuers have an OpenID document for other purposes, such as their keys. */
+function findMissingEndpoints(url: string, document: Metadata, given: ProviderToDiscover) {
+  const { authorization_endpoint, token_endpoint } = document;
+  const named = [authorization_endpoint, token_endpoint, given.authorizeUrl, given.tokenUrl];
+  return named.some(Boolean) ? undefined : { problem: `${url} has no endpoints`, isMissing: true };
 }
 
 /** `isMissing`: there is no such document, so another may be tried. */
@@ -85,11 +96,12 @@ export async function readMetadata(
     });
     if (response.status !== 200 || response.body === null) {
       await response.body?.cancel();
-      return failed(`answered ${response.status}`, response.status === 404);
+      const { status } = response;
+      return failed(`answered ${status}`, status >= 400 && status < 500);
     }
     const { text, isCut } = await readAtMost(response.body.getReader(), DISCOVERY_BYTES);
     if (isCut) return failed(`is longer than ${DISCOVERY_BYTES} bytes`);
-    return parseMetadata(text) ?? failed('is not a discovery document');
+    return parseMetadata(text) ?? failed('is not a discovery document', true);
   } catch (error) {
     return failed(
       signal.aborted ? 'took too long' : `could not be read (${codeOf(error) || 'no connection'})`,

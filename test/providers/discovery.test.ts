@@ -130,12 +130,26 @@ describe('the URL of the document', () => {
   test.each([
     ['500', () => new Response('', { status: 500 })],
     ['302', () => Response.redirect(`${origin}/elsewhere`, 302)],
-  ])('is asked a second time only after a 404, not after %s', async (status, answer) => {
+  ])('is the second one only after a 4xx, not after %s', async (status, answer) => {
     answers[OPENID] = answer;
     answers[OAUTH] = () => Response.json({ issuer: origin, ...ENDPOINTS });
     const problem = problemOf(await discoverProvider(acme(), fetch));
     expect(problem).toBe(`${origin}${OPENID} answered ${status}`);
     expect(asked).toEqual([OPENID]);
+  });
+
+  test.each([
+    ['401', () => new Response('', { status: 401 }), 'answered 401'],
+    ['403', () => new Response('', { status: 403 }), 'answered 403'],
+    ['410', () => new Response('', { status: 410 }), 'answered 410'],
+    ['HTML', () => new Response('<html>'), 'is not a discovery document'],
+    ['no endpoints', () => Response.json({ issuer: origin, jwks_uri: 'x' }), 'has no endpoints'],
+  ])('after %s is that of RFC 8414; a failure names both', async (_, answer, why) => {
+    answers[OPENID] = answer;
+    const problem = problemOf(await discoverProvider(acme(), fetch));
+    expect(problem).toBe(`${origin}${OPENID} ${why}; ${origin}${OAUTH} answered 404`);
+    answers[OAUTH] = () => Response.json({ issuer: origin, ...ENDPOINTS });
+    expect((await discoverProvider(acme(), fetch)).provider?.name).toBe('acme');
   });
 });
 
@@ -277,8 +291,8 @@ describe('what is refused', () => {
     ['not UTF-8', () => new Response(new Uint8Array([0x22, 0xff, 0xfe]))],
   ])('an answer that is %s', async (_, answer) => {
     answers[OPENID] = answer;
-    expect(problemOf(await discoverProvider(acme(), fetch))).toBe(
-      `${origin}${OPENID} is not a discovery document`,
+    expect(problemOf(await discoverProvider(acme(), fetch))).toStartWith(
+      `${origin}${OPENID} is not a discovery document;`,
     );
   });
 
@@ -313,7 +327,7 @@ describe('an issuer that cannot be reached is a problem, not an exception', () =
   ])('%s', async (_, path, answer) => {
     answers[path] = answer;
     const problem = problemOf(await discoverProvider(acme(), fetch, 200));
-    expect(problem).toBe(`${origin}${path} took too long`);
+    expect(problem).toEndWith(`${origin}${path} took too long`);
   });
 
   test('an error of fetch, of which only the code is shown', async () => {
