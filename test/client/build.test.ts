@@ -93,7 +93,12 @@ test('the TV build is ES5, to a parser that knows no more', () => {
 
 test('the package has no dependencies, and nothing but the builds, their types, licence and README', () => {
   const { dependencies, peerDependenciesMeta } = JSON.parse(read('package.json'));
-  const isOptional = { react: { optional: true }, 'sign-in-relay': { optional: true } };
+  const optional = { optional: true };
+  const isOptional = {
+    '@modelcontextprotocol/sdk': optional,
+    react: optional,
+    'sign-in-relay': optional,
+  };
   expect([dependencies, peerDependenciesMeta]).toEqual([undefined, isOptional]);
   expect(existsSync(join(folder, 'node_modules/react'))).toBe(false);
   const files = [...new Bun.Glob('**').scanSync({ cwd: installed('.') })];

@@ -32,7 +32,9 @@ const readme = readFileSync(`${ROOT}docs/open.md`, 'utf8');
 
 /** The program of docs/open.md in this language, with these values. */
 function writeExample(language: string, values: Readonly<Record<string, string>>): string {
-  const [, program = ''] = new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(readme) ?? [];
+  // The first one of the language that imports what it needs.
+  const [, program = ''] =
+    new RegExp(`\`\`\`${language}\n(import [\\s\\S]*?)\`\`\``).exec(readme) ?? [];
   // In a folder from which it finds the packages of the tests.
   const folder = mkdtempSync(join(ROOT, 'test/node_modules/.open-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -1,0 +1,292 @@
+/**
+ * Signs an MCP client in through an open sign-in (docs/open.md): an `OAuthClientProvider` of the
+ * official SDK, @modelcontextprotocol/sdk. The SDK finds the authorization server, registers the
+ * client and sends the token requests, since it knows how this client authenticates and for which
+ * server. A session signs the user in, keeps the tokens and has the lock of a refresh.
+ */
+import { isObject, parse } from './ask.ts';
+import { createSession, type Prompt, type Session, type SessionOptions } from './index.ts';
+import { keyOf, type SessionStorage } from './storage.ts';
+import { addressOf } from './tokens.ts';
+
+export interface RelayProviderOptions
+  extends Pick<SessionOptions, 'relay' | 'headers' | 'allowHttp' | 'fetch'> {
+  /** The URL of the MCP server. */
+  readonly server: string | URL;
+  /** Where the registration, the tokens and an unfinished sign-in are kept. */
+  readonly storage: SessionStorage;
+  /** Shows the link. Called again with another one when it has expired. */
+  readonly onPrompt: (prompt: Prompt) => void;
+  /** What the client calls itself, for the user to see: up to 40 characters. */
+  readonly name?: string | undefined;
+}
+
+/** What is read of a registration, RFC 7591 §3.2.1. The SDK gets all of it back. */
+interface Client {
+  readonly client_id: string;
+  readonly scope?: string | undefined;
+}
+
+/** What is read of RFC 8414 and RFC 9728 metadata, which the SDK has checked. */
+interface Discovery {
+  readonly authorizationServerUrl: string;
+  readonly authorizationServerMetadata?:
+    | {
+        readonly issuer: string;
+        readonly authorization_endpoint: string;
+        readonly token_endpoint: string;
+        readonly revocation_endpoint?: string | undefined;
+      }
+    | undefined;
+  readonly resourceMetadata?:
+    | {
+        readonly resource: string;
+        readonly scopes_supported?: readonly string[] | undefined;
+      }
+    | undefined;
+}
+
+/** What is kept beside the tokens. */
+interface Kept {
+  readonly discovery?: Discovery | undefined;
+  readonly client?: Client | undefined;
+  /** Of the sign-in that has not ended, with its `state`. */
+  readonly authorizationUrl?: string | undefined;
+}
+
+/** What the SDK reads of tokens. */
+interface BearerToken {
+  readonly access_token: string;
+  readonly token_type: string;
+}
+
+export type RelayProvider = ReturnType<typeof relayProvider>;
+
+/** For `authProvider` of a transport: connecting shows the prompt and waits until the user has signed in. */
+export function relayProvider(options: RelayProviderOptions) {
+  const { relay, headers, allowHttp, name = 'An MCP client', storage, onPrompt } = options;
+  const base = addressOf(relay);
+  const service = `${options.server}`;
+  const key = `mcp-${keyOf({ relay, service })}`;
+  const { fetch = (url: string, init: object) => globalThis.fetch(url, init) } = options;
+
+  let kept: Kept = {};
+  let session: Session | undefined;
+  /** The access token that the SDK has. */
+  let given: string | undefined;
+  /** A refresh token that the authorization server has refused. */
+  let refused: string | null | undefined;
+  /** The SDK waits for a token request of the session. */
+  let takeForm: ((form: URLSearchParams) => void) | undefined;
+  /** The session waits for the answer to it. */
+  let sent: { readonly form: URLSearchParams; answer(response: Response): void } | undefined;
+  /** Settled when the session has stored the tokens. */
+  let current: Promise<void> = Promise.resolve();
+  /** Settled when it has stored those of everybody who asked. */
+  let last: Promise<void> = current;
+
+  const ready = (async () => {
+    const stored = parse(await storage.getItem(key));
+    if (isObject(stored)) kept = stored;
+    session = openSession();
+  })();
+
+  async function keep(changed: Kept): Promise<void> {
+    kept = { ...kept, ...changed };
+    await storage.setItem(key, JSON.stringify(kept));
+    session = openSession();
+  }
+
+  /** A session with what is known now. */
+  function openSession(): Session | undefined {
+    const { discovery, client, authorizationUrl } = kept;
+    if (!discovery || !client) return undefined;
+    const { authorizationServerMetadata: metadata, authorizationServerUrl } = discovery;
+    const tokenUrl = metadata?.token_endpoint ?? new URL('/token', authorizationServerUrl).href;
+    return createSession({
+      relay,
+      service,
+      headers,
+      allowHttp,
+      device: name,
+      // One session has one authorization URL, and one storage object one session.
+      storage: anotherObject(storage),
+      open: {
+        authorizationUrl: authorizationUrl ?? authorizationEndpoint(discovery),
+        tokenUrl,
+        clientId: client.client_id,
+        revocationUrl: metadata?.revocation_endpoint,
+        issuer: metadata?.issuer,
+      },
+      fetch: (url, init) => (url === tokenUrl ? passOn(init) : fetch(url, init)),
+    });
+  }
+
+  /** Has the SDK send a token request of the session. Without it there is nobody who could: the session gives up. */
+  function passOn({ body }: { readonly body?: string }): Promise<Response> {
+    const form = new URLSearchParams(body);
+    // The SDK authenticates.
+    form.delete('client_id');
+    const take = takeForm;
+    takeForm = undefined;
+    if (!take) return Promise.resolve(refusal('invalid_request'));
+    take(form);
+    return new Promise((answer) => {
+      sent = { form, answer };
+    });
+  }
+
+  /** Refreshes, or has the user sign in, until the SDK has a token request. Waits until the tokens are stored. */
+  async function obtain(rejected: string | undefined): Promise<void> {
+    while (takeForm) {
+      const { accessToken, refreshToken } = (await session?.getTokens()) ?? {};
+      if (refreshToken && refreshToken !== refused) {
+        // If another process is faster, its tokens are refreshed: the SDK has to send something.
+        await session?.getToken({ rejected: accessToken }).catch((error) => {
+          if (error.code !== 'invalid_grant' || !takeForm) throw error;
+          refused = refreshToken;
+        });
+      } else if (accessToken && rejected && accessToken !== rejected) {
+        throw new Error('The user has signed in meanwhile: send the request again');
+      } else await signIn();
+    }
+  }
+
+  async function signIn(): Promise<void> {
+    const { discovery, client } = kept;
+    if (!discovery || !client) throw new Error('The SDK has not found the authorization server');
+    // That of a process that was killed, so that the session can go on with its link.
+    await keep({
+      authorizationUrl: kept.authorizationUrl ?? authorizationUrlOf(discovery, client),
+    });
+    const signing = session as Session;
+    let shown: Prompt | undefined;
+    const unsubscribe = signing.subscribe(() => {
+      const { state } = signing;
+      if (state.status !== 'waiting' || state.prompt === shown) return;
+      shown = state.prompt;
+      onPrompt(shown);
+    });
+    try {
+      await signing.signIn();
+    } finally {
+      unsubscribe();
+      await keep({ authorizationUrl: undefined });
+    }
+  }
+
+  return {
+    /** To the SDK this is no redirect but a token request that it can send when the user is back. */
+    redirectUrl: undefined,
+
+    clientMetadata: {
+      client_name: name,
+      redirect_uris: [`${base}/open/callback`],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    },
+
+    /** For authorization servers that read such documents, which have to be https. */
+    ...(/^https:/.test(base) && { clientMetadataUrl: `${base}/open/client.json` }),
+
+    async clientInformation(): Promise<Client | undefined> {
+      await ready;
+      return kept.client;
+    },
+
+    async saveClientInformation(client: Client): Promise<void> {
+      await keep({ client, authorizationUrl: undefined });
+    },
+
+    /** What another authorization server has given is not for this one. */
+    async saveDiscoveryState(found: Discovery): Promise<void> {
+      await ready;
+      const { authorizationServerUrl, authorizationServerMetadata, resourceMetadata } = found;
+      const before = kept.discovery?.authorizationServerUrl;
+      const isOther = before !== undefined && before !== authorizationServerUrl;
+      if (isOther) await session?.signOut();
+      await keep({
+        discovery: { authorizationServerUrl, authorizationServerMetadata, resourceMetadata },
+        ...(isOther && { client: undefined, authorizationUrl: undefined }),
+      });
+    },
+
+    /** Without the refresh token: the SDK asks for a token request when a server has refused the access token. */
+    async tokens(): Promise<BearerToken | undefined> {
+      await ready;
+      given = (await session?.getTokens())?.accessToken || undefined;
+      return given === undefined ? undefined : { access_token: given, token_type: 'Bearer' };
+    },
+
+    /** One after the other, when several requests were refused at once. */
+    prepareTokenRequest(): Promise<URLSearchParams> {
+      const rejected = given;
+      return new Promise((resolve, reject) => {
+        const run = async () => {
+          takeForm = resolve;
+          current = obtain(rejected).finally(() => {
+            takeForm = undefined;
+            sent = undefined;
+          });
+          await current.catch(reject);
+        };
+        last = last.then(run);
+      });
+    },
+
+    async saveTokens(tokens: object): Promise<void> {
+      if (!sent) throw new Error('The tokens came too late');
+      sent.answer(Response.json(tokens));
+      await current;
+    },
+
+    /** `all` signs out, if it is not the SDK that says so during a sign-in or a refresh. */
+    async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery') {
+      await ready;
+      const isAll = scope === 'all';
+      if (sent) {
+        refused = sent.form.get('refresh_token');
+        sent.answer(refusal('invalid_grant'));
+        await current.catch(() => {});
+      } else if (isAll || scope === 'tokens') await session?.signOut();
+      if (isAll || scope === 'client')
+        await keep({ client: undefined, authorizationUrl: undefined });
+    },
+
+    /** The session has the verifier. The SDK asks for these two only if there is a `redirectUrl`. */
+    saveCodeVerifier() {},
+    codeVerifier: () => '',
+    redirectToAuthorization() {},
+  };
+}
+
+const refusal = (error: string) => Response.json({ error }, { status: 400 });
+
+function anotherObject(storage: SessionStorage): SessionStorage {
+  const { lock } = storage;
+  return {
+    getItem: (key) => storage.getItem(key),
+    setItem: (key, value) => storage.setItem(key, value),
+    removeItem: (key) =>
+      'removeItem' in storage ? storage.removeItem(key) : storage.deleteItemAsync(key),
+    ...(lock && { lock: (key: string, run: () => Promise<void>) => lock.call(storage, key, run) }),
+  };
+}
+
+const authorizationEndpoint = (discovery: Discovery): string =>
+  discovery.authorizationServerMetadata?.authorization_endpoint ??
+  new URL('/authorize', discovery.authorizationServerUrl).href;
+
+/** The session adds the client and the challenge, the relay the redirect URI. RFC 8707 §2. */
+function authorizationUrlOf(discovery: Discovery, client: Client): string {
+  const { resourceMetadata } = discovery;
+  const url = new URL(authorizationEndpoint(discovery));
+  const scope = client.scope ?? resourceMetadata?.scopes_supported?.join(' ');
+  if (scope) url.searchParams.set('scope', scope);
+  // OpenID Connect Core 1.0 §11.
+  if (scope?.split(' ').includes('offline_access')) url.searchParams.set('prompt', 'consent');
+  if (resourceMetadata) url.searchParams.set('resource', resourceMetadata.resource);
+  url.searchParams.set('state', crypto.randomUUID());
+  return url.href;
+}

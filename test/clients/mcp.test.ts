@@ -1,0 +1,339 @@
+/** `sign-in-relay-client/mcp` with the official SDK: its example server and authorization server, and one that refreshes. */
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { randomUUID } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  InvalidGrantError,
+  InvalidTokenError,
+} from '@modelcontextprotocol/sdk/server/auth/errors.js';
+import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';
+import type {
+  AuthorizationParams,
+  OAuthServerProvider,
+} from '@modelcontextprotocol/sdk/server/auth/provider.js';
+import {
+  createOAuthMetadata,
+  getOAuthProtectedResourceMetadataUrl,
+  mcpAuthMetadataRouter,
+  mcpAuthRouter,
+} from '@modelcontextprotocol/sdk/server/auth/router.js';
+import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js';
+import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type {
+  OAuthClientInformationFull,
+  OAuthTokens,
+} from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { relayProvider } from '../../client/src/mcp.ts';
+import { fileStorage } from '../../client/src/node.ts';
+import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
+import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
+import { plantSecret } from '../kit/secrets.ts';
+import { createUser, readLink } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
+
+setDefaultTimeout(40_000);
+
+const [authPort, serverPort, examplePort, exampleAuthPort] = [
+  await findFreePort(),
+  await findFreePort(),
+  await findFreePort(),
+  await findFreePort(),
+];
+const issuerUrl = new URL(`http://localhost:${authPort}`);
+const server = new URL(`http://localhost:${serverPort}/mcp`);
+
+/** Asks its user nothing. A refresh token is good for one use. */
+const clients = new Map<string, OAuthClientInformationFull>();
+const codes = new Map<string, AuthorizationParams>();
+const access = new Map<string, AuthInfo>();
+const refresh = new Set<string>();
+/** The refresh tokens that it was sent. */
+let refreshed: string[] = [];
+/** What its callbacks name. */
+let issuer = issuerUrl.href;
+
+function grant({ client_id }: OAuthClientInformationFull): OAuthTokens {
+  const token = plantSecret(randomUUID());
+  const refresh_token = plantSecret(randomUUID());
+  const expiresAt = Date.now() / 1_000 + 3_600;
+  access.set(token, { token, clientId: client_id, scopes: ['mcp:tools'], expiresAt });
+  refresh.add(refresh_token);
+  return { access_token: token, token_type: 'bearer', refresh_token };
+}
+
+const provider: OAuthServerProvider = {
+  clientsStore: {
+    getClient: (id) => clients.get(id),
+    registerClient(client) {
+      const registered = client as OAuthClientInformationFull;
+      clients.set(registered.client_id, registered);
+      return registered;
+    },
+  },
+  async authorize(_client, params, response) {
+    const code = plantSecret(randomUUID());
+    codes.set(code, params);
+    const query = { code, state: params.state ?? '', iss: issuer };
+    response.redirect(`${params.redirectUri}?${new URLSearchParams(query)}`);
+  },
+  challengeForAuthorizationCode: async (_client, code) => codes.get(code)?.codeChallenge ?? '',
+  async exchangeAuthorizationCode(client, code, _verifier, redirectUri, resource) {
+    const asked = codes.get(code);
+    const isSame = asked?.redirectUri === redirectUri && asked?.resource?.href === resource?.href;
+    if (!isSame || resource?.href !== server.href) throw new InvalidGrantError('another request');
+    return grant(client);
+  },
+  async exchangeRefreshToken(client, token) {
+    refreshed.push(token);
+    if (!refresh.delete(token)) throw new InvalidGrantError('spent');
+    return grant(client);
+  },
+  async verifyAccessToken(token) {
+    const info = access.get(token);
+    if (info === undefined) throw new InvalidTokenError('revoked');
+    return info;
+  },
+};
+
+const scopesSupported = ['mcp:tools'];
+
+function serveAuthorization(): Server {
+  const app = createMcpExpressApp();
+  app.use(mcpAuthRouter({ provider, issuerUrl, scopesSupported }));
+  return app.listen(authPort);
+}
+
+function serveMcp(): Server {
+  const app = createMcpExpressApp();
+  const oauthMetadata = createOAuthMetadata({ provider, issuerUrl, scopesSupported });
+  app.use(mcpAuthMetadataRouter({ oauthMetadata, resourceServerUrl: server, scopesSupported }));
+  const resourceMetadataUrl = getOAuthProtectedResourceMetadataUrl(server);
+  app.use(requireBearerAuth({ verifier: provider, resourceMetadataUrl }));
+  app.post(
+    '/mcp',
+    async (request: IncomingMessage & { body: unknown }, response: ServerResponse) => {
+      const mcp = new McpServer({ name: 'a server', version: '1.0.0' });
+      mcp.registerTool('greet', { description: 'Greets' }, () => ({ content: [] }));
+      const transport = new StreamableHTTPServerTransport();
+      await mcp.connect(transport as Transport);
+      await transport.handleRequest(request, response, request.body);
+    },
+  );
+  return app.listen(serverPort);
+}
+
+let relay: RelayProcess;
+const servers = [serveAuthorization(), serveMcp()];
+beforeAll(async () => {
+  const endpoints = [authPort, exampleAuthPort].map((port) => `http://localhost:${port}/authorize`);
+  relay = await startRelay({
+    OPEN_ENDPOINTS: endpoints.join(),
+    PROVIDERS: '',
+    MAL_CLIENT_ID: '',
+    START_BURST: '100',
+  });
+});
+afterAll(async () => {
+  for (const each of servers) each.close();
+  await relay.stop();
+});
+
+/** The user continues or declines; the authorization servers here ask nothing. */
+async function answer(link: string, choice = 'continue'): Promise<void> {
+  const user = createUser({
+    ask: (url, init) => fetch(new URL(url, relay.baseUrl), { redirect: 'manual', ...init }),
+  });
+  const decided = await user.decide(link, choice, { Origin: relay.baseUrl });
+  const sent = decided.headers.get('location');
+  if (sent === null) return;
+  const back = await fetch(sent, { redirect: 'manual' });
+  await user.open(back.headers.get('location') ?? '');
+}
+
+let folder = '';
+let links: string[] = [];
+let choice = 'continue';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-mcp-'));
+  links = [];
+  choice = 'continue';
+  issuer = issuerUrl.href;
+  refreshed = [];
+});
+
+/** A client as in a process of its own: nothing is shared but the folder. */
+function createClient(
+  onPrompt = (link: string) => void answer(link, choice),
+  fetch?: (url: string, init: object) => Promise<Response>,
+) {
+  const shared = fileStorage(folder);
+  const authProvider = relayProvider({
+    relay: relay.baseUrl,
+    server,
+    storage: { ...shared },
+    fetch,
+    onPrompt({ link }) {
+      links.push(link);
+      onPrompt(link);
+    },
+  });
+  const client = new Client({ name: 'test', version: '1.0.0' });
+  const connect = () =>
+    client.connect(
+      new StreamableHTTPClientTransport(server, { authProvider }) as Parameters<
+        Client['connect']
+      >[0],
+    );
+  const toolNames = async () => (await client.listTools()).tools.map(({ name }) => name);
+  return { authProvider, connect, toolNames };
+}
+
+test('connecting shows a link once, waits for the user, and the next process shows none', async () => {
+  const first = createClient();
+  await first.connect();
+  expect(await first.toolNames()).toEqual(['greet']);
+  const second = createClient();
+  await second.connect();
+  expect(await second.toolNames()).toEqual(['greet']);
+  expect(links).toHaveLength(1);
+});
+
+test('an access token that the server refuses is refreshed, and the request is sent again', async () => {
+  const { connect, toolNames } = createClient();
+  await connect();
+  access.clear();
+  expect(await toolNames()).toEqual(['greet']);
+  expect(links).toHaveLength(1);
+  expect(refreshed).not.toBeEmpty();
+});
+
+test('clients on one storage refresh one after the other, and no refresh token is sent twice', async () => {
+  const clients = [createClient(), createClient(), createClient()];
+  for (const { connect } of clients) await connect();
+  for (let round = 0; round < 3; round += 1) {
+    access.clear();
+    const lists = await Promise.all(clients.map(({ toolNames }) => toolNames()));
+    expect(lists).toEqual([['greet'], ['greet'], ['greet']]);
+  }
+  expect(links).toHaveLength(1);
+  expect(new Set(refreshed).size).toBe(refreshed.length);
+});
+
+test('requests that are refused at the same time show no second link', async () => {
+  const { connect, toolNames } = createClient();
+  await connect();
+  access.clear();
+  expect(await Promise.all([toolNames(), toolNames()])).toEqual([['greet'], ['greet']]);
+  expect(links).toHaveLength(1);
+});
+
+test('a refresh token that no longer works shows another link', async () => {
+  const { connect, toolNames } = createClient();
+  await connect();
+  access.clear();
+  refresh.clear();
+  expect(await toolNames()).toEqual(['greet']);
+  expect(links).toHaveLength(2);
+});
+
+test('a callback of another issuer signs nobody in', async () => {
+  issuer = 'https://other.example';
+  await expect(createClient().connect()).rejects.toMatchObject({ code: 'refused' });
+});
+
+test('a callback with another state signs nobody in', async () => {
+  const { connect } = createClient(undefined, async (url, init) => {
+    const response = await fetch(url, init);
+    const text = await response.text();
+    // A relay cannot be told by a browser what the client's state is, but may be hostile itself.
+    return new Response(text.replace(/"state":"[^"]*"/, '"state":"other"') || null, response);
+  });
+  await expect(connect()).rejects.toMatchObject({ code: 'refused' });
+});
+
+test('a user who declines ends the connecting with access_denied', async () => {
+  choice = 'decline';
+  const { connect } = createClient();
+  await expect(connect()).rejects.toMatchObject({ code: 'access_denied' });
+});
+
+test('after a restart it goes on with the link that the user has', async () => {
+  const killed = createClient(() => {});
+  void killed.connect().catch(() => {});
+  await pollUntil('it shows its link', () => links.length > 0);
+  const next = createClient(() => {});
+  const connected = next.connect();
+  await pollUntil('it shows the same link', () => links.length > 1);
+  expect(links[1]).toBe(links[0] as string);
+  await answer(links[0] as string);
+  await connected;
+  expect(await next.toolNames()).toEqual(['greet']);
+});
+
+test('signing out deletes the tokens, and the next connection shows a link', async () => {
+  const { connect, authProvider } = createClient();
+  await connect();
+  await authProvider.invalidateCredentials('all');
+  expect(await authProvider.tokens()).toBeUndefined();
+  await createClient().connect();
+  expect(links).toHaveLength(2);
+});
+
+/** The five lines of docs/open.md, and what a program has around them. */
+const [, fiveLines = ''] =
+  /```js\n(const server[\s\S]*?)```/.exec(readFileSync(`${ROOT}docs/open.md`, 'utf8')) ?? [];
+const IMPORTS = `
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { relayProvider } from 'sign-in-relay-client/mcp';
+import { fileStorage } from 'sign-in-relay-client/node';
+const client = new Client({ name: 'a-client', version: '1.0.0' });
+`;
+const LIST = `
+for (const { name } of (await client.listTools()).tools) console.log(name + ': a tool');
+await client.close();
+`;
+
+test.each([
+  ['examples/mcp/client.mjs', readFileSync(`${ROOT}examples/mcp/client.mjs`, 'utf8')],
+  ['the five lines of docs/open.md', IMPORTS + fiveLines + LIST],
+])("%s signs in at the SDK's example server, by Node, and once", async (_, program) => {
+  const sdk = join(ROOT, 'test/node_modules/@modelcontextprotocol/sdk');
+  const script = join(sdk, 'dist/esm/examples/server/simpleStreamableHttp.js');
+  const example = startChild([NODE, script, '--oauth', '--oauth-strict'], {
+    env: { MCP_PORT: `${examplePort}`, MCP_AUTH_PORT: `${exampleAuthPort}` },
+  });
+  const modules = join(folder, 'node_modules');
+  const client = join(modules, 'sign-in-relay-client');
+  mkdirSync(client, { recursive: true });
+  cpSync(`${ROOT}client/package.json`, join(client, 'package.json'));
+  const built = await runChild([process.execPath, `${ROOT}client/build.ts`, join(client, 'dist')]);
+  expect(built).toMatchObject({ exitCode: 0 });
+  symlinkSync(dirname(sdk), join(modules, '@modelcontextprotocol'));
+  symlinkSync(`${ROOT}node_modules/lean-qr`, join(modules, 'lean-qr'));
+  const url = `http://localhost:${examplePort}/mcp`;
+  const own = program.replace('https://mcp.example/mcp', url);
+  const file = join(folder, 'client.mjs');
+  writeFileSync(file, own.replace('https://relay.example', relay.baseUrl));
+  const command = [NODE, file, relay.baseUrl, url];
+  await pollUntil('the example server listens', () =>
+    example.output().includes('Server listening'),
+  );
+  const first = startChild(command, { env: { HOME: folder } });
+  await answer(await readLink(first));
+  expect([await first.exited, first.output()]).toEqual([0, expect.stringContaining('greet: ')]);
+  const again = await runChild(command, { env: { HOME: folder } });
+  expect([again.exitCode, again.output]).toEqual([0, expect.stringMatching(/^greet: /)]);
+  example.kill('SIGKILL');
+  await example.exited;
+});
