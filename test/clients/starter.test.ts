@@ -1,0 +1,113 @@
+/** examples/vite-react, as someone who copies it builds it, in Chromium at a dev relay. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { cpSync, mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { launchChromium } from '../kit/chromium.ts';
+import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { NODE, runChild } from '../kit/process.ts';
+import { readPng, scan } from '../kit/qr.ts';
+import { ROOT } from '../kit/relay.ts';
+
+setDefaultTimeout(60_000);
+
+let dev: DevRelayProcess;
+let browser: Browser;
+let app: ReturnType<typeof Bun.serve>;
+
+/** The folder with what its package.json names, as `npm install` would leave it. */
+async function install(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-starter-'));
+  cpSync(`${ROOT}examples/vite-react`, folder, { recursive: true });
+  const modules = join(folder, 'node_modules');
+  const client = join(modules, 'sign-in-relay-client');
+  mkdirSync(client, { recursive: true });
+  cpSync(`${ROOT}client/package.json`, join(client, 'package.json'));
+  const built = await runChild([process.execPath, `${ROOT}client/build.ts`, join(client, 'dist')]);
+  expect(built).toMatchObject({ exitCode: 0 });
+  for (const name of ['react', 'react-dom', 'lean-qr', '@types']) {
+    symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
+  }
+  symlinkSync(`${ROOT}test/node_modules/vite`, join(modules, 'vite'));
+  return folder;
+}
+
+beforeAll(async () => {
+  const folder = await install();
+  [dev, browser] = await Promise.all([startDev(), launchChromium()]);
+  const env = { VITE_RELAY: dev.relayUrl, VITE_API: dev.providerUrl };
+  const types = [process.execPath, `${ROOT}node_modules/.bin/tsc`];
+  expect(await runChild(types, { cwd: folder })).toEqual({ exitCode: 0, output: '' });
+  const vite = [NODE, `${ROOT}test/node_modules/vite/bin/vite.js`, 'build'];
+  expect(await runChild(vite, { cwd: folder, env })).toMatchObject({ exitCode: 0 });
+  app = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url }) =>
+      new Response(
+        Bun.file(join(folder, 'dist', new URL(url).pathname.replace(/\/$/, '/index.html'))),
+      ),
+  });
+});
+afterAll(async () => {
+  await browser.close();
+  await dev.stop();
+  await app.stop(true);
+});
+
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
+const untilShown = (page: Page, text: string | RegExp) => page.getByText(text).waitFor();
+const linkOf = async (page: Page) => (await page.getByRole('link').getAttribute('href')) ?? '';
+
+/** A page with the app, which has just started a sign-in. */
+async function startApp(): Promise<Page> {
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(app.url.href);
+  await press(page, 'Sign in');
+  await untilShown(page, 'Scan this with your phone:');
+  return page;
+}
+
+async function openPhone(link: string): Promise<Page> {
+  const phone = await (await browser.newContext()).newPage();
+  await phone.goto(link);
+  await press(phone, 'Continue');
+  return phone;
+}
+
+test('a user scans the code, signs in, is still signed in after a reload, and signs out', async () => {
+  const page = await startApp();
+  const link = await linkOf(page);
+  expect(scan(readPng(await page.getByRole('img').screenshot()))).toBe(link);
+  await untilShown(page, /type [B-Z]{4}-[B-Z]{4} at http:.*\/link/);
+  await untilShown(page, /^(10:00|9:\d\d) left$/);
+  const phone = await openPhone(link);
+  await untilShown(page, 'Continue on your phone.');
+  await press(phone, 'Sign in');
+  await untilShown(page, 'Hello, Ada');
+  await page.reload();
+  await untilShown(page, 'Hello, Ada');
+  await press(page, 'Sign out');
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+});
+
+test('a user who declined reads so, tries again, and cancels', async () => {
+  await dev.plan({ scenario: 'deny', auto: true });
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(app.url.href);
+  await press(page, 'Sign in');
+  await untilShown(page, 'Sign-in was declined.');
+  await press(page, 'Try again');
+  await untilShown(page, 'Scan this with your phone:');
+  await press(page, 'Cancel');
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+});
+
+test('while the relay restarts the user reads that there is no connection, and is then signed in', async () => {
+  await dev.plan({ scenario: 'restart', seconds: 3 });
+  const page = await startApp();
+  await openPhone(await linkOf(page));
+  await untilShown(page, 'No connection. Trying again…');
+  await untilShown(page, 'Hello, Ada');
+});
