@@ -200,11 +200,31 @@ declare global {
 }
 `;
 
+/** Beside the snippets: what others have. The real types were tried by hand, as the README says. */
+const OTHERS = `
+declare module '@/app/sign-in-prompt' {
+  export function SignInPrompt(props: { session: import('sign-in-relay-client').Session }): null;
+}
+declare module 'expo-secure-store' {
+  export function getItem(key: string): string | null;
+  export function setItem(key: string, value: string): void;
+  export function deleteItemAsync(key: string): Promise<void>;
+}
+declare module 'electron' {
+  export const app: { getPath(name: 'userData'): string };
+  export const safeStorage: {
+    encryptString(text: string): Buffer;
+    decryptString(encrypted: Buffer): string;
+  };
+}
+`;
+
 test('every snippet of the README compiles', async () => {
   const readme = read('README.md');
   const snippets = [...readme.matchAll(/^```(ts|tsx|js|html)\n([\s\S]*?)^```$/gm)];
   expect(snippets.length).toBeGreaterThan(4);
   writeFileSync(join(folder, 'around.d.ts'), AROUND);
+  writeFileSync(join(folder, 'others.d.ts'), OTHERS);
   const files = snippets.map(([, language, code = ''], index) => {
     const [, script = ''] = /<script>([\s\S]*?)<\/script>/.exec(code) ?? [];
     const name = `snippet-${index}.${language === 'html' ? 'js' : language}`;
@@ -229,7 +249,12 @@ test('every snippet of the README compiles', async () => {
     '--types',
     'node',
   ];
-  const checked = await compile('node16', 'node16', ['around.d.ts', ...files], options);
+  const checked = await compile(
+    'node16',
+    'node16',
+    ['around.d.ts', 'others.d.ts', ...files],
+    options,
+  );
   for (const name of react) rmSync(join(folder, 'node_modules', name));
   expect(checked).toEqual({ exitCode: 0, output: '' });
 });

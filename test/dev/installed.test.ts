@@ -91,6 +91,37 @@ test('installed, by Node: Node itself refuses an --env-file that does not exist,
   expect(ended).toEqual({ exitCode: 9, output: 'node: no.env: not found\n' });
 });
 
+interface Target {
+  readonly relayUrl: string;
+  readonly providerUrl: string;
+}
+const NOWHERE: Target = { relayUrl: '', providerUrl: '' };
+
+/** As https://docs.expo.dev/versions/latest/sdk/securestore/ describes it: keys are of these characters. */
+const SECURE_STORE = `
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+const file = (key) => {
+  if (!/^[\\w.-]+$/.test(key)) throw new Error('Invalid key');
+  mkdirSync('store', { recursive: true });
+  return 'store/' + key;
+};
+export const getItem = (key) => {
+  try { return readFileSync(file(key), 'utf8'); } catch { return null; }
+};
+export const setItem = (key, value) => writeFileSync(file(key), value);
+export const deleteItemAsync = async (key) => rmSync(file(key), { force: true });
+`;
+
+/** As https://www.electronjs.org/docs/latest/api/safe-storage describes it. */
+const ELECTRON = `
+const turned = (bytes) => Buffer.from(bytes.map((byte) => byte ^ 255));
+export const app = { getPath: () => process.cwd() };
+export const safeStorage = {
+  encryptString: (text) => turned(Buffer.from(text)),
+  decryptString: (encrypted) => turned(encrypted).toString(),
+};
+`;
+
 describe("installed, beside the client, in an app's project", () => {
   const modules = () => join(cwd, 'node_modules');
 
@@ -104,9 +135,51 @@ describe("installed, beside the client, in an app's project", () => {
     for (const name of ['@types', 'undici-types']) copyModule(name, modules());
   });
 
+  const readme = readFileSync(`${ROOT}client/README.md`, 'utf8');
+
+  /** The snippet that begins so, at this relay. */
+  function snippet(begin: string, { relayUrl, providerUrl }: Target = NOWHERE): string {
+    const [, code = ''] = new RegExp(`\`\`\`ts\n(${begin}[\\s\\S]*?)\`\`\``).exec(readme) ?? [];
+    return code
+      .replace(/http:\/\/127.0.0.1:8080|https:\/\/relay.example/, relayUrl)
+      .replace('http://127.0.0.1:8081', providerUrl)
+      .replace("'mal'", "'dev'");
+  }
+
+  test('the ten lines of the README sign in and ask an API, against a dev relay', async () => {
+    const dev = await startDev({ command: [command], cwd, env: ON_BUN });
+    await dev.plan({ scenario: 'approve', auto: true });
+    writeFileSync(join(cwd, 'ten.mjs'), snippet('import \\{ createSession', dev));
+    const ran = await runChild([NODE, 'ten.mjs'], { cwd });
+    expect(ran).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^Open .*Ada/s) });
+    await dev.stop();
+  });
+
+  test.each([
+    ['Expo', 'import \\* as SecureStore', 'expo-secure-store', SECURE_STORE],
+    ['Electron', 'import \\{ app, safeStorage', 'electron', ELECTRON],
+  ])('the storage for %s keeps what the next process goes on with', async (_, begin, name, own) => {
+    const dev = await startDev({ command: [command], cwd, env: ON_BUN });
+    await dev.plan({ scenario: 'approve', auto: true });
+    mkdirSync(join(modules(), name));
+    writeFileSync(join(modules(), name, 'package.json'), '{"type":"module","main":"index.js"}');
+    writeFileSync(join(modules(), name, 'index.js'), own);
+    const program = `${snippet(begin, dev)}
+await (process.argv[2] ? session.getToken() : session.signIn());
+console.log(session.state.status);`;
+    writeFileSync(join(cwd, 'recipe.mts'), program);
+    const env = { NODE_OPTIONS: '--disable-warning=ExperimentalWarning' };
+    for (const args of [[], ['again']]) {
+      const ran = await runChild([NODE, 'recipe.mts', ...args], { cwd, env });
+      expect(ran).toEqual({ exitCode: 0, output: 'signed-in\n' });
+    }
+    const kept = await Array.fromAsync(new Bun.Glob(`{store,sign-in}*/**`).scan({ cwd }));
+    expect(kept).not.toBeEmpty();
+    await dev.stop();
+  });
+
   test('the test of an app in the README passes, against a dev relay of its own', async () => {
-    const readme = readFileSync(`${ROOT}client/README.md`, 'utf8');
-    const [, code = ''] = /```ts\n(import assert[\s\S]*?)```/.exec(readme) ?? [];
+    const code = snippet('import assert');
     const more = `
 test('what is planned, by how many, for which service', async () => {
   const relay = await startDevRelay({ services: ['mal', 'anilist'], blind: 'can' });
