@@ -11,10 +11,10 @@ setDefaultTimeout(40_000);
 const dev = await startDev();
 afterAll(() => dev.stop());
 
-function program(): string {
+function program(relayUrl = dev.relayUrl): string {
   const page = readFileSync(new URL('../../docs/quickstart.md', import.meta.url), 'utf8');
   const [, code = ''] = /```js\n(.*?)```/s.exec(page) ?? [];
-  return code.replace('http://127.0.0.1:8080', dev.relayUrl);
+  return code.replace('http://127.0.0.1:8080', relayUrl);
 }
 
 const MAIN = `
@@ -35,8 +35,38 @@ test.each([
 ])('%s → %s', async (scenario, printed) => {
   const isTimed = ['restart', 'slow', 'forgotten'].includes(scenario);
   await dev.plan({ scenario, auto: scenario !== 'full', ...(isTimed && { seconds: 1 }) });
-  const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-quickstart-')), 'app.mjs');
-  writeFileSync(file, program() + MAIN);
-  const ended = await runChild(['node', file]);
-  expect(ended).toEqual({ exitCode: 0, output: `${printed}\n` });
+  expect(await run(program() + MAIN)).toEqual({ exitCode: 0, output: `${printed}\n` });
 });
+
+test("an error of the developer's own in keep is theirs at once", async () => {
+  await dev.plan({ scenario: 'approve', auto: true });
+  const broken = program().replace('keep(tokens) {}', "keep(tokens) { throw TypeError('mine'); }");
+  expect(await run(broken + MAIN)).toEqual({ exitCode: 0, output: 'mine\n' });
+});
+
+test('a poll that is refused waits for as long as Retry-After says', async () => {
+  let polls = 0;
+  const relay = Bun.serve({
+    port: 0,
+    fetch({ url }) {
+      if (url.endsWith('/start')) return Response.json({ session: 's', url: '', expiresIn: 600 });
+      polls += 1;
+      if (polls === 1) return new Response('', { status: 429, headers: { 'Retry-After': '7' } });
+      if (polls === 2) return new Response('', { status: 502 });
+      return Response.json({ accessToken: 'a' });
+    },
+  });
+  const noting = program(relay.url.origin).replace(
+    /const pause = .*/,
+    'const pause = async (ms) => console.log(ms);',
+  );
+  const { output } = await run(noting + MAIN);
+  expect(output).toBe('7000\n2000\naccessToken\n');
+  await relay.stop(true);
+});
+
+function run(app: string) {
+  const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-quickstart-')), 'app.mjs');
+  writeFileSync(file, app);
+  return runChild(['node', file]);
+}
