@@ -376,7 +376,7 @@ describe('what a relay or a provider writes', () => {
       }
     }
     expect(wrong).toEqual([]);
-  });
+  }, 180_000);
 
   test('a service whose name shows nothing is called as the relay calls it', async () => {
     const services = [
