@@ -53,7 +53,7 @@ export const RELAY_SETTINGS = {
     shown: 'all',
   },
   ADMIN_HOST: {
-    meaning: 'Address of ADMIN_PORT. Whoever reaches it can read it, unless ADMIN_TOKEN is set.',
+    meaning: 'Address of ADMIN_PORT. Anyone who reaches it can read it, unless ADMIN_TOKEN is set.',
     example: '10.0.0.5',
     default: '127.0.0.1',
     shown: 'all',

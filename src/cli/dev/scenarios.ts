@@ -24,7 +24,7 @@ const TABLE = {
     device: '`authorization_failed`',
   },
   'no-code': {
-    does: 'The provider sends the user back with neither a code nor an error.',
+    does: 'The provider sends the user back without a code or an error.',
     device: '`missing_code`',
   },
   'exchange-fails': {
