@@ -23,177 +23,153 @@ setDefaultTimeout(40_000);
 const dev = await startDev();
 afterAll(() => dev.stop());
 
-type Answer = Readonly<Record<string, unknown>>;
-
-/** What each poll of a device gets, until the sign-in has ended. */
-async function pollToTheEnd(session: string) {
-  const met: (number | 'no response')[] = [];
-  const result = await pollUntil('the sign-in ends', async (): Promise<Answer | 'gone' | false> => {
-    try {
-      const response = await poll(dev, session);
-      const text = await response.text();
-      met.push(response.status);
-      if (response.status === 410) return 'gone';
-      return response.status === 200 && (JSON.parse(text) as Answer);
-    } catch {
-      met.push('no response');
-      return false;
-    }
-  });
-  if (result !== 'gone') {
-    for (const name of ['accessToken', 'refreshToken']) plantIfLong(String(result[name] ?? ''));
-  }
-  return { result, met };
-}
-
 const TOKENS = {
   accessToken: expect.any(String),
   refreshToken: expect.any(String),
   expiresIn: 3_600,
 };
 
-const startDevice = (asked: object = { ack: true }) => start(dev, 'dev', asked);
-
-/** Signs in, and returns the refresh token. */
-async function signIn(session: string): Promise<string> {
-  const { result } = await pollToTheEnd(session);
-  expect(result).toEqual(TOKENS);
-  return String((result as Answer).refreshToken);
+interface Ending {
+  /** What the polls of a device end with. */
+  readonly result?: object | 'gone';
+  /** What each poll gets. One that is held, if not given. */
+  readonly polls?: unknown;
+  /** What each refresh with the first refresh token gets at the relay, then one at the provider. */
+  readonly refreshes?: readonly [...(readonly number[]), number];
+  /** What the start gets. */
+  readonly start?: number;
+  /** Those that take time take less here, where a request plans them. */
+  readonly seconds?: number;
 }
 
-/** What a device gets when the sign-in ends as planned. */
-const DEVICE: Record<ScenarioName, (session: string) => Promise<void>> = {
-  async approve(session) {
-    const { result } = await pollToTheEnd(session);
-    expect(result).toEqual(TOKENS);
-    const headers = { Authorization: `Bearer ${(result as Answer).accessToken}` };
+const isDown = expect.arrayContaining(['no response']);
+
+const ENDINGS: Record<ScenarioName, Ending> = {
+  approve: { result: TOKENS, refreshes: [200, 200] },
+  deny: { result: { error: 'access_denied' } },
+  'deny-at-relay': { result: { error: 'access_denied' } },
+  'provider-error': { result: { error: 'authorization_failed' } },
+  'no-code': { result: { error: 'missing_code' } },
+  'exchange-fails': { result: { error: 'exchange_failed' } },
+  never: {},
+  expires: { result: 'gone', polls: [410], seconds: 2 },
+  // Not over when the device polls first, also on a busy machine.
+  slow: { result: TOKENS, seconds: 4 },
+  'cut-off': { result: TOKENS, polls: ['no response', 200] },
+  'refresh-refused': { result: TOKENS, refreshes: [400, 400] },
+  'refresh-rotates': { result: TOKENS, refreshes: [200, 400] },
+  'refresh-503': { result: TOKENS, refreshes: [503, 503, 200, 200] },
+  restart: { result: TOKENS, polls: isDown, seconds: 1 },
+  forgotten: { result: 'gone', polls: isDown, seconds: 1 },
+  full: { start: 503 },
+  'rate-limited': { start: 429 },
+};
+
+const startDevice = (asked: object = { ack: true }) => start(dev, 'dev', asked);
+
+/** What each poll of a device gets, and the result. */
+async function pollToTheEnd(session: string) {
+  const polls: (number | 'no response')[] = [];
+  const result = await pollUntil('the sign-in ends', async () => {
+    try {
+      const response = await poll(dev, session);
+      const text = await response.text();
+      polls.push(response.status);
+      if (response.status === 410) return 'gone';
+      return response.status === 200 && (JSON.parse(text) as Record<string, unknown>);
+    } catch {
+      polls.push('no response');
+      return false;
+    }
+  });
+  const { accessToken = '', refreshToken = '' } = Object(result);
+  for (const token of [accessToken, refreshToken]) plantIfLong(token);
+  return { result, polls, accessToken, refreshToken };
+}
+
+async function expectEnding(scenario: ScenarioName, session: string): Promise<void> {
+  const { result, polls = [200], refreshes = [] } = ENDINGS[scenario];
+  if (result === undefined) {
+    await dev.untilShown('is redirected to the provider');
+    expect((await dev.ask(`/auth/result?session=${session}&wait=1`)).status).toBe(204);
+    return;
+  }
+  if (scenario === 'slow') expect((await pollOnce(dev, session)).status).toBe(204);
+  const { refreshToken, ...ended } = await pollToTheEnd(session);
+  expect(ended).toMatchObject({ result, polls });
+  if (result === TOKENS) expect((await acknowledge(dev, session)).status).toBe(204);
+  const statuses: number[] = [];
+  for (const _ of refreshes.slice(1)) {
+    statuses.push((await refresh(dev, refreshToken, {}, 'dev')).status);
+  }
+  if (refreshes.length > 0) statuses.push((await refreshAtProvider(refreshToken)).status);
+  expect(statuses).toEqual([...refreshes]);
+}
+
+/** The relay would return the result of the first refresh again. */
+const refreshAtProvider = (refreshToken: string) =>
+  dev.askProvider('/token', {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+      client_id: 'sign-in-relay-dev',
+    }),
+  });
+
+describe('dev: planned by a request, and the link opened by the dev relay', () => {
+  test.each(SCENARIO_NAMES)('%s', async (scenario) => {
+    const { start: status, seconds } = ENDINGS[scenario];
+    await dev.plan({ scenario, auto: true, seconds });
+    if (status !== undefined) {
+      const refused = await dev.ask('/auth/start', startRequest('dev'));
+      const retryAfter = status === 429 ? '2' : null;
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([status, retryAfter]);
+    }
+    const { session, answer } = await startDevice();
+    expect(answer.expiresIn).toBe(scenario === 'expires' ? 2 : 600);
+    if (status === undefined) await expectEnding(scenario, session);
+  });
+
+  test('full: still to come after a start that was refused for another reason', async () => {
+    await dev.plan({ scenario: 'full' });
+    for (const [service, status] of [['no-such-service', 400] as const, ['dev', 503] as const]) {
+      expect((await dev.ask('/auth/start', startRequest(service))).status).toBe(status);
+    }
+  });
+
+  test('cut-off without ack: the tokens are lost', async () => {
+    await dev.plan({ scenario: 'cut-off', auto: true });
+    const { session } = await startDevice({});
+    expect(await pollToTheEnd(session)).toMatchObject({
+      result: 'gone',
+      polls: ['no response', 410],
+    });
+    await dev.untilShown('a poll got 410: its result was delivered');
+  });
+
+  test('refresh-rotates: the new refresh token works', async () => {
+    await dev.plan({ scenario: 'refresh-rotates', auto: true });
+    const { refreshToken } = await pollToTheEnd((await startDevice()).session);
+    const { body } = await refresh(dev, refreshToken, {}, 'dev');
+    expect(body.refresh_token).not.toBe(refreshToken);
+    expect((await refresh(dev, String(body.refresh_token), {}, 'dev')).status).toBe(200);
+  });
+
+  test('tokens name the user until the app signs out', async () => {
+    await dev.plan({ scenario: 'approve', auto: true });
+    const { accessToken, refreshToken } = await pollToTheEnd((await startDevice()).session);
+    const headers = { Authorization: `Bearer ${accessToken}` };
     const user = await dev.askProvider('/userinfo', { headers });
     expect(await user.json()).toEqual({ sub: 'Ada', name: 'Ada' });
-    const { accessToken, refreshToken } = result as Answer;
     const body = JSON.stringify({ service: 'dev', accessToken, refreshToken });
     for (const _ of [1, 2]) {
       expect((await dev.ask('/revoke', { method: 'POST', body })).status).toBe(200);
     }
     await dev.untilShown('the app signed out: its refresh token was revoked');
     expect((await dev.askProvider('/userinfo', { headers })).status).toBe(401);
-    const refused = await refresh(dev, String(refreshToken), {}, 'dev');
+    const refused = await refresh(dev, refreshToken, {}, 'dev');
     expect(refused.body.error).toBe('invalid_grant');
-  },
-  deny: (session) => expectError(session, 'access_denied'),
-  'deny-at-relay': (session) => expectError(session, 'access_denied'),
-  'provider-error': (session) => expectError(session, 'authorization_failed'),
-  'no-code': (session) => expectError(session, 'missing_code'),
-  'exchange-fails': (session) => expectError(session, 'exchange_failed'),
-  async never(session) {
-    await dev.untilShown('is redirected to the provider');
-    const response = await dev.ask(`/auth/result?session=${session}&wait=1`);
-    expect(response.status).toBe(204);
-  },
-  async expires(session) {
-    expect(await pollToTheEnd(session)).toEqual({ result: 'gone', met: [410] });
-  },
-  async slow(session) {
-    expect((await pollOnce(dev, session)).status).toBe(204);
-    await signIn(session);
-  },
-  async 'cut-off'(session) {
-    const { result, met } = await pollToTheEnd(session);
-    expect(met).toEqual(['no response', 200]);
-    expect(result).toEqual(TOKENS);
-    expect((await acknowledge(dev, session)).status).toBe(204);
-  },
-  async 'refresh-refused'(session) {
-    const answer = await refresh(dev, await signIn(session), {}, 'dev');
-    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-  },
-  async 'refresh-rotates'(session) {
-    const first = await signIn(session);
-    const answer = await refresh(dev, first, {}, 'dev');
-    expect(answer).toMatchObject({ status: 200, body: { access_token: expect.any(String) } });
-    const second = String(answer.body.refresh_token);
-    expect(second).not.toBe(first);
-    // Straight at the provider: the relay would answer with what it kept of the first refresh.
-    const form = {
-      grant_type: 'refresh_token',
-      refresh_token: first,
-      client_id: 'sign-in-relay-dev',
-    };
-    const old = await dev.askProvider('/token', {
-      method: 'POST',
-      body: new URLSearchParams(form),
-    });
-    expect([old.status, await old.json()]).toEqual([400, { error: 'invalid_grant' }]);
-    expect((await refresh(dev, second, {}, 'dev')).status).toBe(200);
-  },
-  async 'refresh-503'(session) {
-    const token = await signIn(session);
-    const statuses = [];
-    for (let times = 0; times < 3; times += 1) {
-      statuses.push((await refresh(dev, token, {}, 'dev')).status);
-    }
-    expect(statuses).toEqual([503, 503, 200]);
-  },
-  async restart(session) {
-    const { result, met } = await pollToTheEnd(session);
-    expect(met).toContain('no response');
-    expect(result).toEqual(TOKENS);
-  },
-  async forgotten(session) {
-    const { result, met } = await pollToTheEnd(session);
-    expect(met).toContain('no response');
-    expect(result).toBe('gone');
-  },
-  full: () => Promise.resolve(),
-  'rate-limited': () => Promise.resolve(),
-};
-
-async function expectError(session: string, error: string): Promise<void> {
-  expect((await pollToTheEnd(session)).result).toEqual({ error });
-}
-
-/** Those that take time take less here. `slow` is not over when the device polls, also on a busy machine. */
-const SECONDS: Partial<Record<ScenarioName, number>> = {
-  expires: 2,
-  slow: 4,
-  restart: 1,
-  forgotten: 1,
-};
-
-const withoutSession: readonly ScenarioName[] = ['full', 'rate-limited'];
-
-describe('dev: planned by a request, and the link opened by the dev relay', () => {
-  for (const scenario of SCENARIO_NAMES.filter((name) => !withoutSession.includes(name))) {
-    test(scenario, async () => {
-      const seconds = SECONDS[scenario];
-      const planned = await dev.plan({ scenario, auto: true, ...(seconds && { seconds }) });
-      expect(planned.status).toBe(200);
-      const started = await startDevice();
-      if (scenario === 'expires') expect(started.answer.expiresIn).toBe(2);
-      await DEVICE[scenario](started.session);
-    });
-  }
-
-  test.each([
-    ['full', 503, null],
-    ['rate-limited', 429, '2'],
-  ])('%s: the start gets a %d, the next one works', async (scenario, status, retryAfter) => {
-    await dev.plan({ scenario });
-    const refused = await dev.ask('/auth/start', startRequest('dev'));
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([status, retryAfter]);
-    await startDevice();
-  });
-
-  test('full: still to come after a start that was refused for another reason', async () => {
-    await dev.plan({ scenario: 'full' });
-    expect((await dev.ask('/auth/start', startRequest('no-such-service'))).status).toBe(400);
-    expect((await dev.ask('/auth/start', startRequest('dev'))).status).toBe(503);
-  });
-
-  test('cut-off without ack: the tokens are lost', async () => {
-    await dev.plan({ scenario: 'cut-off', auto: true });
-    const { session } = await startDevice({});
-    const { result, met } = await pollToTheEnd(session);
-    expect([result, met]).toEqual(['gone', ['no response', 410]]);
   });
 });
 
@@ -205,11 +181,8 @@ describe("dev: chosen on the provider's page", () => {
     const authorizeUrl = (await dev.ask(url)).headers.get('location') ?? '';
     const page = await (await dev.askProvider(authorizeUrl)).text();
     const buttons = [...page.matchAll(/name="ending" value="([^"]*)"/g)].map(([, value]) => value);
-    expect(buttons).toEqual([
-      '',
-      'deny',
-      ...chosenThere.filter((name) => !['approve', 'deny'].includes(name)),
-    ]);
+    const others = chosenThere.filter((name) => !['approve', 'deny'].includes(name));
+    expect(buttons).toEqual(['', 'deny', ...others]);
   });
 
   // The others take their full time there.
@@ -222,29 +195,33 @@ describe("dev: chosen on the provider's page", () => {
     ]) {
       const { session, url } = await startDevice();
       await chooseAtProvider(dev, await dev.ask(url), form);
-      await DEVICE[scenario](session);
+      await expectEnding(scenario, session);
     }
   });
 
-  test('expires: 410 to the device and an unknown link to the user, although more was promised', async () => {
-    const { session, state, url, link, answer } = await startDevice({ code: true });
-    expect(answer.expiresIn).toBe(600);
+  test('expires: 410 to a poll in progress, and the link is unknown', async () => {
+    const device = 'chosen to expire';
+    const { session, state, url, link } = await startDevice({ code: true, device });
     const polled = poll(dev, session);
     await chooseAtProvider(dev, await dev.ask(url), { name: 'expires', ending: '' });
     expect((await polled).status).toBe(410);
+    await untilLastLinesAre(device, [
+      'the sign-in expired: its polls get 410, so start again',
+      'a poll got 410: it has expired',
+    ]);
     const page = await dev.ask(url);
-    expect(page.status).toBe(404);
-    expect(await page.text()).toContain('no longer valid');
+    expect([page.status, await page.text()]).toEqual([
+      404,
+      expect.stringContaining('no longer valid'),
+    ]);
     expect((await dev.ask(link)).status).toBe(404);
     expect((await callback(dev, state, 'code=late', 'dev')).status).toBe(404);
   });
 
   test('any other name signs in with that name', async () => {
     const { session, url } = await startDevice();
-    const page = await chooseAtProvider(dev, await dev.ask(url), { name: 'Grace Ж', ending: '' });
-    expect(page.status).toBe(200);
-    const { result } = await pollToTheEnd(session);
-    const headers = { Authorization: `Bearer ${(result as Answer).accessToken}` };
+    await chooseAtProvider(dev, await dev.ask(url), { name: 'Grace Ж', ending: '' });
+    const headers = { Authorization: `Bearer ${(await pollToTheEnd(session)).accessToken}` };
     const user = await dev.askProvider('/userinfo', { headers });
     expect(await user.json()).toEqual({ sub: 'Grace Ж', name: 'Grace Ж' });
   });
@@ -271,26 +248,20 @@ describe('dev: the device grant', () => {
 });
 
 test.each(['restart', 'forgotten'] as const)(
-  'dev: two sign-ins that end as %s at once share one restart, also with a second tap',
+  'dev: two sign-ins that end as %s share one restart, also with a second tap',
   async (scenario) => {
-    const planned = { scenario, auto: false, seconds: 1 };
     const urls = [];
-    const sessions: string[] = [];
+    const sessions = [];
     for (const device of ['one of two', 'two of two']) {
-      await dev.plan(planned);
-      const { url, session } = await start(dev, 'dev', { device });
+      const { url, session } = await startDevice({ device });
       sessions.push(session);
       urls.push((await dev.ask(url)).headers.get('location') ?? '');
     }
-    const tap = (url: string) => {
-      const form = new URLSearchParams({ name: 'Ada', ending: scenario });
-      return dev.askProvider(url, { method: 'POST', body: form });
-    };
+    const form = { method: 'POST', body: new URLSearchParams({ ending: scenario }) };
     const shownBefore = dev.output().length;
-    const taps = await Promise.all([...urls, ...urls].map(tap));
+    const taps = await Promise.all([...urls, ...urls].map((url) => dev.askProvider(url, form)));
     for (const { status } of taps) expect(status).toBe(303);
-    const callbacks = taps.slice(0, 2).map(({ headers }) => headers.get('location') ?? '');
-    for (const callback of callbacks) await dev.ask(callback);
+    for (const { headers } of taps.slice(0, 2)) await dev.ask(headers.get('location') ?? '');
     for (const session of sessions) {
       const { result } = await pollToTheEnd(session);
       expect(result).toEqual(scenario === 'restart' ? TOKENS : 'gone');
@@ -306,8 +277,8 @@ describe('dev: /next', () => {
     await dev.plan({ scenario: 'deny', auto: true });
     await dev.plan({ scenario: 'no-code', auto: true });
     const [first, second] = [await startDevice(), await startDevice()];
-    await expectError(first.session, 'access_denied');
-    await expectError(second.session, 'missing_code');
+    await expectEnding('deny', first.session);
+    await expectEnding('no-code', second.session);
     await dev.plan({ scenario: 'never' });
     const shown = await (await dev.askProvider('/next')).json();
     expect(shown).toEqual({ planned: [{ scenario: 'never', seconds: 0, auto: false }] });
@@ -362,13 +333,8 @@ const untilLastLinesAre = (device: string, expected: readonly string[]) =>
 describe('dev: what it says', () => {
   test('each sign-in in plain words, from the start to the acknowledgement', async () => {
     await dev.plan({ scenario: 'approve', auto: true });
-    const { session } = await start(dev, 'dev', {
-      code: true,
-      ack: true,
-      device: 'TV of the words',
-    });
-    await signIn(session);
-    await acknowledge(dev, session);
+    const { session } = await startDevice({ code: true, ack: true, device: 'TV of the words' });
+    await expectEnding('approve', session);
     await untilLastLinesAre('TV of the words', [
       '"TV of the words" started a sign-in at dev, with code and ack; it is planned to end as "approve"',
       'the user is redirected to the provider',
@@ -408,33 +374,16 @@ describe('dev: what it says', () => {
     expect(dev.output()).not.toContain('A'.repeat(24));
   });
 
-  test('that a sign-in expired, and why a poll gets 410', async () => {
-    await dev.plan({ scenario: 'expires', seconds: 1 });
-    const planned = await start(dev, 'dev', { device: 'planned to expire' });
-    const chosen = await start(dev, 'dev', { device: 'chosen to expire' });
-    const authorizeUrl = (await dev.ask(chosen.url)).headers.get('location') ?? '';
-    await dev.plan({ scenario: 'expires', seconds: 1 });
-    await dev.askProvider('/next', { method: 'DELETE' });
-    const form = new URLSearchParams({ name: 'expires', ending: '' });
-    await dev.askProvider(authorizeUrl, { method: 'POST', body: form });
+  test('why a poll or an acknowledgement gets 410', async () => {
     await dev.plan({ scenario: 'deny', auto: true });
-    const denied = await start(dev, 'dev', { device: 'denied' });
-    await expectError(denied.session, 'access_denied');
+    const denied = await startDevice({ device: 'denied' });
+    await expectEnding('deny', denied.session);
     await pollOnce(dev, denied.session);
-    const cancelled = await start(dev, 'dev', { device: 'cancelled' });
+    await untilLastLinesAre('denied', ['a poll got 410: its result was delivered']);
+    const cancelled = await startDevice({ device: 'cancelled' });
     for (const query of ['&cancel=1', '', '&ack=1']) {
       await dev.ask(`/auth/result?session=${cancelled.session}${query}`);
     }
-    const expired = 'the sign-in expired: its polls get 410, so start again';
-    for (const [device, { session }] of Object.entries({
-      'planned to expire': planned,
-      'chosen to expire': chosen,
-    })) {
-      await untilLastLinesAre(device, [expired]);
-      await pollOnce(dev, session);
-      await untilLastLinesAre(device, [expired, 'a poll got 410: it has expired']);
-    }
-    await untilLastLinesAre('denied', ['a poll got 410: its result was delivered']);
     await untilLastLinesAre('cancelled', [
       'a poll got 410: its device cancelled it',
       'an acknowledgement got 410: its device cancelled it',
