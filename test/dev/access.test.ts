@@ -10,7 +10,6 @@ import { start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
-import { sendRaw, statusOf } from '../kit/sockets.ts';
 
 setDefaultTimeout(60_000);
 
@@ -22,9 +21,6 @@ const planned = async () =>
 
 const plan = (headers: Record<string, string>) =>
   dev.askProvider('/next', { method: 'POST', headers, body: '{"scenario":"deny"}' });
-
-const get = (url: string, path: string, host: string) =>
-  sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
 
 const inBrowser = test.if(
   has('Chromium', 'no page of another site plans an ending at `dev`; `dev --lan` signs in phones'),
@@ -70,11 +66,9 @@ describe('dev: a page of another site', () => {
   test.each(['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example'])(
     'under a name that it gave this machine: %s',
     async (name) => {
-      const host = `${name}:${dev.port + 1}`;
-      expect(statusOf(await get(dev.providerUrl, '/next', host))).toBe(403);
-      const body = '{"scenario":"deny"}';
-      const post = `POST /next HTTP/1.1\r\nHost: ${host}\r\nOrigin: http://${host}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-      expect(statusOf(await sendRaw(dev.providerUrl, post))).toBe(403);
+      const headers = { Host: `${name}:${dev.port + 1}`, Origin: `http://${name}:${dev.port + 1}` };
+      expect((await dev.askProvider('/next', { headers })).status).toBe(403);
+      expect((await plan(headers)).status).toBe(403);
       expect(await planned()).toEqual([]);
     },
   );
@@ -110,41 +104,31 @@ describe('dev: a page of another site', () => {
   });
 });
 
-describe('dev: who may plan', () => {
-  test.each([
-    ['localhost', 'localhost'],
-    ['an address', '127.0.0.1'],
-    ['an IPv6 address', '[::1]'],
-    ['the address that an emulator uses', '10.0.2.2'],
-    ['the name of this machine', hostname()],
-    ['a name in a network of containers', 'dev-relay'],
-  ])('a program that reaches it as %s', async (_, name) => {
-    expect(statusOf(await get(dev.providerUrl, '/next', `${name}:1`))).toBe(200);
-  });
+const OWN = { 'Sec-Fetch-Site': 'same-origin' };
 
-  test.each([
-    ['its own page', () => ({ Origin: dev.providerUrl })],
-    ['its own page, as browsers say', () => ({ 'Sec-Fetch-Site': 'same-origin' })],
-    ['a program', () => ({})],
-  ])('%s', async (_, headers) => {
-    expect((await plan(headers())).status).toBe(200);
-    await dev.askProvider('/next', { method: 'DELETE' });
-  });
-
-  test.each([
-    ['typed into the address bar', () => ({ 'Sec-Fetch-Site': 'none' }), 303],
-    ['on its own page', () => ({ 'Sec-Fetch-Site': 'same-origin' }), 303],
-    ['on its own page, of an older browser', () => ({ Referer: `${dev.providerUrl}/` }), 303],
-    ['elsewhere, of an older browser', () => ({ Referer: 'https://evil.example/' }), 403],
-    ['at a longer host', () => ({ Referer: `${dev.providerUrl}.evil.example/` }), 403],
-    ['from nowhere', () => ({}), 403],
-  ])('a link to an ending that was %s', async (_, headers, status) => {
-    expect((await dev.askProvider('/try/deny', { headers: headers() })).status).toBe(status);
-  });
+test.each<[who: string, headers: Record<string, string>, linkStatus?: number]>([
+  ['a program', {}, 403],
+  ['its own page, as browsers say', OWN, 303],
+  ['its own page, of an older browser', { Origin: dev.providerUrl }],
+  ['its own link, of an older browser', { Referer: `${dev.providerUrl}/` }, 303],
+  ['a user who types the address', { 'Sec-Fetch-Site': 'none' }, 303],
+  ['a link elsewhere, of an older browser', { Referer: 'https://evil.example/' }, 403],
+  ['a link at a longer host', { Referer: `${dev.providerUrl}.evil.example/` }, 403],
+  ['a program at localhost', { Host: 'localhost:1' }],
+  ['a program at an IPv6 address', { Host: '[::1]:1' }],
+  ['a program at the address that an emulator uses', { Host: '10.0.2.2:1' }],
+  ['a program at the name of this machine', { Host: `${hostname()}:1` }],
+  ['a program at a name in a network of containers', { Host: 'dev-relay:1' }],
+])('dev: plans and links of %s', async (_, ...row) => {
+  const [headers, linkStatus = 200] = row;
+  expect((await plan(headers)).status).toBe(200);
+  await dev.askProvider('/next', { method: 'DELETE' });
+  const path = linkStatus === 200 ? '/next' : '/try/deny';
+  expect((await dev.askProvider(path, { headers })).status).toBe(linkStatus);
 });
 
 inBrowser(
-  'dev --lan: a phone, a television and a terminal sign in, by the address that the terminal shows',
+  'dev --lan: a phone, a television and a terminal sign in at the address that is shown',
   async () => {
     const address = Object.values(networkInterfaces())
       .flat()

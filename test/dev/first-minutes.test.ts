@@ -67,7 +67,7 @@ describe('where another program has port 8080', () => {
   });
 });
 
-test('in a folder with spaces and letters of other alphabets the commands of the README work', async () => {
+test('the commands of the README work in a folder with spaces and other alphabets', async () => {
   const checkout = join(home, 'Mein Gerät, 東京 & Co');
   mkdirSync(checkout);
   for (const part of ['package.json', 'tsconfig.json', 'bin', 'client', 'demo', 'src']) {

@@ -61,7 +61,7 @@ beforeAll(async () => {
   command = join(cwd, 'node_modules', '.bin', 'sign-in-relay');
 });
 
-test('installed: dev, its television and login work, with the dependencies of run time alone', async () => {
+test('installed: dev, its television and login need the runtime dependencies alone', async () => {
   const env = ON_BUN;
   const dev = await startDev({ command: [command], cwd, env });
   await dev.plan({ scenario: 'approve', auto: true });
@@ -85,7 +85,7 @@ test('installed: bunx starts it where there is no Node', async () => {
   expect([exitCode, output]).toEqual([0, expect.stringMatching(/ on Bun \S+\n$/)]);
 });
 
-test('installed, by Node: Node itself refuses an --env-file that does not exist, and names it', async () => {
+test('installed: Node itself refuses an --env-file that does not exist, and names it', async () => {
   // https://github.com/nodejs/node/issues/54232
   const ended = await runChild([command, '--env-file', 'no.env'], { env: ON_BUN });
   expect(ended).toEqual({ exitCode: 9, output: 'node: no.env: not found\n' });
@@ -265,13 +265,8 @@ describe.each([
     'without the launcher, ends with %d without the file, and names it: %j',
     async (code, args) => {
       const main = join(cwd, 'node_modules/sign-in-relay/dist/cli/main.js');
-      const { exitCode, output } = await runChild([
-        ...runtime,
-        main,
-        ...args,
-        '--env-file',
-        'no.env',
-      ]);
+      const line = [...runtime, main, ...args, '--env-file', 'no.env'];
+      const { exitCode, output } = await runChild(line);
       expect([exitCode, output]).toEqual([code, '--env-file "no.env" does not exist\n']);
     },
   );
