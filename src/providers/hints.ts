@@ -6,7 +6,7 @@ import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES } from '../limits.ts';
 import type { Grant } from '../monitor.ts';
 import type { ExpiredStage } from '../sign-ins/session.ts';
 import type { ProviderError, TokenFailure } from './answers.ts';
-import { prefixOf } from './config.ts';
+import { type ClientAuthentication, prefixOf } from './config.ts';
 import type { Provider } from './provider.ts';
 
 /** What the body says comes first, then the status: a provider that answers in words of its own is at the right address. */
@@ -162,12 +162,15 @@ function clientSettings({ name, hasClientSecret }: Provider): string {
   return hasClientSecret ? `${prefix}CLIENT_ID and ${prefix}CLIENT_SECRET` : `${prefix}CLIENT_ID`;
 }
 
-function clientOf({ name, hasClientSecret }: Provider): string {
+function clientOf({ name, hasClientSecret, clientAuth }: Provider): string {
   const prefix = prefixOf(name);
   return hasClientSecret
-    ? `${prefix}CLIENT_SECRET or ${prefix}CLIENT_ID`
+    ? `${prefix}CLIENT_SECRET or ${prefix}CLIENT_ID, or needs ${prefix}CLIENT_AUTH=${otherAuth(clientAuth)}`
     : `${prefix}CLIENT_ID; ${prefix}CLIENT_SECRET is not set, and may be needed`;
 }
+
+export const otherAuth = (used: ClientAuthentication): ClientAuthentication =>
+  used === 'post' ? 'basic' : 'post';
 
 /** The hint for an error of the authorization endpoint. RFC 6749 §4.1.2.1. */
 export function hintForAuthorizationError(provider: Provider, error: string): string {

@@ -77,6 +77,7 @@ export function createProvider(
     /** Undefined if refreshes go to the token endpoint. */
     refreshHost: config.refreshUrl && new URL(config.refreshUrl).host,
     hasClientSecret: config.clientSecret !== undefined,
+    clientAuth: config.clientAuth,
     /** Which tokens can be revoked there. Undefined if none. */
     revokes,
     revocationHost: revocation && new URL(revocation.url).host,

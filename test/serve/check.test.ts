@@ -374,6 +374,31 @@ test('a proxy that changes the path is a fault, although requests arrive', async
 });
 
 describe.concurrent('providers', () => {
+  test.each([
+    ['post', 'basic', (sent: Request) => sent.headers.has('authorization')],
+    ['basic', 'post', (sent: Request) => !sent.headers.has('authorization')],
+  ])(
+    'a secret that was sent by %s, where only %s is taken, is tried once that way',
+    async (used, right, isTaken) => {
+      const challenge = { 'WWW-Authenticate': 'Basic realm="tokens"' };
+      const provider = serveUpstream((request) =>
+        request.method === 'GET' || isTaken(request)
+          ? Response.json({ error: 'invalid_grant' }, { status: 400 })
+          : Response.json({ error: 'invalid_client' }, { status: 401, headers: challenge }),
+      );
+      const env = { MAL_TOKEN_URL: provider.url, MAL_CLIENT_AUTH: used };
+      const { find } = await runCheck(env);
+      expect(find('client of mal')).toEqual({
+        mark: 'fault',
+        what: 'client of mal',
+        text: `answers 401 invalid_client to the secret sent by ${used}, and accepts it by ${right}`,
+        remedy: `set MAL_CLIENT_AUTH=${right}`,
+      });
+      expect(provider.requests.filter(({ method }) => method === 'POST').length).toBe(2);
+      provider.stop();
+    },
+  );
+
   const answers = (status: number, body: object | string) =>
     serveUpstream(({ method }) => {
       if (method === 'GET') return new Response('sign in');

@@ -5,7 +5,7 @@ import type { TokenFailure } from '../../providers/answers.ts';
 import { type Fetch, type ProviderConfig, prefixOf } from '../../providers/config.ts';
 import { describeConnectProblem } from '../../providers/connect-problem.ts';
 import { discoverProvider, type ProviderToDiscover } from '../../providers/discovery.ts';
-import { hintForTokenFailure } from '../../providers/hints.ts';
+import { hintForTokenFailure, otherAuth } from '../../providers/hints.ts';
 import { createProvider, redirectUriOf } from '../../providers/provider.ts';
 import { TokenEndpoint } from '../../providers/token-endpoint.ts';
 import type { EnabledSettings } from '../../settings/index.ts';
@@ -70,12 +70,36 @@ async function checkAuthorizationEndpoint(
   }
 }
 
-/** Sends a made-up code: a provider that answers `invalid_grant` has accepted the client. RFC 6749 §5.2. */
 async function checkClient(
   config: ProviderConfig,
   baseUrl: string,
   fetch: Fetch,
 ): Promise<Finding> {
+  const { name, displayName, clientAuth, clientSecret } = config;
+  const what = `client of ${name}`;
+  const { provider, failure } = await sendMadeUpCode(config, baseUrl, fetch);
+  if (failure === undefined) {
+    const text = `${displayName} gives tokens for a made-up code`;
+    return warning(what, text, `check ${prefixOf(name)}TOKEN_URL`);
+  }
+  if (isAccepted(failure)) {
+    return ok(what, `${displayName} accepts the client, and refuses the made-up code`);
+  }
+  const problem = describe(failure);
+  const { reason, status = 0 } = failure;
+  if (clientSecret !== undefined && reason === 'status' && status >= 400 && status < 404) {
+    const other = otherAuth(clientAuth);
+    const again = await sendMadeUpCode({ ...config, clientAuth: other }, baseUrl, fetch);
+    if (again.failure !== undefined && isAccepted(again.failure)) {
+      const text = `${problem} to the secret sent by ${clientAuth}, and accepts it by ${other}`;
+      return fault(what, text, `set ${prefixOf(name)}CLIENT_AUTH=${other}`);
+    }
+  }
+  const hint = hintForTokenFailure(provider, failure, 'exchange');
+  return isUndecided(failure) ? warning(what, problem, hint) : fault(what, problem, hint);
+}
+
+async function sendMadeUpCode(config: ProviderConfig, baseUrl: string, fetch: Fetch) {
   const tokenEndpoint = new TokenEndpoint({
     fetch,
     clock: systemClock,
@@ -87,19 +111,12 @@ async function checkClient(
   const code = `sign-in-relay-check-${randomBytes(9).toString('hex')}`;
   const verifier = provider.usesPkce ? createVerifier(randomBytes) : undefined;
   const outcome = await provider.redeem(code, { kind: 'tokens', verifier });
-  const what = `client of ${config.name}`;
-  if (outcome.ok) {
-    const text = `${config.displayName} gives tokens for a made-up code`;
-    return warning(what, text, `check ${prefixOf(config.name)}TOKEN_URL`);
-  }
-  const { failure } = outcome;
-  const problem = describe(failure);
-  if (failure.providerError === 'invalid_grant') {
-    return ok(what, `${config.displayName} accepts the client, and refuses the made-up code`);
-  }
-  const hint = hintForTokenFailure(provider, failure, 'exchange');
-  return isUndecided(failure) ? warning(what, problem, hint) : fault(what, problem, hint);
+  return { provider, failure: outcome.ok ? undefined : outcome.failure };
 }
+
+/** A provider that refuses the code has accepted the client. RFC 6749 §5.2. */
+const isAccepted = ({ providerError, refusal }: TokenFailure) =>
+  providerError === 'invalid_grant' || refusal === 'invalid_grant';
 
 /** The provider may be down for a moment, or have its own error for a wrong code. */
 function isUndecided({ reason, status = 0, providerError, refusal }: TokenFailure): boolean {
