@@ -221,8 +221,8 @@ interface SettingsOptions {
 }
 
 function readAllSettings(options: SettingsOptions, failureCode = 1): SettingsReading {
-  const { environment, warnings } = readEnvironment(options, failureCode);
-  const read = checkMachine(readSettings(environment, readTextFile));
+  const { environment, ofFile, warnings } = readEnvironment(options, failureCode);
+  const read = checkMachine(readSettings(environment, readTextFile, ofFile));
   return { ...read, warnings: [...warnings, ...read.warnings] };
 }
 
@@ -230,7 +230,8 @@ function readAllSettings(options: SettingsOptions, failureCode = 1): SettingsRea
 function readEnvironment({ 'env-file': file }: SettingsOptions, failureCode = 1) {
   const { environment, warnings } =
     file === undefined ? parseEnvFile('') : readEnvFile(file, failureCode);
-  return { environment: { ...environment, ...process.env }, warnings };
+  const ofFile = new Set(Object.keys(environment));
+  return { environment: { ...environment, ...process.env }, ofFile, warnings };
 }
 
 function readEnvFile(file: string, failureCode: number): EnvFile {

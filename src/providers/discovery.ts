@@ -13,7 +13,8 @@ import type {
   ProviderConfig,
   Revocation,
 } from './config.ts';
-import { codeOf } from './connect-problem.ts';
+import { prefixOf } from './config.ts';
+import { codeOf, describeConnectProblem } from './connect-problem.ts';
 import {
   findAuthorizeUrlProblem,
   findRevokeUrlProblem,
@@ -104,10 +105,17 @@ export async function readMetadata(
     return parseMetadata(text) ?? failed('is not a discovery document', true);
   } catch (error) {
     return failed(
-      signal.aborted ? 'took too long' : `could not be read (${codeOf(error) || 'no connection'})`,
+      signal.aborted
+        ? 'took too long'
+        : `could not be read (${codeOf(error) || 'no connection'})${hintAtCa(error)}`,
     );
   }
 }
+
+const hintAtCa = (error: unknown) =>
+  describeConnectProblem(error).cause === 'tls'
+    ? ': name a CA of your own in NODE_EXTRA_CA_CERTS'
+    : '';
 
 /** Undefined if it is not a discovery document. RFC 8414 §2. */
 function parseMetadata(text: string): Metadata | undefined {
@@ -137,7 +145,11 @@ function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Dis
   const { issuer, ...given } = provider;
   // Compared exactly, so that no issuer can impersonate another. RFC 8414 §3.3.
   if (metadata.issuer !== issuer) {
-    return { problem: `the issuer ${issuer} calls itself ${quote(metadata.issuer)}` };
+    const isSlash = metadata.issuer.replace(/\/$/, '') === issuer.replace(/\/$/, '');
+    const remedy = `${isSlash ? 'write it so in' : 'check'} ${prefixOf(provider.name)}ISSUER`;
+    return {
+      problem: `the issuer ${issuer} calls itself ${quote(metadata.issuer)}: ${remedy}`,
+    };
   }
   const authorizeUrl = given.authorizeUrl ?? metadata.authorization_endpoint;
   const tokenUrl = given.tokenUrl ?? metadata.token_endpoint;

@@ -88,8 +88,10 @@ export const PROVIDER_CHECKS = {
   REFRESH_URL: textUnless(findTokenUrlProblem),
   REVOKE_URL: textUnless(findRevokeUrlProblem),
   // RFC 8414 §2: an issuer has no query.
-  ISSUER: textUnless(findUrlProblem, (text) =>
-    text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined,
+  ISSUER: textUnless(
+    findUrlProblem,
+    (text) => (text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined),
+    (text) => (/[^:]\/\//.test(text) ? 'must not contain // in its path' : undefined),
   ),
   // Checked where a profile needs it: other programs have variables with this name.
   URL: textUnless(),
@@ -162,6 +164,9 @@ export function withoutTrailingSlashes(text: string): string {
 
 function findBaseUrlProblem(text: string): string | undefined {
   const url = withoutTrailingSlashes(text);
+  if (!text.includes('://') && parseUrl(`https://${url}`)) {
+    return 'has no scheme: it must begin with https://';
+  }
   if (!parseUrl(url) || hasUserInfo(url) || /[?#]/.test(url)) {
     return 'must be an http(s) URL such as https://relay.example, without user name, query or fragment';
   }

@@ -20,6 +20,7 @@ export function parseEnvFile(text: string): EnvFile {
   const environment: Record<string, string> = {};
   const faults: string[] = [];
   const warnings: SettingWarning[] = [];
+  const lines = new Map<string, number>();
   // Text in UTF-16 would otherwise be one fault for each line.
   if (text.includes('\0')) return { environment, faults: ['it must be text in UTF-8'], warnings };
   for (const [index, untrimmed] of text.split('\n').entries()) {
@@ -36,6 +37,12 @@ export function parseEnvFile(text: string): EnvFile {
       faults.push(`${where} has a value that begins with a quote, but does not end with it`);
     } else {
       environment[setting] = value;
+      const before = lines.get(setting);
+      if (before !== undefined) {
+        const problem = `is set in line ${before} and line ${index + 1}: the last one counts`;
+        warnings.push({ setting, problem });
+      }
+      lines.set(setting, index + 1);
       const [mark] = (value === written && /[#\\]/.exec(value)) || [];
       if (mark) {
         warnings.push({ setting, problem: `has ${mark} without quotes (${where}): ${HINT}` });

@@ -41,16 +41,21 @@ export type SettingsReading = { readonly warnings: readonly SettingWarning[] } &
 
 /**
  * Reads the settings and reports everything that is wrong with them at once.
- * Pure, except for `readFile`, which is called for secrets and the logo, and may throw.
+ * Pure, except for `readFile`, which is called for secrets and the logo, and may throw. `ofFile`:
+ * names that come from a file of settings, and should all be settings.
  */
-export function readSettings(environment: Environment, readFile: ReadFile): SettingsReading {
+export function readSettings(
+  environment: Environment,
+  readFile: ReadFile,
+  ofFile: ReadonlySet<string> = new Set(),
+): SettingsReading {
   const reading: Reading = { env: withoutBlank(environment), readFile, faults: [], warnings: [] };
   const { env, faults, warnings } = reading;
   rejectDangerousEnvironment(reading);
   const relay = readTable(reading, '', RELAY_SETTINGS, RELAY_CHECKS);
   const logo = relay.LOGO === undefined ? undefined : readLogo(reading, relay.LOGO);
   const enabled = relay.PROVIDERS.flatMap((name) => readProvider(reading, name) ?? []);
-  warnings.push(...findMisspeltNames(env, relay.PROVIDERS));
+  warnings.push(...findMisspeltNames(env, relay.PROVIDERS, ofFile));
   // A relay may have open sign-ins alone.
   if (relay.OAUTH_BASE_URL && enabled.length === 0 && relay.OPEN_ENDPOINTS === undefined) {
     rejectMissingClientId(reading, relay.PROVIDERS);

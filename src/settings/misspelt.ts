@@ -32,27 +32,51 @@ const lettersOf = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 export function didYouMean(name: string): string {
   const names = new Map<string, string>();
   for (const [known, { displayName }] of PROFILES) names.set(known, known).set(displayName, known);
-  const meant = names.get(nearest(name, [...names.keys()]) ?? '');
+  const written = lettersOf(name);
+  const meant =
+    names.get(nearest(name, [...names.keys()]) ?? '') ??
+    [...PROFILES.keys()].find((known) => known.length >= 4 && isPart(known, written));
   return meant === undefined ? '' : ` Did you mean ${meant}?`;
 }
 
-/** A warning for each name that was probably meant as a setting. `providers` are those in PROVIDERS. */
+/** Such as `twitch-tv`, or `battle`. */
+const isPart = (known: string, written: string) =>
+  written.length >= 4 && (written.startsWith(known) || known.startsWith(written));
+
+/**
+ * A warning for each name that was probably meant as a setting. `providers` are those in
+ * PROVIDERS. Names in `ofFile`, a file of settings, are all meant as settings.
+ */
 export function findMisspeltNames(
   env: Environment,
   providers: readonly string[],
+  ofFile: ReadonlySet<string>,
 ): readonly SettingWarning[] {
   const settingsOf = (name: string) =>
     namesOf(PROVIDER_SETTINGS).map((setting) => prefixOf(name) + setting);
   const known = new Set([...namesOf(RELAY_SETTINGS), ...providers.flatMap(settingsOf)]);
   return Object.keys(env).flatMap((setting) => {
-    const problem = known.has(setting) ? undefined : findProblem(setting, known, providers);
+    if (known.has(setting)) return [];
+    const problem =
+      findProblem(setting, env[setting], known, providers) ??
+      (ofFile.has(setting) && !OF_RUNTIMES.test(setting) ? 'is not a setting' : undefined);
     return problem === undefined ? [] : { setting, problem };
   });
 }
 
-function findProblem(setting: string, known: ReadonlySet<string>, providers: readonly string[]) {
+function findProblem(
+  setting: string,
+  value: string | undefined,
+  known: ReadonlySet<string>,
+  providers: readonly string[],
+) {
   if (setting.endsWith('_FILE') && known.has(setting.slice(0, -'_FILE'.length))) {
     return 'is not read: only secrets may come from a file';
+  }
+  const own = setting.replace(/^(SIGN_IN_)?RELAY_/, '');
+  // Kubernetes sets RELAY_PORT=tcp://… for a service of that name.
+  if (own !== setting && known.has(own) && !value?.startsWith('tcp://')) {
+    return `is not a setting: did you mean ${own}?`;
   }
   const near = OTHER_PROXIES.test(setting) ? 'TRUSTED_PROXY_CIDRS' : findNear(setting, providers);
   if (near !== undefined) return `is not a setting: did you mean ${near}?`;
@@ -76,6 +100,9 @@ function findNear(setting: string, providers: readonly string[]): string | undef
   }
   return nearest(setting, namesOf(RELAY_SETTINGS));
 }
+
+/** What the runtime itself reads. */
+const OF_RUNTIMES = /^(NODE_|BUN_|TZ$|LANG$|LC_|(HTTPS?|NO)_PROXY$)/i;
 
 /** What other programs call it. */
 const OTHER_PROXIES = /^TRUST(ED)?_PROX(Y|IES)(_|$)/i;

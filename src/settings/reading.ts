@@ -66,6 +66,10 @@ export function readTable<T extends SettingsTable, C extends Checks>(
     // Blanks around a secret may belong to it.
     const isSecret = table[name]?.isSecret === true;
     const written = isSecret ? readSecret(reading, setting) : readSetting(reading, setting);
+    if (VARIABLE.test(reading.env[setting] ?? '')) {
+      const problem = 'contains a variable in braces, which nothing replaces here';
+      reading.warnings.push({ setting, problem });
+    }
     const { value, problems = [] } =
       written === undefined ? {} : check(isSecret ? written : written.trim());
     if (written !== undefined && problems.length > 0) {
@@ -79,6 +83,9 @@ export function readTable<T extends SettingsTable, C extends Checks>(
   // The loop loses the types: each value has the type of the check of its name.
   return values as Values<T, C>;
 }
+
+/** A variable that a shell or Compose would have replaced. */
+const VARIABLE = /\$\{\w+\}/;
 
 /**
  * A shell removes the quotes around a value; `docker --env-file` and others keep them.
@@ -107,6 +114,10 @@ function readSecret(reading: Reading, setting: string): string | undefined {
   if (given !== undefined) return rejectFile(`must not be set together with ${setting}`);
   try {
     const secret = reading.readFile(path, 'utf8').replace(/\r?\n$/, '');
+    if (/^\s|\s$/.test(secret)) {
+      const problem = 'names a file that begins or ends with a blank, which is part of the secret';
+      reading.warnings.push({ setting: `${setting}_FILE`, problem });
+    }
     if (secret.length > MAX_SECRET_LENGTH) return rejectFile('must name a file of at most 64 KiB');
     return secret || rejectFile('must name a file that is not empty');
   } catch (error) {

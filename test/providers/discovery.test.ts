@@ -253,12 +253,12 @@ describe('an address on this machine, by plain http', () => {
 
 describe('what is refused', () => {
   test.each([
-    ['another issuer', 'https://evil.example'],
-    ['a slash more', `${origin}/`],
-    ['another case', origin.replace('http', 'HTTP')],
-  ])('RFC 8414 §3.3: a document of %s', async (_, issuer) => {
+    ['another issuer', 'https://evil.example', 'check'],
+    ['a slash more', `${origin}/`, 'write it so in'],
+    ['another case', origin.replace('http', 'HTTP'), 'check'],
+  ])('RFC 8414 §3.3: a document of %s', async (_, issuer, remedy) => {
     expect(problemOf(await discover({ issuer }))).toBe(
-      `the issuer ${origin} calls itself ${JSON.stringify(issuer)}`,
+      `the issuer ${origin} calls itself ${JSON.stringify(issuer)}: ${remedy} ACME_ISSUER`,
     );
   });
 

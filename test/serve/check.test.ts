@@ -200,6 +200,7 @@ describe.concurrent('the base URL', () => {
     using server = Bun.serve({ port: 0, tls, fetch: () => new Response('ok') });
     const { find } = await runCheck({ OAUTH_BASE_URL: `https://localhost:${server.port}` });
     expect(find('base URL')?.text).toContain('no trusted TLS at localhost');
+    expect(find('base URL')?.remedy).toContain('NODE_EXTRA_CA_CERTS');
   });
 
   test('another program, and another relay', async () => {

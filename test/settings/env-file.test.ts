@@ -19,7 +19,6 @@ test.each([
   ["NAME='a\\'", 'a\\'],
   ['NAME=a "b" c', 'a "b" c'],
   ['NAME=$HOME', '$HOME'],
-  ['NAME=first\nNAME=last', 'last'],
   ['\uFEFFNAME=value\r\n', 'value'],
   ['# a comment\n\n  # another\nNAME=value\n', 'value'],
 ])('%j sets %j', (text, value) => {
@@ -41,6 +40,15 @@ test.each([
   const { environment, faults } = parseEnvFile(text);
   expect([environment, faults[0]]).toEqual([{}, fault]);
   expect(faults.join()).not.toContain('hunter2');
+});
+
+test('a name that is set twice has its last value, and a warning with both lines', () => {
+  const problem = 'is set in line 1 and line 3: the last one counts';
+  expect(parseEnvFile('NAME=first\n\nNAME=last')).toEqual({
+    environment: { NAME: 'last' },
+    faults: [],
+    warnings: [{ setting: 'NAME', problem }],
+  });
 });
 
 test('every wrong line has its number, and takes nothing of its neighbours', () => {

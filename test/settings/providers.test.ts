@@ -151,6 +151,8 @@ describe('PROVIDERS', () => {
     ['spotfy', 'Did you mean spotify?'],
     ['myanimelist', 'Did you mean mal?'],
     ['animelist', 'Did you mean mal?'],
+    ['twitch-tv', 'Did you mean twitch?'],
+    ['nextcl', 'Did you mean nextcloud?'],
   ])('an unknown name, %j, is a fault that names the nearest known', (name, hint) => {
     const prefix = name.toUpperCase().replaceAll('-', '_');
     const [fault, ...others] = faultsOf({ PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id' });
@@ -270,7 +272,11 @@ const issuer: Rule<Settings['discoveries'][number]> = {
   field: 'issuer',
   ...addresses,
   // RFC 8414 §2.
-  refuses: { ...addresses.refuses, 'must not contain a query': 'https://acme.example?x' },
+  refuses: {
+    ...addresses.refuses,
+    'must not contain a query': 'https://acme.example?x',
+    'must not contain // in its path': 'https://acme.example// | https://acme.example/a//b',
+  },
 };
 
 testRules([issuer], acme, ({ discoveries }) => discoveries[0]);

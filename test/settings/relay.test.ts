@@ -62,7 +62,9 @@ const rules: readonly Rule<Settings>[] = [
     },
     refuses: {
       'must be an http(s) URL such as https://relay.example':
-        'relay.example | ftp://relay.example | https:relay.example | https:// | https://relay.example\\x | https://relay example | https://relay.example?x=1 | https://relay.example? | https://relay.example/# | https://user@relay.example | https://relay.example:99999 | https://relay.example/a"b | https://re"lay.example | https://relay.example/<tv> | https://relay.example/a\x1bb | https://relay.example/\0 | https://relay.example/\ud800',
+        'ftp://relay.example | https:relay.example | https:// | https://relay.example\\x | https://relay example | https://relay.example?x=1 | https://relay.example? | https://relay.example/# | https://user@relay.example | https://relay.example:99999 | https://relay.example/a"b | https://re"lay.example | https://relay.example/<tv> | https://relay.example/a\x1bb | https://relay.example/\0 | https://relay.example/\ud800',
+      'has no scheme: it must begin with https://':
+        'relay.example | relay.example:8443/tv | localhost',
       'must be https://xn--bcher-kva.example/%C3%A9: a URL has only ASCII characters':
         'https://bücher.example/é/',
       'must have a path that does not begin with //, since a redirect to it would lead to another host':

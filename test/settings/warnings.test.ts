@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { readSettings } from '../../src/settings/index.ts';
 import { warningsOf } from './read.ts';
 
 describe('what is allowed but rarely intended', () => {
@@ -215,6 +216,26 @@ test.each([
   ]);
 });
 
+describe('what was meant for a shell, or was added to a secret', () => {
+  test.each([
+    ['MAL_CLIENT_SECRET', '$\x7bSECRET}'],
+    ['APP_NAME', 'Acme $\x7bNAME}'],
+  ])('%s with a variable in braces', (setting, value) => {
+    expect(warningsOf({ MAL_CLIENT_ID: 'm', [setting]: value })).toEqual([
+      `${setting} contains a variable in braces, which nothing replaces here`,
+    ]);
+  });
+
+  test.each(['hunter2 \n', '\thunter2', 'hunter2\n\n'])('a secret file with %j', (content) => {
+    const env = { MAL_CLIENT_ID: 'm', MAL_CLIENT_SECRET_FILE: '/s' };
+    const [found, ...others] = warningsOf(env, { '/s': content });
+    expect(found).toStartWith(
+      'MAL_CLIENT_SECRET_FILE names a file that begins or ends with a blank',
+    );
+    expect(others).toEqual([]);
+  });
+});
+
 describe('misspelt names', () => {
   const providers = {
     PROVIDERS: 'mal,spotify,acme',
@@ -229,6 +250,8 @@ describe('misspelt names', () => {
     ['TRUSTED_PROXIES', 'is not a setting: did you mean TRUSTED_PROXY_CIDRS?'],
     ['TRUST_PROXY', 'is not a setting: did you mean TRUSTED_PROXY_CIDRS?'],
     ['LOGLEVEL', 'is not a setting: did you mean LOG_LEVEL?'],
+    ['RELAY_PORT', 'is not a setting: did you mean PORT?'],
+    ['SIGN_IN_RELAY_HOST', 'is not a setting: did you mean HOST?'],
     ['oauth_base_url', 'is not a setting: did you mean OAUTH_BASE_URL?'],
     ['MAL_CLIENTID', 'is not a setting: did you mean MAL_CLIENT_ID?'],
     ['MAL_SECRET', 'is not a setting of mal'],
@@ -237,6 +260,16 @@ describe('misspelt names', () => {
     ['OAUTH_BASE_URL_FILE', 'is not read: only secrets may come from a file'],
   ])('%s is noticed', (name, problem) => {
     expect(warningsOf({ ...providers, ...acme, [name]: 'x' })).toEqual([`${name} ${problem}`]);
+  });
+
+  test('a name of --env-file that no setting has is noticed, unless the runtime reads it', () => {
+    const env = { ...providers, ...acme, DEEZER_SECRET: 'x', HTTPS_PROXY: 'x', TZ: 'UTC' };
+    const { warnings } = readSettings(env, () => '', new Set(Object.keys(env)));
+    expect(warnings.map(({ setting, problem }) => `${setting} ${problem}`)).toContain(
+      'DEEZER_SECRET is not a setting',
+    );
+    expect(warningsOf({ ...env, RELAY_PORT: 'tcp://10.0.0.9:80' })).not.toContain('DEEZER');
+    expect(warnings.filter(({ setting }) => /PROXY|TZ/.test(setting))).toEqual([]);
   });
 
   test('the environment of a shell, a container, a cluster and CI raises no warning', () => {

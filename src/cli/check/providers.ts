@@ -66,7 +66,8 @@ async function checkAuthorizationEndpoint(
     const shown = code === undefined ? cause : `${cause}, ${code}`;
     const why = isTimeout(error) ? `within ${REQUEST_TIMEOUT_MS / 1_000} s` : `(${shown})`;
     // Users have their own networks, so it may work for them.
-    return warning(what, `${host} does not answer here ${why}`, `check ${setting}`);
+    const ca = cause === 'tls' ? '; name a CA of your own in NODE_EXTRA_CA_CERTS' : '';
+    return warning(what, `${host} does not answer here ${why}`, `check ${setting}${ca}`);
   }
 }
 

@@ -164,7 +164,10 @@ function describeUnreachable({ baseUrl, port }: EnabledSettings, error: unknown)
   const descriptions: Readonly<Record<ConnectProblem, readonly [string, string]>> = {
     dns: [`the name ${host} is unknown here`, 'create its DNS record'],
     refused: [`nothing listens at ${host}`, `start the proxy in front of PORT ${port}`],
-    tls: [`no trusted TLS at ${host}`, 'give the proxy a valid certificate with its whole chain'],
+    tls: [
+      `no trusted TLS at ${host}`,
+      'give the proxy a valid certificate with its whole chain; name a CA of your own in NODE_EXTRA_CA_CERTS',
+    ],
     closed: [
       `${host} closes the connection`,
       'check the upstream of the proxy, and https against http',

@@ -83,7 +83,7 @@ function isService(each: unknown): each is OfferedService {
 const UNREACHABLE = {
   dns: 'its host name is unknown here',
   refused: 'nothing listens there',
-  tls: 'there is no trusted TLS',
+  tls: 'there is no trusted TLS (a CA of your own: NODE_EXTRA_CA_CERTS)',
   closed: 'the connection is closed',
   malformed: 'it does not speak HTTP',
   other: 'it does not answer',
