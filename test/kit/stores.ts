@@ -2,6 +2,7 @@
  * Stores as the tests use them: in memory and over a real Redis, each with a time
  * that the test moves. The tests' names for the verbs are those of this file.
  */
+import type { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Stores } from '../../src/service.ts';
@@ -241,6 +242,12 @@ interface DurableOptions {
   readonly onWrite?: (untilMs: number) => void;
   readonly onProblem?: (problem: string | undefined) => void;
 }
+
+/** SQLite as a Durable Object has it. */
+export const sqlOf = (database: Database) => ({
+  exec: (statement: string, ...values: (string | number)[]) =>
+    database.query(statement).all(...values) as Record<string, unknown>[],
+});
 
 /** Those of a Durable Object. On the same SQLite once more: as after an eviction. */
 export function openDurable(sql: Sql, options: DurableOptions = {}) {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createFakeClock, type FakeClock, runReady } from '../kit/clock.ts';
 import { createTestService, type TestService, type TestServiceOptions } from '../kit/service.ts';
-import { openDurable, openFile, openTestRedis } from '../kit/stores.ts';
+import { openDurable, openFile, openTestRedis, sqlOf } from '../kit/stores.ts';
 
 /** Two relays on one store. */
 export interface World {
@@ -78,10 +78,7 @@ export const inMemory: OpenWorld = async (maxSessions, hooksOf) => {
 export const inDurableObject: OpenWorld = async (maxSessions, hooksOf) => {
   const clock = createFakeClock();
   const database = new Database(':memory:');
-  const sql = {
-    exec: (statement: string, ...values: (string | number)[]) =>
-      database.query(statement).all(...values) as Record<string, unknown>[],
-  };
+  const sql = sqlOf(database);
   function open() {
     const { stores } = openDurable(sql, { time: clock, maxSessions });
     const shared = { clock, stores: { ...stores, findProblem: () => undefined, close() {} } };

@@ -1,7 +1,7 @@
 /** A Redis that is full, or configured for another purpose (docs/scaling.md, Set-up). */
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { ACK_MS } from '../kit/limits.ts';
-import { type RedisServer, startRedis } from '../kit/redis/server.ts';
+import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import {
   create,
@@ -15,18 +15,16 @@ import { failureOf } from '../kit/wait.ts';
 
 setDefaultTimeout(30_000);
 
-const startBounded = (maxMemory = '64mb') =>
-  startRedis({ maxMemory, evictionPolicy: 'noeviction' });
-const setMaxMemory = (redis: RedisServer, bytes: string | number) =>
-  redis.cli('CONFIG', 'SET', 'maxmemory', bytes);
-
 test('starts are refused; open sessions, limits on guessing and refreshes work', async () => {
-  await using redis = await startBounded();
-  const { store, createRateLimiter, refreshes, close } = await openTestRedis(redis.url);
+  await using redis = await startRedis({ maxMemory: '64mb', evictionPolicy: 'noeviction' });
+  const { store, createRateLimiter, refreshes, time, close } = await openTestRedis(redis.url);
   const session = await create(store, { userCode: createCode(), redeliveryMs: ACK_MS });
   const cancelled = await create(store);
   const { browserState, pollSecret, userCode } = session;
-  await setMaxMemory(redis, 1);
+  await create(store, { lifetimeMs: 1 });
+  await redis.cli('CONFIG', 'SET', 'maxmemory', 1);
+  // The place of an expired session is not enough: others may be as large.
+  time.advance(2);
   expect(await failureOf(store.create(newSession()))).toBeInstanceOf(StoreUnavailable);
   const limiter = createRateLimiter({ burst: 1, ratePerSecond: 1 }, 'code');
   expect([await limiter.take('192.0.2.1'), await limiter.take('192.0.2.1')]).toEqual([0, 1_000]);
@@ -43,16 +41,6 @@ test('starts are refused; open sessions, limits on guessing and refreshes work',
   expect(await store.acknowledge(pollSecret)).toBe('acknowledged');
   expect(await store.find({ browserState })).toBe('signed_in');
   expect(await store.cancel(cancelled.pollSecret)).toBe('cancelled');
-  close();
-});
-
-test('no new session takes the place of an expired one: others may be as large', async () => {
-  await using redis = await startBounded();
-  const { store, time, close } = await openTestRedis(redis.url);
-  await create(store, { lifetimeMs: 1 });
-  await setMaxMemory(redis, 1);
-  time.advance(2);
-  expect(await failureOf(store.create(newSession()))).toBeInstanceOf(StoreUnavailable);
   close();
 });
 

@@ -6,9 +6,8 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import { poll, pollUntilDone, start } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, EXCHANGE_TIMEOUT_MS } from '../kit/limits.ts';
-import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { tokensFor } from '../kit/provider.ts';
 import { untilFrozen } from '../kit/redis/server.ts';
-import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { type CutOffPair, startCutOffPair, untilSessionIs } from '../kit/relay-pair.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 
@@ -57,19 +56,17 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
   const LONG_MS = 7_000;
   const MEANWHILE = ['the reply arrives', 'the connection is lost'] as const;
 
-  async function suspend({ pid }: RelayProcess): Promise<void> {
-    process.kill(pid, 'SIGSTOP');
-    await untilFrozen(pid);
-  }
-
   async function suspendFor(
     ms: number,
     { cutOff, proxy }: CutOffPair,
     meanwhile: (typeof MEANWHILE)[number],
+    answer = () => {},
   ): Promise<void> {
-    await suspend(cutOff);
+    process.kill(cutOff.pid, 'SIGSTOP');
+    await untilFrozen(cutOff.pid);
     if (meanwhile === 'the connection is lost') proxy.cutAll();
     proxy.stall(false);
+    answer();
     await Bun.sleep(ms);
     process.kill(cutOff.pid, 'SIGCONT');
   }
@@ -92,45 +89,29 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     ['lease', MEANWHILE[0], LONG_MS],
     ['lease', MEANWHILE[1], LONG_MS],
     ['completion', MEANWHILE[0], EXCHANGE_LEASE_MS + 1_000],
+    ['token from the provider', MEANWHILE[0], EXCHANGE_TIMEOUT_MS + 1_000],
   ] as const)(
-    'Redis for a %s; %s: the code is sent once, the user is signed in',
+    'for a %s; %s: the code is sent once, the user is signed in',
     async (step, meanwhile, ms) => {
       await using pair = await startCutOffPair();
       const { cutOff, other, provider, proxy, redis } = pair;
       const { session, state } = await start(other);
       const code = makeCode();
       const stall = () => proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
-      const held = step === 'completion' ? provider.gate.close() : undefined;
-      let asked = held === undefined ? stall() : Promise.resolve();
+      const held = step === 'lease' ? undefined : provider.gate.close();
+      const leased = step === 'lease' ? stall() : undefined;
       const page = bringCode(cutOff, state, code);
-      if (held !== undefined) {
-        await held.arrived;
-        asked = stall();
-        held.release();
+      await (leased ?? held?.arrived);
+      if (step === 'completion') {
+        const completed = stall();
+        held?.release();
+        await completed;
       }
-      await asked;
-      await untilSessionIs(redis, step === 'lease' ? 'exchanging' : 'completed');
-      await suspendFor(ms, pair, meanwhile);
+      await untilSessionIs(redis, step === 'completion' ? 'completed' : 'exchanging');
+      await suspendFor(ms, pair, meanwhile, () => held?.release());
       expect((await page).status).toBe(200);
       expect(provider.requestsFor(code)).toBe(1);
       expect(await pollUntilDone([other], session)).toEqual(tokensFor(code));
     },
   );
-
-  test('a provider for tokens: the tokens are read', async () => {
-    using provider = startTokenEndpoint();
-    const relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl });
-    const { session, state } = await start(relay);
-    const code = makeCode();
-    const held = provider.gate.close();
-    const page = bringCode(relay, state, code);
-    await held.arrived;
-    await suspend(relay);
-    held.release();
-    await Bun.sleep(EXCHANGE_TIMEOUT_MS + 1_000);
-    process.kill(relay.pid, 'SIGCONT');
-    expect((await page).status).toBe(200);
-    expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
-    await relay.stop('SIGKILL');
-  });
 });

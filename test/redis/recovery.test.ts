@@ -25,11 +25,12 @@ const USER = { name: 'relay', password: plantSecret('password-of-the-relay') };
 const startStatus = async (relay: RelayProcess) =>
   (await relay.ask('/auth/start', startRequest())).status;
 
-describe('an address that moves from a primary to the one that replaces it', () => {
-  test.concurrent.each<[string, (old: RedisServer, next: RedisServer) => Promise<unknown>]>([
-    ['answers, as a replica', (old, next) => old.cli('REPLICAOF', '127.0.0.1', next.port)],
-    ['is silent, and its connections stay open', (old) => old.freeze()],
-  ])('is followed although the old one %s', async (_, leave) => {
+test.concurrent.each<[string, (old: RedisServer, next: RedisServer) => Promise<unknown>]>([
+  ['answers, as a replica', (old, next) => old.cli('REPLICAOF', '127.0.0.1', next.port)],
+  ['is silent, and its connections stay open', (old) => old.freeze()],
+])(
+  'an address that moves to another primary is followed although the old one %s',
+  async (_, leave) => {
     const [old, next] = await Promise.all([startRedis(), startRedis()]);
     await using _old = old;
     await using _next = next;
@@ -55,8 +56,8 @@ describe('an address that moves from a primary to the one that replaces it', () 
     const code = makeCode();
     await bringCodeWhenPossible([other], state, code);
     expect(await tokens).toEqual(tokensFor(code));
-  });
-});
+  },
+);
 
 test('a start with a REDIS_PREFIX that the ACL does not allow ends with that reason', async () => {
   await using redis = await startRedis({
@@ -67,45 +68,41 @@ test('a start with a REDIS_PREFIX that the ACL does not allow ends with that rea
   expect(problem).toMatch(/^the user of REDIS_URL may not use .* REDIS_PREFIX.*\(NOPERM\)$/);
 });
 
-describe('Sentinels with a password of their own', () => {
-  /** That docs/scaling.md "Set-up" names. */
-  const RIGHTS = [
-    '+sentinel|master',
-    '+sentinel|sentinels',
-    '+sentinel|replicas',
-    '+subscribe',
-    '&*',
-  ];
-  const SENTINEL = { user: 'watcher', password: plantSecret('password-of-the-sentinels') };
+/** That docs/scaling.md "Set-up" names. */
+const RIGHTS = [
+  '+sentinel|master',
+  '+sentinel|sentinels',
+  '+sentinel|replicas',
+  '+subscribe',
+  '&*',
+];
+const SENTINEL = { user: 'watcher', password: plantSecret('password-of-the-sentinels') };
 
-  test('are asked with it, and the data with the one of REDIS_URL', async () => {
-    await using group = await startRedisSentinel({ password: plantSecret('password-of-the-data') });
-    for (const sentinel of group.sentinels) {
-      const { user, password } = SENTINEL;
-      await sentinel.cli('ACL', 'SETUSER', user, 'on', `>${password}`, ...RIGHTS);
-      await sentinel.cli('ACL', 'SETUSER', 'default', 'off');
-    }
-    const env = {
-      OAUTH_BASE_URL: 'http://127.0.0.1:3000',
-      HOST: '127.0.0.1',
-      PORT: '0',
-      MAL_CLIENT_ID: 'mal-client',
-      REDIS_URL: group.url,
-    };
-    const without = await runRelay(env);
-    expect(without.output).toContain(
-      'the Sentinels require a password: set REDIS_SENTINEL_PASSWORD',
-    );
-    const wrong = await runRelay({ ...env, REDIS_SENTINEL_PASSWORD: 'wrong' });
-    expect(wrong.output).toContain('the Sentinels refuse REDIS_SENTINEL_USERNAME or');
-    const relay = await startRelay({
-      REDIS_URL: group.url,
-      REDIS_SENTINEL_USERNAME: SENTINEL.user,
-      REDIS_SENTINEL_PASSWORD: SENTINEL.password,
-    });
-    expect(await startStatus(relay)).toBe(200);
-    await relay.stop();
+test('Sentinels are asked with their own password, the data with that of REDIS_URL', async () => {
+  await using group = await startRedisSentinel({ password: plantSecret('password-of-the-data') });
+  for (const sentinel of group.sentinels) {
+    const { user, password } = SENTINEL;
+    await sentinel.cli('ACL', 'SETUSER', user, 'on', `>${password}`, ...RIGHTS);
+    await sentinel.cli('ACL', 'SETUSER', 'default', 'off');
+  }
+  const env = {
+    OAUTH_BASE_URL: 'http://127.0.0.1:3000',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    MAL_CLIENT_ID: 'mal-client',
+    REDIS_URL: group.url,
+  };
+  const without = await runRelay(env);
+  expect(without.output).toContain('the Sentinels require a password: set REDIS_SENTINEL_PASSWORD');
+  const wrong = await runRelay({ ...env, REDIS_SENTINEL_PASSWORD: 'wrong' });
+  expect(wrong.output).toContain('the Sentinels refuse REDIS_SENTINEL_USERNAME or');
+  const relay = await startRelay({
+    REDIS_URL: group.url,
+    REDIS_SENTINEL_USERNAME: SENTINEL.user,
+    REDIS_SENTINEL_PASSWORD: SENTINEL.password,
   });
+  expect(await startStatus(relay)).toBe(200);
+  await relay.stop();
 });
 
 describe('a relay that starts before Redis', () => {

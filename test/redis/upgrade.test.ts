@@ -120,23 +120,19 @@ test('an older relay refuses the record of a newer one by name, and leaves it as
     run('older', 'back:', await findFreePort()),
   ]);
   const { session, state, link } = await startWithCode(newer);
-  for (const path of [
-    `/auth/mal?state=${state}`,
-    link,
-    `/auth/mal/callback?state=${state}&code=c`,
-  ]) {
-    expect([path, (await olderRelay.ask(path)).status]).toEqual([path, 503]);
+  const paths = [`mal?state=${state}`, `mal/callback?state=${state}&code=c`];
+  for (const path of [...paths, `result?session=${session}&cancel=1`]) {
+    expect([path, (await olderRelay.ask(`/auth/${path}`)).status]).toEqual([path, 503]);
   }
+  expect((await olderRelay.ask(link)).status).toBe(503);
   expect((await olderRelay.ask(`/auth/result?session=${session}`)).status).toBe(204);
-  expect((await olderRelay.ask(`/auth/result?session=${session}&cancel=1`)).status).toBe(503);
   expect(await olderRelay.waitForEvent('store_refuses')).toMatchObject({
     reason: 'NEWER',
     remedy: expect.stringContaining('docs/upgrading.md'),
   });
-  const result = pollUntilDone([newer], session);
   const code = makeCode();
   const opened = await continueWithCode(newer, link);
   expect((await bringCode(newer, opened, code)).status).toBe(200);
-  expect(await result).toMatchObject(tokensFor(code));
+  expect(await pollUntilDone([newer], session)).toMatchObject(tokensFor(code));
   await Promise.all([newer.stop(), olderRelay.stop()]);
 });

@@ -157,31 +157,29 @@ describe('refusals', () => {
   });
 });
 
-describe('the connection that listens for completions', () => {
-  test('stays as it is as long as it receives its heartbeats, even under load', async () => {
-    const HEARTBEATS = 1_000;
-    const fast: Clock = {
-      ...systemClock,
-      setTimer: (delayMs, run) => systemClock.setTimer(delayMs === HEARTBEAT_MS ? 1 : delayMs, run),
-    };
-    const { store, close } = await openTestRedis(redis.url, { timers: fast });
-    let isOver = false;
-    // Answers are late then, and heartbeats arrive before them.
-    async function work(): Promise<void> {
-      while (!isOver) await store.countLive();
-    }
-    const findListener = async () =>
-      /^id=\d+/.exec(await redis.cli('CLIENT', 'LIST', 'TYPE', 'pubsub'))?.[0];
-    const listener = await findListener();
-    expect(listener).toBeDefined();
-    const workers = Array.from({ length: 50 }, work);
-    await pollUntil(`${HEARTBEATS} heartbeats were sent`, async () => {
-      const stats = await redis.cli('INFO', 'commandstats');
-      return Number(/cmdstat_publish:calls=(\d+)/.exec(stats)?.[1]) >= HEARTBEATS;
-    });
-    isOver = true;
-    await Promise.all(workers);
-    expect(await findListener()).toBe(listener);
-    close();
+test('the connection for notices stays while it receives heartbeats, even under load', async () => {
+  const HEARTBEATS = 1_000;
+  const fast: Clock = {
+    ...systemClock,
+    setTimer: (delayMs, run) => systemClock.setTimer(delayMs === HEARTBEAT_MS ? 1 : delayMs, run),
+  };
+  const { store, close } = await openTestRedis(redis.url, { timers: fast });
+  let isOver = false;
+  // Answers are late then, and heartbeats arrive before them.
+  async function work(): Promise<void> {
+    while (!isOver) await store.countLive();
+  }
+  const findListener = async () =>
+    /^id=\d+/.exec(await redis.cli('CLIENT', 'LIST', 'TYPE', 'pubsub'))?.[0];
+  const listener = await findListener();
+  expect(listener).toBeDefined();
+  const workers = Array.from({ length: 50 }, work);
+  await pollUntil(`${HEARTBEATS} heartbeats were sent`, async () => {
+    const stats = await redis.cli('INFO', 'commandstats');
+    return Number(/cmdstat_publish:calls=(\d+)/.exec(stats)?.[1]) >= HEARTBEATS;
   });
+  isOver = true;
+  await Promise.all(workers);
+  expect(await findListener()).toBe(listener);
+  close();
 });

@@ -1,10 +1,8 @@
 /** The stores in memory: the suite, and that they keep nothing they need not. */
 
 import { expect, test } from 'bun:test';
-import fc from 'fast-check';
 import { MAX_TOMBSTONES } from '../../src/stores/memory.ts';
 import { MAX_RATE_LIMIT_ADDRESSES } from '../kit/limits.ts';
-import { asyncProperty } from '../kit/random.ts';
 import { createCompleted, LIFETIME_MS, openMemory } from '../kit/stores.ts';
 import { runStoreSuite } from './suite.ts';
 
@@ -60,21 +58,4 @@ test('the number of buckets is limited: the address seen longest ago is forgotte
   expect(sizes().buckets).toEqual([MAX_RATE_LIMIT_ADDRESSES]);
   expect(await limiter.take('first')).toBeGreaterThan(0);
   expect(await limiter.take('second')).toBe(0);
-});
-
-test('a bucket allows what counted tokens would allow', async () => {
-  const waits = fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 60 });
-  await asyncProperty(waits, async (waitsMs) => {
-    const { createRateLimiter, time } = openMemory();
-    const limiter = createRateLimiter(POLICY);
-    let tokens = POLICY.burst;
-    for (const waitMs of waitsMs) {
-      time.advance(waitMs);
-      tokens = Math.min(POLICY.burst, tokens + waitMs / 1_000);
-      // The count is in fractions, so a token may be a little less than whole.
-      const isAllowed = tokens > 1 - 1e-6;
-      if (isAllowed) tokens -= 1;
-      expect((await limiter.take('192.0.2.1')) === 0).toBe(isAllowed);
-    }
-  });
 });

@@ -17,7 +17,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UnusableFile } from '../../src/stores/sqlite/problems.ts';
 import { OBJECT_IDLE_MS } from '../../src/stores/sqlite/rate-limits.ts';
-import type { Sql } from '../../src/stores/sqlite/rows.ts';
 import { ACK_MS, CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
 import {
   create,
@@ -29,6 +28,7 @@ import {
   openDurable,
   openFile,
   StoreUnavailable,
+  sqlOf,
   type TestSession,
 } from '../kit/stores.ts';
 import { runStoreSuite } from './suite.ts';
@@ -212,20 +212,18 @@ function damage(path: string): undefined {
   writeFileSync(path, bytes.fill(0xff, 4_096 * 2, 4_096 * 4));
 }
 
-/** SQLite as a Durable Object has it. */
+/** May refuse, and counts. */
 function createSql() {
   const database = new Database(':memory:');
   let failure: Error | undefined;
   const statements: string[] = [];
-  const sql: Sql = {
-    exec(statement, ...values) {
+  const sql = sqlOf(database);
+  return {
+    exec(statement: string, ...values: (string | number)[]) {
       if (failure !== undefined) throw failure;
       statements.push(statement);
-      return database.query(statement).all(...values) as Record<string, unknown>[];
+      return sql.exec(statement, ...values);
     },
-  };
-  return {
-    ...sql,
     /** How many changed a row so far. */
     changes: () => statements.filter((each) => /^(INSERT|DELETE)/.test(each)).length,
     failWith(error: Error | undefined) {

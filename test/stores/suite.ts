@@ -277,18 +277,4 @@ function testNotices(open: OpenStores): void {
       await changing;
     }
   });
-
-  test('a poll that has nothing to learn is told so only while that is true', async () => {
-    const { store } = await open();
-    const session = await create(store);
-    const isKnown = (wantsProgress: boolean) => {
-      const { knownForMs, stop } = store.watch(session.pollSecret, () => {}, wantsProgress);
-      stop();
-      return knownForMs !== undefined;
-    };
-    await store.open(session);
-    expect(isKnown(true)).toBe(false);
-    await store.fail(session);
-    expect(isKnown(false)).toBe(false);
-  });
 }

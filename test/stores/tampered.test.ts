@@ -25,6 +25,7 @@ import {
   openDurable,
   openTestRedis,
   PENDING,
+  sqlOf,
   systemClock,
   type TestSession,
   type TestStore,
@@ -73,11 +74,7 @@ async function openRedisStore(): Promise<Opened> {
 }
 
 async function openSqliteStore(): Promise<Opened> {
-  const database = new Database(':memory:');
-  const sql = {
-    exec: (statement: string, ...values: (string | number)[]) =>
-      database.query(statement).all(...values) as Record<string, unknown>[],
-  };
+  const sql = sqlOf(new Database(':memory:'));
   const { store, refreshes } = openDurable(sql);
   const write = (name: string, id: string, text: string) =>
     sql.exec('UPDATE kept SET value = ? WHERE name = ? AND id = ?', text, name, id);
