@@ -166,7 +166,7 @@ const KINDS: readonly (readonly [string, Partial<Sleep>, number])[] = [
 const TWENTY_MINUTES_MS = 1_200_000;
 
 test.each(KINDS)(
-  '%s, for any time in any phase, wakes to the tokens: to no second prompt unless the result or the session is gone',
+  '%s, for any time in any phase, wakes to the tokens, or if they are gone a prompt',
   async (_name, kind, longestMs) => {
     for (let ms = 1_000; ms <= TWENTY_MINUTES_MS; ms += STRIDE * strideAfter(ms, longestMs)) {
       const isKept = ms <= longestMs;
@@ -190,7 +190,7 @@ const strideAfter = (ms: number, longestMs: number) =>
   ms < 30_000 ? 1_900 : ms < longestMs ? 13_000 : 97_000;
 
 test.each([HOUR_MS, -HOUR_MS])(
-  'a clock that is set by %d ms in any phase changes nothing, and the countdown is right again within 5 s',
+  'a clock set by %d ms in any phase changes nothing; the countdown is right in 5 s',
   async (jumpMs) => {
     for (let atMs = 5; atMs < 29_000; atMs += atMs < 2_000 ? 55 : 740) {
       const never: Sleep = { atMs: HOUR_MS, ms: 0 };

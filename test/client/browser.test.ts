@@ -184,7 +184,7 @@ async function signInCut(cuts: readonly Cut[]): Promise<void> {
 }
 
 test(
-  'the TV build in an old engine: a response that is cut at any byte, and the tokens are saved',
+  'the TV build in an old engine: a response cut at any byte, the tokens are saved',
   async () => {
     const first = Math.floor(createRandom(testSeed)() * STEP);
     const cuts: Cut[] = [];

@@ -75,7 +75,7 @@ test('publint finds nothing', async () => {
   expect(messages).toEqual([]);
 });
 
-test('what each entry resolves to has the types of its format, from ESM, CommonJS and a bundler', async () => {
+test('each entry has the types of its format, from ESM, CommonJS and a bundler', async () => {
   const tarball = createPackageFromTarballData(await Bun.file(packed()).bytes());
   // A script, for a tag of its own.
   const checked = await checkPackage(tarball, { excludeEntrypoints: ['tv.js'] });
@@ -91,7 +91,7 @@ test('the TV build is ES5, to a parser that knows no more', () => {
   parse(read('dist/tv.js'), { ecmaVersion: 5 });
 });
 
-test('the package has no dependencies, and nothing but the builds, their types, licence and README', () => {
+test('the package has no dependencies; only builds, types, licence and README', () => {
   const { dependencies, peerDependenciesMeta } = JSON.parse(read('package.json'));
   const optional = { optional: true };
   const isOptional = {

@@ -139,7 +139,7 @@ test('a signal that is aborted, or was, rejects with its reason, and cancels', a
   expect(await failureOf(discover({ ...place, signal }))).toBe(signal.reason);
 });
 
-test('headers are sent to the relay and not to the provider, through the fetch of the app', async () => {
+test('headers go to the relay and not to the provider, through the fetch of the app', async () => {
   const sent: [string, unknown][] = [];
   const options = {
     headers: { 'X-App-Key': 'key' },
@@ -160,7 +160,7 @@ test('headers are sent to the relay and not to the provider, through the fetch o
   );
 });
 
-test('no request follows a redirect, so that no secret goes to an address that nobody named', async () => {
+test('no request follows a redirect: no secret goes to an address that nobody named', async () => {
   let reached = 0;
   const elsewhere = Bun.serve({
     hostname: '127.0.0.1',
@@ -198,7 +198,7 @@ test('an error reads as one sentence, has its cause, and shows no token', async 
   );
 });
 
-test('blind where the relay offers it: the device alone exchanges the code, and refreshes', async () => {
+test('blind where the relay offers it: the device alone exchanges and refreshes', async () => {
   const formsBefore = provider.forms.length;
   const session = await signInAtOnce({ details: true });
   const { before: tokens, after: fresh } = await refreshed(session);
@@ -227,7 +227,7 @@ test('a code is sent to no other address than the one that the app names', async
   await other.server.stop(true);
 });
 
-test('where the relay has a client secret, and where the app says so, the relay exchanges and refreshes', async () => {
+test('where the relay has a secret, or the app says so, the relay exchanges', async () => {
   for (const options of [{ service: 'confidential' }, { blind: false }]) {
     const { before: tokens } = await refreshed(await signInAtOnce(options));
     expect(Object.keys(tokens ?? {}).toSorted()).toEqual([
@@ -267,7 +267,7 @@ describe('an open sign-in', () => {
     return { session, failure };
   }
 
-  test('brings tokens of a client that the relay does not know, by its code, and refreshes them', async () => {
+  test('brings tokens of a client that the relay does not know, and refreshes them', async () => {
     const before = provider.forms.length;
     const { session } = await signInOpenly({});
     expect(session.state).toMatchObject({ status: 'signed-in' });
@@ -283,14 +283,14 @@ describe('an open sign-in', () => {
     );
   });
 
-  test('whose callback names another issuer is refused, and the code goes nowhere (RFC 9207)', async () => {
+  test('whose callback names another issuer is refused, the code goes nowhere (RFC 9207)', async () => {
     const before = provider.forms.length;
     const { failure } = await signInOpenly({}, '&iss=https%3A%2F%2Fevil.test');
     expect(failure).toMatchObject({ code: 'refused' });
     expect(provider.forms.length).toBe(before);
   });
 
-  test("completed by a stranger with every option in the query: the code goes to the app's own provider", async () => {
+  test("completed by a stranger with every option: the code goes to the app's provider", async () => {
     const stranger = startProvider();
     const strange = strangeMembers(stranger.origin);
     const more = Object.entries(strange).flatMap(([name, value]) =>

@@ -106,7 +106,7 @@ async function killOnce(index: number, random: () => number): Promise<number> {
   return sets;
 }
 
-test('killed at any point between the start and the end of save: the tokens come, and no second sign-in', async () => {
+test('killed at any point until save has ended: the tokens come, without a new sign-in', async () => {
   const random = createRandom(testSeed);
   let sets = 0;
   for (let index = 0; index < PROCESSES; index += 1) sets += await killOnce(index, random);
@@ -140,7 +140,7 @@ test.each([
   ['Bun', async () => [process.execPath, APP]],
   ['Node', async () => ['node', await bundleApp()]],
 ] as const)(
-  'a response that waits in the socket of a stopped process is read before its time-out (%s)',
+  'a response in the socket of a stopped process is read before its time-out (%s)',
   async (_name, command) => {
     /** Its time-out passes while the process is stopped. */
     const TIMEOUT_MS = 300;

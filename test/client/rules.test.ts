@@ -75,7 +75,7 @@ describe('waiting for the result', () => {
     expect(network.asksOf('/auth/start').length).toBe(1);
   });
 
-  test('a response without a result is asked for again at once, but not more often than every 2 s', async () => {
+  test('a response without a result is asked for again at once, at most every 2 s', async () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
     begin(network);
     await network.advance(60_000);
@@ -107,7 +107,7 @@ describe('waiting for the result', () => {
     }
   });
 
-  test('a result is acknowledged until the relay has answered, and the app does not wait for that', async () => {
+  test('a result is acknowledged until the relay answers, without the app waiting', async () => {
     const network = createNetwork({
       '/auth/start': [STARTED],
       '&ack=1': [[0], [503, 'Server busy\n'], [204]],
@@ -164,7 +164,7 @@ describe('starting', () => {
     }
   });
 
-  test('asks for a code, for delivery that survives a lost response, and names the device', async () => {
+  test('asks for a code, for delivery despite a lost response, and names the device', async () => {
     const network = createNetwork({ '/auth/start': [STARTED] });
     begin(network, { device: 'x'.repeat(200), details: true });
     await network.advance(30);
@@ -324,7 +324,7 @@ describe('the state', () => {
     expect(network.asksOf('/auth/result')[1]?.url).toContain('&wait=1');
   });
 
-  test('of a sign-in that failed stays until it is dismissed, and who was signed in before still is', async () => {
+  test('of a failed sign-in stays until dismissed, and who was signed in before still is', async () => {
     const network = createNetwork({ '/auth/start': [[400, 'Unknown service\n']] });
     const items = createMemory();
     items.setItem(KEY, '{"accessToken":"old"}');
@@ -339,7 +339,7 @@ describe('the state', () => {
     expect(session.state).toEqual({ status: 'signed-in' });
   });
 
-  test('does not change for a token that nobody can have, nor for a cancellation of nothing', async () => {
+  test('does not change for an impossible token, nor for a cancellation of nothing', async () => {
     const { session, states } = open(createNetwork({}));
     for (let count = 0; count < 3; count += 1) {
       expect(await failureOf(session.getToken())).toMatchObject({ code: 'signed_out' });
@@ -357,7 +357,7 @@ describe('the state', () => {
   });
 });
 
-test('the name of a session in the storage is what SecureStore takes, and no other has it', () => {
+test("a session's name in the storage is unique, and one that SecureStore takes", () => {
   const place = { relay: 'https://relay.example/', service: 'mal' };
   expect(keyOf(place)).toBe('sign-in-relay__relay.example__mal');
   const others = [
@@ -419,7 +419,7 @@ describe('what the relay offers', () => {
     expect(ends.length).toBe(1);
   });
 
-  test('a sign-in that must be blind and cannot be is refused, and so is one that the app wants blind where that is not offered', async () => {
+  test('a sign-in that must be blind and cannot be is refused, whoever wants it blind', async () => {
     const must = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
     for (const [answer, options, who] of [
       [[200, must], {}, 'This device has no cryptography for'],
@@ -512,7 +512,7 @@ describe('tokens go to nobody on the way', () => {
     },
   );
 
-  test('what the app allows applies to each request of a sign-in, also to the acknowledgement', async () => {
+  test('what the app allows applies to each request of a sign-in, acknowledgements too', async () => {
     const network = createNetwork({
       '/services': [OFFER(['ack'])],
       '/auth/start': [STARTED],
@@ -606,7 +606,7 @@ describe('keeping tokens', () => {
     expect(keeper.asked.length).toBe(2);
   });
 
-  test('gives up after 75 s if another process does not release the lock, and may get it later', async () => {
+  test('gives up after 75 s if another process keeps the lock, and may get it later', async () => {
     const held: (() => Promise<void>)[] = [];
     const lock = (_key: string, run: () => Promise<void>) =>
       new Promise<void>((resolve) => {

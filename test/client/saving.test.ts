@@ -78,7 +78,7 @@ describe('tokens', () => {
     expect(network.asksOf('&ack=1').length).toBe(1);
   });
 
-  test('that cannot be stored are a failure, nothing is acknowledged, and they are not lost', async () => {
+  test('that cannot be stored are a failure, not acknowledged, and not lost', async () => {
     const network = createNetwork(ANSWERS);
     const trouble = new Error('disk full');
     let isFull = true;

@@ -71,7 +71,7 @@ interface Given {
 }
 
 test.each(['Bun', 'Node', 'Chromium'] as const)(
-  '%s: session.fetch takes a Request, with its body and its signal, also after a 401',
+  '%s: session.fetch takes a Request with body and signal, also after a 401',
   async (runtime) => {
     const sent: unknown[] = [];
     server.answer({
@@ -277,7 +277,7 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     expect(failure?.detail).toEndWith(`(${server.url}/services)`);
   });
 
-  test('a storage that fails, nobody who has signed in, and other options have words of their own', async () => {
+  test('a failing storage, nobody signed in, and other options have their own words', async () => {
     async function ask({ createSession }: Client, given: Given, tools: Tools) {
       const storage = tools.slow(given.items);
       const broken = { ...storage, getItem: () => Promise.reject(new Error('no storage')) };

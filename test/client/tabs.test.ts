@@ -121,7 +121,7 @@ describe.each(['Chromium', 'the TV build'] as const)('%s', (runtime) => {
     expect(relay.asked.filter((path) => path === '/refresh')).toHaveLength(1);
   });
 
-  test('a tab that waits for its own link is signed in when another tab is, and cancels it', async () => {
+  test('a tab with its own link is signed in when another tab is, and cancels its link', async () => {
     const [one, other] = await openTwo();
     relay.state.isPending = true;
     await one.evaluate('self.ended = session.signIn(); 0');

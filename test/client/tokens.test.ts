@@ -198,7 +198,7 @@ describe('a token', () => {
     expect(refresher.seen).toEqual([String(old.refreshToken)]);
   });
 
-  test('a refresh token that is refused, and still the stored one after a while, is the end', async () => {
+  test('a refused refresh token that is still stored after a while is the end', async () => {
     const old = refresher.grant(-1);
     refresher.grant(HOUR_MS);
     const { accessToken, storage, session } = keep(old);
@@ -219,7 +219,7 @@ describe('the clock', () => {
     expect(refresher.seen.length).toBe(1);
   });
 
-  test('that was set back, and nobody who refreshes: the token is given, perhaps it works', async () => {
+  test('that was set back, and nobody refreshes: the token is given, it may work', async () => {
     const tokens = refresher.grant(24 * HOUR_MS);
     refresher.fail(401, '{"error":"invalid_client"}');
     const { accessToken } = keep(tokens);
@@ -320,7 +320,7 @@ describe('the storage', () => {
     },
   );
 
-  describe('from which the user signs out during a refresh stays empty, and the new tokens are revoked', () => {
+  describe('signed out during a refresh stays empty, and the new tokens are revoked', () => {
     /** Until both have been revoked: what was stored, and what the refresh has brought. */
     async function expectSignedOut(
       { storage, accessToken, session }: ReturnType<typeof keep>,
@@ -494,7 +494,7 @@ describe('the lock', () => {
 });
 
 describe('session.fetch', () => {
-  test('sends the token, once more with a fresh one after a 401, and never a stream twice', async () => {
+  test('sends the token, again with a fresh one after a 401, and never a stream twice', async () => {
     const tokens = refresher.grant(HOUR_MS / 2);
     const { session, storage } = keep(tokens);
     const sent: (string | null)[] = [];
@@ -575,7 +575,7 @@ describe('session.fetch', () => {
     expect(asked).toEqual([url, new URL(url).href]);
   });
 
-  test('whatever the address is made of, the token goes where the address says, by https or to this device', async () => {
+  test('whatever the address, the token goes where it says, by https or to this device', async () => {
     const random = createRandom(testSeed);
     const pieces = [
       ...['http:', 'https:', '//', '/', '\\', '@', ':', '?', '#', '%40', '%2f', '\t', '\n', ' '],
@@ -601,7 +601,7 @@ describe('session.fetch', () => {
     expect([asked.length > 10, plain.asked.length > 100]).toEqual([true, true]);
   });
 
-  test('sends the token to no other origin than those that the app names, and refreshes for none', async () => {
+  test('sends the token only to origins that the app names, and refreshes for no other', async () => {
     const { asked, session } = count({
       origins: ['https://api.example', 'https://a.example:8443'],
     });
@@ -673,7 +673,7 @@ describe('processes that share a folder', () => {
     return { all, heard };
   }
 
-  test('seven that refresh at the same moment send a single-use refresh token once, and lose nothing', async () => {
+  test('seven that refresh at once send a single-use token once, and lose nothing', async () => {
     const { all, heard } = await startAll(7);
     for (let round = 0; round < 5; round += 1) {
       heard.length = 0;

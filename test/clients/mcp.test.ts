@@ -196,7 +196,7 @@ function createClient(
   return { authProvider, connect, toolNames };
 }
 
-test('connecting shows a link once, waits for the user, and the next process shows none', async () => {
+test('connecting shows a link once and waits; the next process shows none', async () => {
   const first = createClient();
   await first.connect();
   expect(await first.toolNames()).toEqual(['greet']);
@@ -206,7 +206,7 @@ test('connecting shows a link once, waits for the user, and the next process sho
   expect(links).toHaveLength(1);
 });
 
-test('an access token that the server refuses is refreshed, and the request is sent again', async () => {
+test('an access token that the server refuses is refreshed, and the request repeated', async () => {
   const { connect, toolNames } = createClient();
   await connect();
   access.clear();
@@ -215,7 +215,7 @@ test('an access token that the server refuses is refreshed, and the request is s
   expect(refreshed).not.toBeEmpty();
 });
 
-test('clients on one storage refresh one after the other, and no refresh token is sent twice', async () => {
+test('clients on one storage refresh in turn, and send no refresh token twice', async () => {
   const clients = [createClient(), createClient(), createClient()];
   for (const { connect } of clients) await connect();
   for (let round = 0; round < 3; round += 1) {

@@ -76,7 +76,7 @@ async function openPhone(link: string): Promise<Page> {
   return phone;
 }
 
-test('a user scans the code, signs in, is still signed in after a reload, and signs out', async () => {
+test('a user scans the code, signs in, stays so after a reload, and signs out', async () => {
   const page = await startApp();
   const link = await linkOf(page);
   expect(scan(readPng(await page.getByRole('img').screenshot()))).toBe(link);
@@ -104,7 +104,7 @@ test('a user who declined reads so, tries again, and cancels', async () => {
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
 });
 
-test('while the relay restarts the user reads that there is no connection, and is then signed in', async () => {
+test('while the relay restarts the user reads of no connection, and is then signed in', async () => {
   await dev.plan({ scenario: 'restart', seconds: 3 });
   const page = await startApp();
   await openPhone(await linkOf(page));

@@ -180,7 +180,7 @@ test('a relay with a wrong setting is not restarted, and its lines have a priori
   ).toEqual([expect.stringContaining('"setting"'), expect.stringContaining('"not_started"')]);
 });
 
-test('sign-in-relay-apply restarts a relay if its settings are right, or leaves it alone', () => {
+test('sign-in-relay-apply restarts a relay only if its settings are right', () => {
   const text = outputs.get('applied') ?? '';
   const lines = text.split('\n');
   const left = [...Array(3).fill('exit 1, 0 active'), 'same process'];

@@ -146,7 +146,7 @@ test('the arrows move between the services and stop at the edges', async () => {
   }
 });
 
-test('Back cancels the sign-in and its link: of webOS, of Tizen, and two keys of a keyboard', async () => {
+test('Back cancels the sign-in and its link: on webOS, on Tizen, and by two keys', async () => {
   const tv = await openTv();
   await press(tv, 'ArrowDown');
   const session = await tv.context().newCDPSession(tv);

@@ -102,7 +102,7 @@ const inBrowser = test.if(
 );
 
 inBrowser.each(['light', 'dark'] as const)(
-  'the home page and the widest ones, %s: axe-core finds nothing wrong, and no code is cut off at 1280 px',
+  'the home page and the widest, %s: axe-core finds nothing, no code is cut off',
   async (colorScheme) => {
     const server = Bun.serve({
       hostname: '127.0.0.1',

@@ -149,7 +149,7 @@ describe('login: what a relay sends is text', () => {
   });
 });
 
-test('login --open: a relay that puts every option into its answers gets neither code nor verifier', async () => {
+test('login --open: a relay with every option in its answers gets no code or verifier', async () => {
   const relay = startStrangeRelay('open');
   onTestFinished(async () => void (await relay.stop()));
   const tokens = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
@@ -202,7 +202,7 @@ test('login: a relay that does not answer the last request holds no terminal', a
   expect(isCancelled).toBe(true);
 });
 
-test('login: a disk that takes a part of the tokens: nothing is acknowledged, and no half of a file stays', async () => {
+test('login: a disk that takes a part of the tokens: no acknowledgement, no half file', async () => {
   const asked: string[] = [];
   const tokens = JSON.stringify({ accessToken: 'a'.repeat(5_000) });
   const relay = await serve((path, socket) => {

@@ -86,7 +86,7 @@ const TOKENS = {
 };
 
 describe('login in a pipe', () => {
-  test('the user confirms at the short link: the tokens are kept for this user alone, and the result is acknowledged', async () => {
+  test('the user confirms at the short link: tokens are kept privately and acknowledged', async () => {
     const login = startLogin(atDev('--device', 'The pipe'));
     await login.untilShown('Waiting');
     const link = /http:\S+\/L\/[A-Z]{4}-[A-Z]{4}\n/.exec(login.stderr())?.[0].trim() ?? '';
@@ -200,7 +200,7 @@ describe('token', () => {
 });
 
 describe('login: which relay', () => {
-  test('SIGN_IN_RELAY_URL names it, with a slash at its end or without; --relay comes before', async () => {
+  test('SIGN_IN_RELAY_URL names it, with or without a final slash; --relay comes first', async () => {
     for (const [line, SIGN_IN_RELAY_URL] of [
       [command('dev'), `${dev.relayUrl}/`],
       [atDev(), 'http://127.0.0.1:1'],
@@ -269,7 +269,7 @@ describe('login in a terminal', () => {
   const ENTER = '\x1b[?1049h';
   const LEAVE = '\x1b[?25h\x1b[?1049l';
 
-  test('shows link, code, QR code and countdown, then leaves the screen and says what to do next', async () => {
+  test('shows link, code, QR code and countdown, then clears them and says what is next', async () => {
     const login = startInTerminal(atDev('--tokens', folder));
     const shown = await login.untilShown(/Waiting for you {2}9:5\d/);
     const text = stripVTControlCharacters(shown);

@@ -68,7 +68,7 @@ test('the tokens of login are deleted, and no longer work', async () => {
   expect([again.exitCode, again.output]).toEqual([0, 'Nobody is signed in to dev.\n']);
 });
 
-test('where tokens cannot be revoked it says so, and where to remove the app, without what could control the terminal', async () => {
+test('where tokens cannot be revoked it says where to remove the app, without controls', async () => {
   const removeAt = 'https://mal.example/apps';
   using there = serve(() => Response.json({ error: 'unsupported', removeAt }, { status: 400 }));
   const path = writeTokens(there.relay, 'mal');
@@ -87,7 +87,7 @@ test('where tokens cannot be revoked it says so, and where to remove the app, wi
   expect(shown.output).toContain('see the settings of the account there');
 });
 
-test('tokens that were not revoked: the file is deleted, and it says that they may work', async () => {
+test('tokens that were not revoked: the file is deleted, and it says they may work', async () => {
   using there = serve(() => Response.json({ error: 'invalid_client' }, { status: 400 }));
   const path = writeTokens(there.relay);
   const { exitCode, output } = await logout(there.relay);

@@ -32,7 +32,7 @@ async function prepareSignIn(relay: RelayProcess) {
 }
 
 test.each([0, 10, 40])(
-  `%d ms after ${CALLBACKS} slow exchanges began each code is delivered, or still good`,
+  `%d ms after ${CALLBACKS} slow exchanges began each code is delivered or good`,
   async (afterMs) => {
     await using pair = await startRelayPair(redis.url);
     const { provider } = pair;
