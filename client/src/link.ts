@@ -347,12 +347,10 @@ async function exchange(
     client_id: clientId,
     code_verifier: verifier,
   };
-  try {
-    return await requestTokens(call, tokenUrl, form, { tokenUrl, clientId, revocationUrl });
-  } catch (failure) {
-    const { detail, cause } = failure as SignInError;
+  const client = { tokenUrl, clientId, revocationUrl };
+  return requestTokens(call, tokenUrl, form, client).catch(({ detail, cause }: SignInError) => {
     throw new SignInError('exchange_failed', detail, cause);
-  }
+  });
 }
 
 /** What does not fit to the app's own issuer and state, where it has them. */

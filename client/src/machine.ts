@@ -57,7 +57,7 @@ interface SignIn {
 export type End = 'saved' | 'failed' | 'cancelled' | 'overtaken';
 
 export type Effect =
-  | { readonly type: 'sign-in' }
+  | { readonly type: 'sign-in'; readonly attempt: number }
   | { readonly type: 'end'; readonly how: End; readonly error?: SignInError }
   /** `attempt`: the sign-in that has brought them. */
   | { readonly type: 'save'; readonly tokens: Tokens; readonly attempt?: number }
@@ -89,10 +89,14 @@ const signedOut = (error?: SignInError, isResumable?: boolean): SessionState => 
 
 export const signIn: Event = (state) => {
   if (state.signIn) return [state];
-  const { account, attempt } = state;
-  const begun = { attempt: attempt + 1, signIn: { shown: { status: 'starting' } as const } };
+  const { account } = state;
+  const attempt = state.attempt + 1;
+  const begun = { attempt, signIn: { shown: { status: 'starting' } as const } };
   const left = account.status === 'signed-out' ? signedOut(account.error) : account;
-  return [{ ...state, ...begun, account: left, failure: undefined }, { type: 'sign-in' }];
+  return [
+    { ...state, ...begun, account: left, failure: undefined },
+    { type: 'sign-in', attempt },
+  ];
 };
 
 export const cancel: Event = (state) => {

@@ -22,21 +22,17 @@ const LONGEST_MS = 15_000;
 export const notRevoked = (detail: string): SignedOut => ({ revoked: false, detail });
 
 /** Resolves within 15 s, and never rejects. */
-export function revoke(call: Call, place: Place, tokens: Tokens): Promise<SignedOut> {
-  return new Promise((resolve) => {
-    const cancelTimer = call.platform.later(LONGEST_MS, () => {
-      stop(call);
-      resolve(notRevoked('No answer in time'));
-    });
+export const revoke = (call: Call, place: Place, tokens: Tokens): Promise<SignedOut> =>
+  new Promise((resolve) => {
     const end = (result: SignedOut) => {
       cancelTimer();
+      stop(call);
       resolve(result);
     };
-    sendAll(call, requestsFor(place, tokens)).then(end, ({ detail }: SignInError) =>
-      end(notRevoked(detail)),
-    );
+    const cancelTimer = call.platform.later(LONGEST_MS, () => end(notRevoked('No answer in time')));
+    const requests = requestsFor(place, tokens);
+    sendAll(call, requests).then(end, ({ detail }: SignInError) => end(notRevoked(detail)));
   });
-}
 
 /** After a blind sign-in the relay must not see the tokens. They go to the server that made them, and nowhere else. */
 function requestsFor({ relay, service }: Place, tokens: Tokens): readonly Request[] {
@@ -52,11 +48,12 @@ function requestsFor({ relay, service }: Place, tokens: Tokens): readonly Reques
 }
 
 /** One after the other, until one is not revoked. */
-async function sendAll(call: Call, [first, ...rest]: readonly Request[]): Promise<SignedOut> {
-  if (!first) return { ...notRevoked('No revocation endpoint'), unsupported: true };
-  const result = await send(call, first);
-  return result.revoked && rest[0] ? sendAll(call, rest) : result;
-}
+const sendAll = (call: Call, requests: readonly Request[]): Promise<SignedOut> =>
+  requests.reduce<Promise<SignedOut>>(
+    (before, request, nth) =>
+      before.then((result) => (nth && !result.revoked ? result : send(call, request))),
+    Promise.resolve({ ...notRevoked('No revocation endpoint'), unsupported: true }),
+  );
 
 const send = (call: Call, request: Request): Promise<SignedOut> =>
   ask(

@@ -59,8 +59,9 @@ export interface Session {
 const MAX_RENEWALS = 3;
 /** A session that is gone so soon is not known to the instance that was polled. Another start would not help. */
 const LOST_MS = 5_000;
-/** Another process has got the new tokens, and is about to save them. */
-const RECHECKS_MS = [0, 500, 1_000, 2_000];
+/** Another process that has got the new tokens saves them within three seconds. */
+const RECHECKS = 4;
+const RECHECK_MS = 1_000;
 /** After a refresh that failed, while the token is still valid. */
 const PAUSE_MS = 10_000;
 
@@ -169,7 +170,7 @@ export function createCore(
   function carryOut(effect: machine.Effect): void {
     switch (effect.type) {
       case 'sign-in':
-        void signIn(state.attempt);
+        signIn(effect.attempt).catch((error) => apply(machine.failed(effect.attempt, error)));
         break;
       case 'end':
         void end(effect.how, effect.error);
@@ -196,17 +197,13 @@ export function createCore(
     const own: Running = { call, renewals: 0 };
     running = own;
     call.onReply = (detail) => apply(machine.hears(attempt, detail));
-    try {
-      // The process before may have left a link.
-      own.link = resume(platform, options, await storage.unfinished.read());
-      await follow(own, attempt, !!own.link);
-    } catch (error) {
-      apply(machine.failed(attempt, error as SignInError));
-    }
+    // The process before may have left a link.
+    own.link = resume(platform, options, await storage.unfinished.read());
+    apply(machine.granted(attempt, await follow(own, attempt, !!own.link)));
   }
 
   /** From a link to the tokens. When it expires, another one takes its place. */
-  async function follow(own: Running, attempt: number, isResumed: boolean): Promise<void> {
+  async function follow(own: Running, attempt: number, isResumed: boolean): Promise<Tokens> {
     const link = own.link || (await begin(own));
     const { prompt, isExpired } = link;
     const shownAtMs = now();
@@ -214,36 +211,31 @@ export function createCore(
       // Of a link that has expired only the result is asked for.
       if (!isExpired) apply(machine.prompts(attempt, status, prompt));
     };
+    const onOpened = () => {
+      own.renewals = 0;
+      show('opened');
+    };
     show('waiting');
-    try {
-      const tokens = await poll(own.call, options, link, () => {
-        own.renewals = 0;
-        show('opened');
-      });
-      apply(machine.granted(attempt, tokens));
-    } catch (error) {
+    return poll(own.call, options, link, onOpened).catch((error) => {
       // `now` stands still while a device sleeps, and its link may have expired.
       const isEarly = now() <= shownAtMs + LOST_MS && prompt.secondsLeft() > 0;
       const isLost = isEarly && !isResumed;
       if (!isA('expired', error) || isLost || own.renewals === MAX_RENEWALS) throw error;
       own.renewals += 1;
       own.link = undefined;
-      await storage.unfinished.remove();
-      await follow(own, attempt, false);
-    }
+      return storage.unfinished.remove().then(() => follow(own, attempt, false));
+    });
   }
 
   /** A new link, which another process can go on with. */
   async function begin(own: Running): Promise<Link> {
     const link = await start(own.call, options);
     own.link = link;
-    try {
-      await storage.unfinished.save(JSON.stringify(link.session));
-    } catch (error) {
+    await storage.unfinished.save(JSON.stringify(link.session)).catch((error) => {
       // It is shown to nobody.
       tell(newCall(), link, 'cancel');
       throw error;
-    }
+    });
     return link;
   }
 
@@ -261,16 +253,18 @@ export function createCore(
     });
   }
 
-  const read = shared(async () => {
+  const read = shared(() => {
     const { era } = state;
-    try {
-      const { tokens, ended, unfinished } = await storage.read();
-      const link = resume(platform, options, unfinished);
-      apply(machine.stored(era, tokens, ended, !!link && !link.isExpired));
-    } catch (error) {
-      apply(machine.unread(era, error as SignInError));
-      throw error;
-    }
+    return storage.read().then(
+      ({ tokens, ended, unfinished }) => {
+        const link = resume(platform, options, unfinished);
+        apply(machine.stored(era, tokens, ended, !!link && !link.isExpired));
+      },
+      (error) => {
+        apply(machine.unread(era, error));
+        throw error;
+      },
+    );
   });
 
   /** `attempt`: the sign-in that has brought them. */
@@ -319,14 +313,12 @@ export function createCore(
       if (isEnding(tokens, date()) && now() >= pausedUntilMs) refreshOnce().catch(ignore);
       return tokens.accessToken;
     }
-    try {
-      await refreshOnce();
-    } catch (error) {
+    await refreshOnce().catch((error) => {
       // A token that perhaps works is better than nothing, while nobody can refresh it.
       const { tokens: kept, unsaved } = state;
       const isUsable = kept?.accessToken && kept.accessToken !== rejected && !unsaved;
       if (!isUsable || isExpired(kept, date())) throw error;
-    }
+    });
     return mustHaveTokens().accessToken;
   }
 
@@ -356,28 +348,20 @@ export function createCore(
       if (accessToken !== rejectedToken) throw machine.noRefreshToken('has expired');
       return apply(machine.ended(era, machine.noRefreshToken('was not accepted')));
     }
-    let fresh: Tokens;
-    try {
-      fresh = await refresh(newCall(), place, tokens, spent);
-    } catch (error) {
+    const fresh = await refresh(newCall(), place, tokens, spent).catch(async (error) => {
       if (!isA('invalid_grant', error)) throw error;
-      if (await isReplaced(spent)) return update();
-      return apply(machine.ended(era, error as SignInError));
-    }
+      // Another process has perhaps used it, if it is good for one use: then it stores its tokens soon.
+      for (let nth = 0; state.tokens?.refreshToken === spent; nth += 1) {
+        if (nth === RECHECKS) return apply(machine.ended(era, error));
+        await sleep(platform, nth && RECHECK_MS);
+        await read();
+      }
+    });
+    if (!fresh) return update();
     // Whoever has signed out meanwhile, here or in another process, or in again, stays so.
     await read().catch(ignore);
     apply(machine.refreshed(era, spent, fresh));
     return state.tokens === fresh ? saving : update();
-  }
-
-  /** Another process has perhaps used a refresh token that is good for one use: then it stores its tokens soon. */
-  async function isReplaced(spent: string): Promise<boolean> {
-    for (let nth = 0; nth < RECHECKS_MS.length; nth += 1) {
-      await sleep(platform, RECHECKS_MS[nth] as number);
-      await read();
-      if (state.tokens?.refreshToken !== spent) return true;
-    }
-    return false;
   }
 
   read().catch(ignore);

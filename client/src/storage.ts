@@ -20,7 +20,7 @@ interface Items {
 export type SessionStorage = Items &
   ({ removeItem(key: string): unknown } | { deleteItemAsync(key: string): unknown });
 
-type Remove = (key: string) => unknown;
+type Remove = (this: SessionStorage, key: string) => unknown;
 
 /** Which relay, which of its services, and which of the app's accounts there. */
 export interface Owner extends Place {
@@ -32,11 +32,7 @@ export interface Owner extends Place {
 export const keyOf = ({ relay, service, account }: Owner): string =>
   ['sign-in-relay', addressOf(relay).replace(/^https:\/\//, ''), service, account]
     .filter((part) => part !== undefined)
-    .map((part) =>
-      encodeURIComponent(part)
-        .replace(/[_!'()*~]/g, (other) => `%${other.charCodeAt(0).toString(16)}`)
-        .replace(/%/g, '_'),
-    )
+    .map((part) => `${part}`.replace(/[^\w.-]|_/g, (other) => `_${other.charCodeAt(0)}-`))
     .join('__');
 
 /** Storage that ends with the process. */
@@ -47,9 +43,7 @@ export function createMemory(): SessionStorage {
     setItem(key, value) {
       items[key] = value;
     },
-    removeItem(key) {
-      delete items[key];
-    },
+    removeItem: (key) => delete items[key],
   };
 }
 
@@ -79,22 +73,34 @@ export function openStorage(
   let last: Promise<unknown> = Promise.resolve();
 
   /** Runs one after the other, so that nothing is read before, or written after, what was to replace it. */
-  function inTurn<Value>(what: string, run: () => Value | PromiseLike<Value>): Promise<Value> {
+  function inTurn<Value>(verb: string, run: () => Value | PromiseLike<Value>): Promise<Value> {
     const done = last.then(run).catch((cause) => {
-      throw new SignInError('storage_failed', `The storage failed to ${what}`, cause);
+      throw new SignInError('storage_failed', `The storage failed to ${verb}`, cause);
     });
     last = done.catch(() => {});
     return done;
   }
 
   const get = (name: string) => inTurn('read', () => items.getItem(name));
+  const { removeItem, deleteItemAsync } = items as {
+    removeItem?: Remove;
+    deleteItemAsync?: Remove;
+  };
+  const remove = (name: string) =>
+    inTurn('delete', () => (removeItem || deleteItemAsync)?.call(items, name));
 
-  function remove(what: string, name: string): Promise<unknown> {
-    const own = items as { removeItem?: Remove; deleteItemAsync?: Remove };
-    return inTurn(what, () =>
-      own.removeItem ? own.removeItem(name) : own.deleteItemAsync?.(name),
+  /** Tries four times to save the tokens, or why there are none, as long as they are what counts. */
+  const save = (
+    value: object,
+    isCurrent: () => boolean,
+    pauseMs = SAVE_PAUSE_MS,
+  ): Promise<unknown> =>
+    inTurn('write', () => isCurrent() && items.setItem(key, JSON.stringify(value))).catch(
+      (error) => {
+        if (pauseMs > LONGEST_SAVE_PAUSE_MS) throw error;
+        return sleep(platform, pauseMs).then(() => save(value, isCurrent, pauseMs * 2));
+      },
     );
-  }
 
   return {
     /** All of it, as far as it counts. */
@@ -108,25 +114,13 @@ export function openStorage(
         unfinished: tokens ? undefined : await get(unfinishedKey),
       };
     },
-    /** Tries four times to save the tokens, or why there are none, as long as they are what counts. */
-    async save(value: object, isCurrent: () => boolean): Promise<void> {
-      const text = JSON.stringify(value);
-      for (let pauseMs = SAVE_PAUSE_MS; ; pauseMs *= 2) {
-        try {
-          await inTurn('save the tokens', () => isCurrent() && items.setItem(key, text));
-          return;
-        } catch (error) {
-          if (pauseMs > LONGEST_SAVE_PAUSE_MS) throw error;
-        }
-        await sleep(platform, pauseMs);
-      }
-    },
-    clear: () => remove('delete the tokens', key),
+    save,
+    clear: () => remove(key),
     unfinished: {
       read: () => get(unfinishedKey),
-      save: (text: string) => inTurn('save the sign-in', () => items.setItem(unfinishedKey, text)),
+      save: (text: string) => inTurn('write', () => items.setItem(unfinishedKey, text)),
       /** What is left of it is of no use. */
-      remove: () => remove('delete the sign-in', unfinishedKey).catch(() => {}),
+      remove: () => remove(unfinishedKey).catch(() => {}),
     },
   };
 }
