@@ -85,10 +85,10 @@ export function stop(call: Call): void {
 }
 
 /**
- * Asks until `read` returns a value; undefined: not what a relay answers, or it will pass. Rejects
- * with what `read` throws. Without `sessionEndMs` it is tried for a minute, otherwise until the
- * session's end. Either way once more after that: the device may have slept, and what failed was
- * cut off by it.
+ * Asks until `read` returns a value; undefined: it will pass. Rejects with what `read` throws.
+ * Without `sessionEndMs` it is tried for a minute, and what would be refused again, or is JSON of
+ * something else, is the end. Otherwise until the session's end. Either way once more after that:
+ * the device may have slept, and what failed was cut off by it.
  */
 export async function ask<Value>(
   call: Call,
@@ -104,7 +104,7 @@ export async function ask<Value>(
     const request = next();
     const askedAtMs = now();
     const response = await send(call, request);
-    const { status, text, retryAfter, cause } = response;
+    const { status, text, cause } = response;
     const isHtml = /^\s*</.test(text);
     const isRedirect = /^3/.test(`${status}`);
     const parsed = parse(text);
@@ -113,24 +113,20 @@ export async function ask<Value>(
     const detail = `${words} (${shownUrl(request.url)})`;
     // The relay writes no HTML here: it is of a proxy or a captive portal, whatever its status.
     const isRefusal = /^(4(?!08|25|29)|301|308)/.test(`${status}`) && (isRedirect || !isHtml);
-    const value = read({
-      status,
-      detail,
-      json,
-      isJson: parsed !== undefined,
-      refusal: isRefusal ? new SignInError('refused', detail, cause) : undefined,
-      tookMs: now() - askedAtMs,
-    });
+    const isJson = parsed !== undefined;
+    const refusal = isRefusal ? new SignInError('refused', detail, cause) : undefined;
+    const value = read({ status, detail, json, isJson, refusal, tookMs: now() - askedAtMs });
     call.trouble = value === undefined ? detail : undefined;
     call.onReply?.(call.trouble);
     if (value !== undefined) return value;
+    const isFinal = !sessionEndMs && (isRefusal || (status === 200 && isJson));
     // A gateway that misses the relay has pages too (5xx), and the relay will be back.
     pages = isRedirect || (isHtml && !/^5(?!11)/.test(`${status}`)) ? pages + 1 : 0;
-    if (askedAtMs >= endMs || (!sessionEndMs && pages === MAX_PAGES)) {
+    if (isFinal || askedAtMs >= endMs || (!sessionEndMs && pages === MAX_PAGES)) {
       const code = status > 399 && !isHtml ? 'busy' : 'unreachable';
-      throw new SignInError(sessionEndMs ? 'expired' : code, detail, cause);
+      throw new SignInError(isFinal ? 'refused' : sessionEndMs ? 'expired' : code, detail, cause);
     }
-    const leastMs = Math.min(Number(retryAfter) * 1_000 || 0, LONGEST_RETRY_AFTER_MS);
+    const leastMs = Math.min(Number(response.retryAfter) * 1_000 || 0, LONGEST_RETRY_AFTER_MS);
     await pause(call, Math.max((pauseMs * (1 + random())) / 2, leastMs));
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
   }
@@ -207,22 +203,17 @@ function describe(
   origin: string | undefined,
 ): string {
   const who = isProvider ? 'The provider' : 'The relay';
-  const { message, cause: inner } = Object(cause);
-  const isPlain = status > 200 && !/^\s*[[{"]/.test(text);
-  const what = said || (isPlain && text);
-  const shown = location
-    ? `a redirect to ${shownUrl(location)}`
-    : what
-      ? quote(what)
-      : 'not what was expected';
   if (!status) {
     const isElsewhere = origin && !isProvider && originOf(url) !== origin;
     const cors = isElsewhere ? `, or its CORS_ORIGINS does not have ${origin}` : '';
-    const reasons = [message, Object(inner).message].filter(Boolean).map(quote);
-    return [`${who} did not answer${cors}`].concat(reasons).join(': ');
+    const reasons = [Object(cause).message, Object(Object(cause).cause).message];
+    return [`${who} did not answer${cors}`].concat(reasons.filter(Boolean).map(quote)).join(': ');
   }
-  if (isHtml && !location) return `A website or a proxy answered ${status}: a web page`;
-  return `${status === 404 ? 'The path is wrong: ' : ''}${who} answered ${status}: ${shown}`;
+  if (location) return `${who} answered ${status}: a redirect to ${shownUrl(location)}`;
+  if (isHtml) return `A website or a proxy answered ${status}: a web page`;
+  const what = said || (status > 200 && !/^\s*[[{"]/.test(text) && text);
+  const words = what ? quote(what) : 'not what was expected';
+  return `${status === 404 ? 'The path is wrong: ' : ''}${who} answered ${status}: ${words}`;
 }
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -167,21 +167,19 @@ function linkOf(platform: Platform, session: Session): Link {
 export async function start(call: Call, options: StartOptions): Promise<Link> {
   const { service, device, code, details, open } = options;
   const { platform } = call;
-  const { date, origin } = platform;
   const relay = addressOf(options.relay);
   const { services, extensions } = await discover(call, relay, true);
   const blind = services.filter((each) => each.service === service)[0]?.blind;
-  const isOffered = open ? extensions.indexOf('open') >= 0 : blind === 'can' || blind === 'must';
+  const isOffered = open ? extensions.indexOf('open') >= 0 : !!blind && blind !== 'no';
   const isNeeded = !!open || options.blind || blind === 'must';
-  const isTried = isNeeded || (isOffered && !origin && options.blind !== false);
-  const refuse = (who: string) => {
+  const isTried = isNeeded || (isOffered && !platform.origin && options.blind !== false);
+  const made = isTried ? await platform.challenge() : undefined;
+  if (isNeeded && !(isOffered && made)) {
+    const who = isOffered ? 'This device has no cryptography for' : 'The relay does not offer';
     const what = open ? 'an open sign-in' : 'a blind sign-in with this service';
     throw new SignInError('refused', `${who} ${what}`);
-  };
-  if (isNeeded && !isOffered) refuse('The relay does not offer');
-  const { verifier, challenge } = (isTried && (await platform.challenge())) || {};
-  if (isNeeded && !verifier) refuse('This device has no cryptography for');
-
+  }
+  const { verifier, challenge } = made || {};
   const body = JSON.stringify({
     service: open ? undefined : service,
     authorizationUrl: open && authorizationUrlOf(open, challenge),
@@ -195,18 +193,16 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
   return ask(
     call,
     () => {
-      askedAtMs = date();
+      askedAtMs = platform.date();
       return { url: `${relay}${open ? '/open' : '/auth/start'}`, body };
     },
-    ({ status, json, isJson, refusal, detail, tookMs }) => {
-      if (refusal) throw refusal;
-      if (status !== 200 || !isJson) return undefined;
-      const started = startedOf(json);
-      if (!started) throw new SignInError('refused', detail);
+    ({ status, json, tookMs }) => {
+      const started = status === 200 && startedOf(json);
+      if (!started) return undefined;
       // The device may have slept since it asked. By more than that its clock was set.
-      const sinceMs = date() - askedAtMs;
+      const sinceMs = platform.date() - askedAtMs;
       const ageMs = sinceMs < started.expiresIn * 1_000 ? Math.max(sinceMs, tookMs) : tookMs;
-      const startedAtMs = date() - ageMs;
+      const startedAtMs = platform.date() - ageMs;
       return linkOf(platform, { relay, service, started, extensions, verifier, startedAtMs });
     },
   );
@@ -238,7 +234,7 @@ export function tell(call: Call, link: Link, what: 'ack' | 'cancel'): void {
   ask(
     another(call),
     () => ({ url }),
-    ({ status, refusal }) => status === 204 || !!refusal || undefined,
+    ({ status }) => status === 204 || undefined,
   ).catch(() => {});
 }
 

@@ -1,6 +1,6 @@
 /** What a relay offers: its services, for a menu, and its extensions (docs/extensions.md). */
 import { ask, type Call } from './ask.ts';
-import { SignInError, visible } from './errors.ts';
+import { visible } from './errors.ts';
 import { addressOf, isText } from './tokens.ts';
 
 export interface Service {
@@ -23,15 +23,12 @@ export const discover = (call: Call, relay: string, orNothing?: boolean): Promis
   ask(
     call,
     () => ({ url: `${addressOf(relay)}/services` }),
-    ({ status, json, isJson, refusal, detail }) => {
-      const { services } = json;
+    ({ status, json: { services, extensions }, refusal }) => {
       if (status === 200 && Array.isArray(services)) {
-        return { services: servicesOf(services), extensions: textsOf(json.extensions) };
+        return { services: servicesOf(services), extensions: textsOf(extensions) };
       }
-      const isMissing = status === 404 || (refusal && status > 399);
-      if (isMissing && orNothing) return { services: [], extensions: [] };
-      if (!isMissing && !refusal && !(status === 200 && isJson)) return undefined;
-      throw new SignInError('refused', detail);
+      const isMissing = orNothing && (status === 404 || (refusal && status > 399));
+      return isMissing ? { services: [], extensions: [] } : undefined;
     },
   );
 

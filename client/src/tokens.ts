@@ -173,14 +173,10 @@ const askForTokens = (call: Call, request: Request, before: object): Promise<Tok
   ask(
     call,
     () => request,
-    ({ status, json, isJson, refusal, detail }) => {
-      const tokens = status === 200 ? tokensOf(json, call.platform.date(), before) : undefined;
-      if (tokens) return tokens;
-      if (refusal) {
-        throw json.error === 'invalid_grant' ? new SignInError('invalid_grant', detail) : refusal;
-      }
-      if (status === 200 && isJson) throw new SignInError('refused', detail);
-      return undefined;
+    ({ status, json, refusal, detail }) => {
+      const isEnd = refusal && json.error === 'invalid_grant';
+      if (isEnd) throw new SignInError('invalid_grant', detail);
+      return status === 200 ? tokensOf(json, call.platform.date(), before) : undefined;
     },
   );
 
