@@ -148,7 +148,7 @@ async function checkMetadata(
   const found = (kind: Finding['kind'], text: string) => ({ kind, names: [name], text }) as const;
   const metadata = await readMetadata(url, fetch, signal);
   if ('problem' in metadata) {
-    return [found(metadata.isMissing ? 'moved' : 'unread', metadata.problem)];
+    return [found(metadata.status === 404 ? 'moved' : 'unread', metadata.problem)];
   }
   const differences = findDifferences(profile, metadata);
   return [

@@ -132,7 +132,7 @@ export function refuseInText({ refusal, retryAfterMs, description }: Refused): R
   if (!isTextRefusal(refusal)) {
     return errorResponse({ error: refusal, error_description: description });
   }
-  const waitMs = refusal === 'refresh_unavailable' ? RETRY_REFRESH_MS : retryAfterMs;
+  const waitMs = retryAfterMs ?? (refusal === 'refresh_unavailable' ? RETRY_REFRESH_MS : undefined);
   return refuse(refusal, waitMs === undefined ? undefined : retryAfter(waitMs));
 }
 

@@ -24,6 +24,8 @@ export interface Asked {
   readonly hasScope?: boolean;
   /** What this provider answers instead of the errors of RFC 6749. */
   readonly refusals?: readonly Refusal[] | undefined;
+  /** The time, if `expires_at` counts where there is no `expires_in`. */
+  readonly expiresAtNowMs?: number | undefined;
   /** A description with it in it is not passed on. */
   readonly clientSecret?: string | undefined;
 }
@@ -57,6 +59,8 @@ export interface TokenFailure {
   readonly providerError?: ProviderError;
   /** The error that a device gets after such a refresh or revocation. Absent if its token may still be valid. */
   readonly refusal?: ProviderError;
+  /** When the provider wants to be asked again. RFC 9110 §10.2.3. */
+  readonly retryAfterMs?: number;
   /** The provider's own words, for the device that sent the token. Never logged. */
   readonly description?: string;
 }
@@ -102,7 +106,7 @@ export function readTokens(answer: Answer, asked: Asked): TokenOutcome<TokenFail
   const { status, text } = answer;
   const isSuccess = status === 200 || (asked.grant === 'refresh' && status > 200 && status < 300);
   const json = text === undefined ? undefined : parseObject(text);
-  const tokens = isSuccess && json !== undefined ? parseTokens(json) : undefined;
+  const tokens = isSuccess && json !== undefined ? parseTokens(json, asked) : undefined;
   if (tokens !== undefined) return { ok: true, tokens };
   const details = describeErrors(answer, json, asked);
   if (status !== 200) return failed({ reason: 'status', status, ...details });
@@ -147,7 +151,7 @@ export function describeErrors(
   answer: Answer,
   json: Readonly<Record<string, unknown>> | undefined,
   asked: Asked,
-): Pick<TokenFailure, 'answer' | 'providerError' | 'refusal' | 'description'> {
+): Pick<TokenFailure, 'answer' | 'providerError' | 'refusal' | 'retryAfterMs' | 'description'> {
   const { status } = answer;
   const providerError = json && findMeaning(status, json, asked);
   const isAboutClient = status === 401 && !TEMPORARY_ERRORS.has(json?.error);
@@ -155,12 +159,23 @@ export function describeErrors(
     ? undefined
     : (providerError ?? (isAboutClient ? 'invalid_client' : undefined));
   const description = json && refusal !== 'invalid_grant' ? describe(json, asked) : undefined;
+  const retryAfterMs = refusal === undefined ? parseRetryAfter(answer.headers) : undefined;
   return {
     answer: kindOf(answer, json),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(providerError && { providerError }),
     ...(refusal && { refusal }),
     ...(description && { description }),
   };
+}
+
+/** Devices wait no longer than this: an hour, after which most limits begin anew. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
+
+/** In seconds. A date, which the other form is, would need a clock that is right. */
+function parseRetryAfter(headers: Headers): number | undefined {
+  const seconds = parseSeconds(headers.get('retry-after'));
+  return seconds && Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS);
 }
 
 const isTemporary = (status: number) => status >= 500 || status === 429;
@@ -267,13 +282,18 @@ function describe(
 }
 
 /** Empty and zero fields are left out. docs/protocol.md §3. */
-function parseTokens(json: Readonly<Record<string, unknown>>): TokenResult | undefined {
+function parseTokens(
+  json: Readonly<Record<string, unknown>>,
+  { expiresAtNowMs }: Asked,
+): TokenResult | undefined {
   const { access_token: accessToken, refresh_token: refreshToken } = json;
   const { token_type: tokenType, id_token: idToken } = json;
   const scope = parseScope(json.scope);
   if (!isFilled(accessToken)) return undefined;
   const tokens: { -readonly [Name in keyof TokenResult]: TokenResult[Name] } = { accessToken };
-  const expiresIn = parseSeconds(json.expires_in);
+  const expiresIn =
+    parseSeconds(json.expires_in) ??
+    (expiresAtNowMs === undefined ? undefined : parseMoment(json.expires_at, expiresAtNowMs));
   if (isFilled(refreshToken)) tokens.refreshToken = refreshToken;
   if (expiresIn !== undefined) tokens.expiresIn = expiresIn;
   if (isFilled(tokenType)) tokens.tokenType = tokenType;
@@ -287,10 +307,17 @@ function parseScope(value: unknown): unknown {
   return Array.isArray(value) && value.every(isFilled) ? value.join(' ') : value;
 }
 
-/** Some providers send the number as a string. Anything but a whole number above 0 is left out. */
+/** Some providers send the number as a string, or a fraction, which is rounded down. Anything below 1 is left out. */
 function parseSeconds(value: unknown): number | undefined {
-  const seconds = typeof value === 'string' ? Number(value) : value;
-  return Number.isSafeInteger(seconds) && Number(seconds) > 0 ? Number(seconds) : undefined;
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined;
+  const seconds = Math.floor(Number(value));
+  return Number.isSafeInteger(seconds) && seconds > 0 ? seconds : undefined;
+}
+
+/** The time of `expires_at`, in seconds since the epoch, as those that are left. */
+function parseMoment(value: unknown, nowMs: number): number | undefined {
+  const seconds = parseSeconds(value);
+  return seconds === undefined ? undefined : parseSeconds(seconds - nowMs / 1_000);
 }
 
 function isFilled(value: unknown): value is string {

@@ -59,6 +59,8 @@ export interface ProviderQuirks {
   readonly clientIdHeader?: string;
   /** The `User-Agent` of token requests. Reddit, Shikimori, Bangumi and others. */
   readonly userAgent?: string;
+  /** `expires_at` counts where a response has no `expires_in`. Strava. */
+  readonly expiresAt?: true;
   /** A refresh has the redirect URI, as the exchange has. Trakt, Bangumi, GitLab. */
   readonly refreshesWithRedirectUri?: true;
 }
@@ -82,6 +84,9 @@ export function mayTakeChallenge({
 export function prefixOf(provider: string): string {
   return `${provider.toUpperCase().replaceAll('-', '_')}_`;
 }
+
+/** GitHub answers 403 to requests without one, and Cloudflare Workers send none. */
+export const USER_AGENT = 'sign-in-relay';
 
 /** A request to a provider. No redirect is followed, and each has a deadline. */
 export interface FetchInit {

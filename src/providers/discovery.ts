@@ -6,12 +6,13 @@
 import { readAtMost } from '../body.ts';
 import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
 import { parseObject } from './answers.ts';
-import type {
-  ClientAuthentication,
-  Fetch,
-  PkceMethod,
-  ProviderConfig,
-  Revocation,
+import {
+  type ClientAuthentication,
+  type Fetch,
+  type PkceMethod,
+  type ProviderConfig,
+  type Revocation,
+  USER_AGENT,
 } from './config.ts';
 import { prefixOf } from './config.ts';
 import { codeOf, describeConnectProblem } from './connect-problem.ts';
@@ -79,26 +80,36 @@ function findMissingEndpoints(url: string, document: Metadata, given: ProviderTo
   return named.some(Boolean) ? undefined : { problem: `${url} has no endpoints`, isMissing: true };
 }
 
-/** `isMissing`: there is no such document, so another may be tried. */
+interface Unread {
+  readonly problem: string;
+  /** True if there is no such document, so another may be tried. */
+  readonly isMissing: boolean;
+  readonly status?: number;
+}
+
 export async function readMetadata(
   url: string,
   fetch: Fetch,
   signal: AbortSignal,
-): Promise<Metadata | { readonly problem: string; readonly isMissing: boolean }> {
-  const failed = (problem: string, isMissing = false) => {
+): Promise<Metadata | Unread> {
+  const failed = (problem: string, isMissing = false): Unread => {
     return { problem: `${url} ${problem}`, isMissing };
   };
   try {
     const response = await fetch(url, {
       // A compressed document could become far longer than the limit.
-      headers: { Accept: 'application/json', 'Accept-Encoding': 'identity' },
+      headers: {
+        Accept: 'application/json',
+        'Accept-Encoding': 'identity',
+        'User-Agent': USER_AGENT,
+      },
       redirect: 'manual',
       signal,
     });
     if (response.status !== 200 || response.body === null) {
       await response.body?.cancel();
       const { status } = response;
-      return failed(`answered ${status}`, status >= 400 && status < 500);
+      return { ...failed(`answered ${status}`, status >= 400 && status < 500), status };
     }
     const { text, isCut } = await readAtMost(response.body.getReader(), DISCOVERY_BYTES);
     if (isCut) return failed(`is longer than ${DISCOVERY_BYTES} bytes`);

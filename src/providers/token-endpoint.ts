@@ -14,7 +14,13 @@ import {
   type DeadlineQueue,
 } from '../sign-ins/time.ts';
 import { type Answer, type Failed, failed, readTokens, type TokenFailure } from './answers.ts';
-import type { Fetch, ProviderConfig, ProviderQuirks, ProviderResponse } from './config.ts';
+import {
+  type Fetch,
+  type ProviderConfig,
+  type ProviderQuirks,
+  type ProviderResponse,
+  USER_AGENT,
+} from './config.ts';
 import { codeOf, describeConnectProblem } from './connect-problem.ts';
 
 /** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
@@ -80,6 +86,10 @@ export class TokenEndpoint {
     return true;
   }
 
+  now(): number {
+    return this.#options.clock.now();
+  }
+
   release(provider: string): void {
     this.#inProgress.set(provider, (this.#inProgress.get(provider) ?? 1) - 1);
     this.#allInProgress -= 1;
@@ -143,7 +153,7 @@ export function requestTokens(
   form: string,
   hasScope = false,
 ): Promise<TokenOutcome<TokenFailure>> {
-  const { clientSecret, refusals } = provider;
+  const { clientSecret, refusals, quirks } = provider;
   const request = {
     url: (grant === 'refresh' && provider.refreshUrl) || provider.tokenUrl,
     grant,
@@ -152,7 +162,13 @@ export function requestTokens(
     body: encodeBody(provider, form + credentialsInBody(provider)),
   } as const;
   return endpoint.send(provider, request, (answer) =>
-    readTokens(answer, { grant, hasScope, refusals, clientSecret }),
+    readTokens(answer, {
+      grant,
+      hasScope,
+      refusals,
+      clientSecret,
+      expiresAtNowMs: quirks?.expiresAt && endpoint.now(),
+    }),
   );
 }
 
@@ -177,6 +193,7 @@ const HEADERS = {
   Accept: 'application/json',
   // Some providers compress anyway. Such a response is decoded as it is read, up to the limit.
   'Accept-Encoding': 'identity',
+  'User-Agent': USER_AGENT,
 } as const;
 
 export function headersFor(provider: ProviderConfig): Record<string, string> {

@@ -44,7 +44,6 @@ function fetch(url: string, init: FetchInit): Promise<ProviderResponse> {
     const sent = request(url, {
       method,
       headers: {
-        'User-Agent': 'node',
         ...init.headers,
         // Node adds none to a DELETE, and its body would count as the next request (Node 26.10,
         // https://github.com/nodejs/node/issues/27880).

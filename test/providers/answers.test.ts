@@ -75,6 +75,21 @@ test.each<[string, object, string | undefined]>([
   expect(await inText.json()).toEqual({ error: 'invalid_request', ...passedOn });
 });
 
+test.each([
+  ['seconds', '120', '120'],
+  ['an hour at most', '86400', '3600'],
+  ['5 s if it says nothing', undefined, '5'],
+  ['5 s for a date', 'Wed, 21 Oct 2026 07:28:00 GMT', '5'],
+])('Retry-After of a provider that limits refreshes: %s', async (_, given, passedOn) => {
+  const headers = given === undefined ? {} : { 'Retry-After': given };
+  const answer = { ...DEAD, status: 429, body: '{}', headers };
+  const body = JSON.stringify({ service: 'acme', refreshToken: 'old' });
+  const inText = await serviceOf(answer).ask('/refresh', { method: 'POST', body });
+  expect([inText.status, inText.headers.get('retry-after')]).toEqual([503, passedOn]);
+  const { headers: own } = await refresh(serviceOf(answer), 'old', {}, 'acme');
+  expect(own.get('retry-after')).toBe(passedOn === '5' ? null : passedOn);
+});
+
 test.each<[string, BodyInit, Record<string, string>, string]>([
   ['longer than 64 KiB', `{"x":"${'x'.repeat(65_536)}"}`, {}, 'is longer than 64 KiB'],
   ['compressed, and does not say so', gzipSync('{"access_token":"a"}'), {}, 'is not compressed as'],

@@ -3,12 +3,14 @@
  * break, byte by byte and on each runtime, is in test/serve/provider-connections.test.ts.
  */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { poll, start } from '../kit/device.ts';
+import type { ProviderConfig } from '../../src/providers/config.ts';
+import { discoverProvider } from '../../src/providers/discovery.ts';
+import { poll, refresh, start } from '../kit/device.ts';
 import { TOKEN_RESPONSE_BYTES } from '../kit/limits.ts';
 import { has } from '../kit/needs.ts';
-import { serveBytes } from '../kit/provider.ts';
+import { discoveryDocumentOf, serveBytes } from '../kit/provider.ts';
 import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
-import { createTestService } from '../kit/service.ts';
+import { createTestService, type Fetch, SETTINGS } from '../kit/service.ts';
 import { bringCode, callback, makeCode } from '../kit/user.ts';
 
 setDefaultTimeout(60_000);
@@ -30,12 +32,66 @@ test.each<[string, string, object]>([
     '{"access_token":"a","expires_in":"28800","scope":["user:read","chat:read"]}',
     { accessToken: 'a', expiresIn: 28_800, scope: 'user:read chat:read' },
   ],
+  [
+    'a fraction of a second is left out',
+    '{"access_token":"a","expires_in":3599.987}',
+    { accessToken: 'a', expiresIn: 3_599 },
+  ],
+  [
+    'also if it is text',
+    '{"access_token":"a","expires_in":"3600.5"}',
+    { accessToken: 'a', expiresIn: 3_600 },
+  ],
+  [
+    'less than a second, or no number, is left out',
+    '{"access_token":"a","expires_in":0.9}',
+    { accessToken: 'a' },
+  ],
+  [
+    'expires_at does not count',
+    '{"access_token":"a","expires_at":9999999999}',
+    { accessToken: 'a' },
+  ],
   ['a byte order mark does not matter', '\uFEFF{"access_token":"a"}', { accessToken: 'a' }],
 ])('of a token response: %s', async (_, body, result) => {
   const service = createTestService({}, { fetch: async () => new Response(body) });
   const { session, state } = await start(service, 'mal', { details: true });
   await callback(service, state);
   expect(await (await poll(service, session)).json()).toEqual(result);
+});
+
+test('where the profile says so, expires_at counts if there is no expires_in', async () => {
+  const [mal] = SETTINGS.providers as [ProviderConfig];
+  const providers = [{ ...mal, quirks: { expiresAt: true } as const }];
+  const expiresInOf = async (given: object) => {
+    const fetch = async () => Response.json({ access_token: 'a', ...given });
+    const service = createTestService({ providers }, { fetch });
+    const { session, state } = await start(service);
+    await callback(service, state);
+    const nowSeconds = Math.floor(service.clock.now() / 1_000);
+    const { expiresIn } = (await (await poll(service, session)).json()) as { expiresIn?: number };
+    return { expiresIn, nowSeconds };
+  };
+  const { nowSeconds } = await expiresInOf({});
+  const inAnHour = await expiresInOf({ expires_at: nowSeconds + 3_600 });
+  expect(inAnHour).toEqual({ expiresIn: 3_600, nowSeconds });
+  expect((await expiresInOf({ expires_at: nowSeconds - 1 })).expiresIn).toBeUndefined();
+  expect((await expiresInOf({ expires_in: 60, expires_at: 9e9 })).expiresIn).toBe(60);
+});
+
+test('every request says who asks, as workerd adds no User-Agent of its own', async () => {
+  const asked: unknown[] = [];
+  const fetch: Fetch = async (url, { headers }) => {
+    asked.push(headers?.['User-Agent']);
+    const { origin } = new URL(url);
+    return Response.json({ ...discoveryDocumentOf(origin), access_token: 'a' });
+  };
+  const service = createTestService({}, { fetch });
+  await callback(service, (await start(service)).state);
+  await refresh(service, 'old');
+  const issuer = { name: 'acme', displayName: 'Acme', issuer: 'https://acme.test' };
+  await discoverProvider({ ...issuer, clientId: 'id', authorizeParams: {} }, fetch);
+  expect(asked).toEqual(['sign-in-relay', 'sign-in-relay', 'sign-in-relay']);
 });
 
 test('three sign-ins use one connection to the provider', async () => {

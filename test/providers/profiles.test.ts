@@ -94,7 +94,7 @@ function tokenRequest(
       'accept-encoding': 'identity',
       'content-type': isJson ? 'application/json' : 'application/x-www-form-urlencoded',
       ...(clientAuth === 'basic' && { authorization: BASIC }),
-      ...(quirks.userAgent && { 'user-agent': quirks.userAgent }),
+      'user-agent': quirks.userAgent ?? 'sign-in-relay',
       ...(quirks.clientIdHeader && { [quirks.clientIdHeader]: ID }),
     },
     fields: {

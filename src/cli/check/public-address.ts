@@ -3,7 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { readAtMost } from '../../body.ts';
 import { createFindClientAddress } from '../../http/client-address.ts';
 import { MAX_WAIT_SECONDS } from '../../http/endpoints/sign-in.ts';
-import type { Fetch, FetchInit, ProviderResponse } from '../../providers/config.ts';
+import {
+  type Fetch,
+  type FetchInit,
+  type ProviderResponse,
+  USER_AGENT,
+} from '../../providers/config.ts';
 import {
   type ConnectProblem,
   codeOf,
@@ -77,6 +82,7 @@ async function isRelayRunning(settings: Settings): Promise<boolean> {
 }
 
 export const request = (timeoutMs = REQUEST_TIMEOUT_MS): FetchInit => ({
+  headers: { 'User-Agent': USER_AGENT },
   redirect: 'manual',
   signal: AbortSignal.timeout(timeoutMs),
 });

@@ -42,8 +42,8 @@ export async function refreshTokens(
   if (outcome.ok) return outcome;
   const { failure } = outcome;
   signInLog.fail('refresh_failed', request, provider, failure);
-  const { refusal = 'refresh_unavailable', description } = failure;
-  return { ok: false, refusal, description };
+  const { refusal = 'refresh_unavailable', description, retryAfterMs } = failure;
+  return { ok: false, refusal, description, retryAfterMs };
 }
 
 export function createRefresh(dependencies: RefreshDependencies): Handler {

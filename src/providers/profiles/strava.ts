@@ -7,6 +7,7 @@ export const strava: Profile = {
   pkce: 'none',
   scope: 'read',
   scopeSeparator: ',',
+  quirks: { expiresAt: true },
   refusals: [
     {
       means: 'invalid_grant',
