@@ -73,7 +73,7 @@ describe('what is allowed but rarely intended', () => {
   test('a profile with facts that may be wrong', () => {
     const strava = { PROVIDERS: 'strava', STRAVA_CLIENT_ID: 'id', STRAVA_CLIENT_SECRET: 's' };
     expect(warningsOf(strava)).toEqual([
-      'STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE, revocation. Run sign-in-relay providers strava',
+      'STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE. Run sign-in-relay providers strava',
     ]);
   });
 

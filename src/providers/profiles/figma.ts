@@ -5,9 +5,9 @@ export const figma: Profile = {
   authorizeUrl: 'https://www.figma.com/oauth',
   tokenUrl: 'https://api.figma.com/v1/oauth/token',
   refreshUrl: 'https://api.figma.com/v1/oauth/refresh',
-  pkce: 'none',
+  pkce: 'S256',
   clientAuth: 'basic',
   scope: 'current_user:read',
   refreshToken: 'yes',
-  unverified: ['PKCE', 'lifetime'],
+  unverified: ['PKCE', 'refresh address', 'lifetime'],
 };

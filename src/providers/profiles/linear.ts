@@ -13,5 +13,5 @@ export const linear: Profile = {
     tokenIn: 'bearer',
   },
   refreshToken: 'yes',
-  unverified: ['client secret', 'revocation'],
+  unverified: ['PKCE', 'client secret', 'revocation'],
 };

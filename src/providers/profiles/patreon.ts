@@ -8,7 +8,8 @@ export const patreon: Profile = {
   scope: 'identity',
   quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'your app',
+  revocation: { url: 'https://www.patreon.com/oauth2/revoke' },
   removeAt: 'Settings, More, Connected Apps',
   refreshToken: 'yes',
-  unverified: ['PKCE', 'lifetime', 'registration'],
+  unverified: ['PKCE', 'lifetime', 'revocation', 'registration'],
 };

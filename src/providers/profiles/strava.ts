@@ -18,5 +18,5 @@ export const strava: Profile = {
   ],
   revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },
   refreshToken: 'yes',
-  unverified: ['PKCE', 'revocation'],
+  unverified: ['PKCE'],
 };
