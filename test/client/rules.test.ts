@@ -558,6 +558,15 @@ describe('refreshing', () => {
     expect(codeOf(await refreshOnce([[503, '']]))).toBe('busy');
     expect(codeOf(await refreshOnce([[0]]))).toBe('unreachable');
   });
+
+  test('after the third equal refusal signing in again may help', async () => {
+    const details: unknown[] = [];
+    for (const error of ['invalid_request', ...Array(4).fill('unauthorized_client')]) {
+      const ended = (await refreshOnce([[400, JSON.stringify({ error })]])) as SignInError;
+      details.push([ended.code, ended.detail.includes('To sign in again may help')]);
+    }
+    expect(details).toEqual([false, false, false, true, true].map((isSaid) => ['refused', isSaid]));
+  });
 });
 
 /** What takes longer than a test may; everything else is in tokens.test.ts. */
