@@ -58,6 +58,7 @@ export const UPSTREAM_OUTCOMES = [
   'no_token',
 ] as const;
 
+export type ProviderError = (typeof TOKEN_ERRORS)[number];
 export type Grant = (typeof GRANTS)[number];
 export type Stage = (typeof STAGES)[number];
 export type RateLimitKind = (typeof RATE_LIMIT_KINDS)[number];

@@ -6,11 +6,11 @@
  * one object under @hono/node-server, and a cookie set in it would go to every user.
  */
 import { Buffer } from 'node:buffer';
+import type { ProviderError } from '../monitor.ts';
 import { HAS_CODE_FORM, type Names, type OutcomeName } from '../pages/outcome.tsx';
 import type { Pages } from '../pages/pages.ts';
 import type { Picture } from '../pages/picture.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
-import type { ProviderError } from '../providers/answers.ts';
 import { isCapability, signInIdOf } from '../sign-ins/secrets.ts';
 import type { TokenResult } from '../sign-ins/session.ts';
 import type { RelayRequest } from './request.ts';

@@ -2,49 +2,26 @@
  * What a response of a token or revocation endpoint means: tokens, or why there are none. Nothing
  * in it is trusted, and only what is read here by name leaves this file.
  */
-import { type Grant, TOKEN_ERRORS } from '../monitor.ts';
+import { type Grant, type ProviderError, TOKEN_ERRORS } from '../monitor.ts';
 import type { TokenOutcome } from '../sign-ins/refreshes.ts';
 import type { TokenResult } from '../sign-ins/session.ts';
+import type { Expected, ProviderConfig, Refusal } from './config.ts';
 import type { ConnectProblem } from './connect-problem.ts';
-
-/** RFC 6749 §5.2, RFC 7009 §2.2.1. */
-export type ProviderError = (typeof TOKEN_ERRORS)[number];
 
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   /** Undefined if it is longer than TOKEN_RESPONSE_BYTES. */
   readonly text: string | undefined;
+  readonly receivedAtMs: number;
 }
 
-/** Of the request that was answered. */
+/** The request that was answered. */
 export interface Asked {
   readonly grant: Grant;
-  /** A refresh that names none asks for what the user has granted already. */
-  readonly hasScope?: boolean;
-  /** What this provider answers instead of the errors of RFC 6749. */
-  readonly refusals?: readonly Refusal[] | undefined;
-  /** The time, if `expires_at` counts where there is no `expires_in`. */
-  readonly expiresAtNowMs?: number | undefined;
-  /** A description with it in it is not passed on. */
-  readonly clientSecret?: string | undefined;
+  /** A refresh that names no scope asks for what the user has granted already. */
+  readonly hasScope: boolean;
 }
-
-/** A response that stands for an error of RFC 6749, but has another one or none. */
-export interface Refusal {
-  readonly means: ProviderError;
-  /** Absent if it may be any below 500, apart from 429. */
-  readonly status?: number;
-  /** Absent if it may be any. */
-  readonly grant?: Grant;
-  /** True: not if the request named a scope. */
-  readonly withoutScope?: true;
-  /** Members that the body must have, exactly. */
-  readonly body: Expected;
-}
-
-/** In a list, one of the elements must be so. */
-type Expected = string | number | boolean | { readonly [name: string]: Expected };
 
 /** Why there are no tokens, or why a token was not revoked. */
 export interface TokenFailure {
@@ -56,7 +33,7 @@ export interface TokenFailure {
   /** What the body is. */
   readonly answer?: AnswerKind;
   /** The error of RFC 6749 §5.2 or RFC 7009 §2.2.1 that the response has, or stands for. */
-  readonly providerError?: ProviderError;
+  readonly providerError?: Refusal['means'];
   /** The error that a device gets after such a refresh or revocation. Absent if its token may still be valid. */
   readonly refusal?: ProviderError;
   /** When the provider wants to be asked again. RFC 9110 §10.2.3. */
@@ -102,13 +79,17 @@ export function failed(failure: TokenFailure): Failed {
  * What a token endpoint gave: JSON with status 200 (RFC 6749 §5.1). After a refresh any 2xx will do,
  * as the old token may have been replaced.
  */
-export function readTokens(answer: Answer, asked: Asked): TokenOutcome<TokenFailure> {
+export function readTokens(
+  answer: Answer,
+  provider: ProviderConfig,
+  asked: Asked,
+): TokenOutcome<TokenFailure> {
   const { status, text } = answer;
   const isSuccess = status === 200 || (asked.grant === 'refresh' && status > 200 && status < 300);
   const json = text === undefined ? undefined : parseObject(text);
-  const tokens = isSuccess && json !== undefined ? parseTokens(json, asked) : undefined;
+  const tokens = isSuccess && json !== undefined ? parseTokens(json, answer, provider) : undefined;
   if (tokens !== undefined) return { ok: true, tokens };
-  const details = describeErrors(answer, json, asked);
+  const details = describeErrors(answer, json, provider, asked);
   if (status !== 200) return failed({ reason: 'status', status, ...details });
   if (text === undefined) return failed({ reason: 'too_large' });
   return failed({ reason: json === undefined ? 'not_json' : 'no_token', ...details });
@@ -150,15 +131,15 @@ const ERROR_MEMBERS = ['error', 'errors', 'error_code', 'errcode', 'code', 'mess
 export function describeErrors(
   answer: Answer,
   json: Readonly<Record<string, unknown>> | undefined,
+  provider: ProviderConfig,
   asked: Asked,
 ): Pick<TokenFailure, 'answer' | 'providerError' | 'refusal' | 'retryAfterMs' | 'description'> {
   const { status } = answer;
-  const providerError = json && findMeaning(status, json, asked);
+  const providerError = json && findMeaning(status, json, provider, asked);
   const isAboutClient = status === 401 && !TEMPORARY_ERRORS.has(json?.error);
-  const refusal = isTemporary(status)
-    ? undefined
-    : (providerError ?? (isAboutClient ? 'invalid_client' : undefined));
-  const description = json && refusal !== 'invalid_grant' ? describe(json, asked) : undefined;
+  const error = providerError ?? (isAboutClient ? 'invalid_client' : undefined);
+  const refusal = isTemporary(status) || error === 'redirect_uri_mismatch' ? undefined : error;
+  const description = json && refusal !== 'invalid_grant' ? describe(json, provider) : undefined;
   const retryAfterMs = refusal === undefined ? parseRetryAfter(answer.headers) : undefined;
   return {
     answer: kindOf(answer, json),
@@ -183,8 +164,9 @@ const isTemporary = (status: number) => status >= 500 || status === 429;
 function findMeaning(
   status: number,
   json: Readonly<Record<string, unknown>>,
-  { grant, hasScope = false, refusals = [] }: Asked,
-): ProviderError | undefined {
+  { refusals = [] }: ProviderConfig,
+  { grant, hasScope }: Asked,
+): Refusal['means'] | undefined {
   const found = [...refusals, ...REFUSALS].find(
     (refusal) =>
       (refusal.status === undefined ? !isTemporary(status) : refusal.status === status) &&
@@ -238,13 +220,12 @@ const REFUSALS: readonly Refusal[] = [
   // GitHub, Slack, Twitch, WeChat.
   badClient({ error: 'incorrect_client_credentials' }),
   badCode({ error: 'bad_verification_code' }),
-  // RFC 6749 §5.2 has no error of its own for it.
-  badCode({ error: 'redirect_uri_mismatch' }),
+  { means: 'redirect_uri_mismatch', body: { error: 'redirect_uri_mismatch' } },
   badClient({ error: 'invalid_client_id' }),
   badClient({ error: 'bad_client_secret' }),
   badCode({ error: 'invalid_code' }),
   badCode({ error: 'code_already_used' }),
-  badCode({ error: 'bad_redirect_uri' }),
+  { means: 'redirect_uri_mismatch', body: { error: 'bad_redirect_uri' } },
   badClient({ message: 'invalid client secret' }),
   badClient({ message: 'invalid client' }),
   badCode({ message: 'Invalid authorization code' }),
@@ -271,7 +252,7 @@ const DESCRIPTION_CHARACTERS = 200;
 /** The characters that an `error_description` may have (RFC 6749 §5.2). */
 function describe(
   json: Readonly<Record<string, unknown>>,
-  { clientSecret }: Asked,
+  { clientSecret }: ProviderConfig,
 ): string | undefined {
   const text = [json.error_description, json.message, json.msg, json.error].find(isFilled);
   if (clientSecret !== undefined && text?.includes(clientSecret)) return undefined;
@@ -284,7 +265,8 @@ function describe(
 /** Empty and zero fields are left out. docs/protocol.md §3. */
 function parseTokens(
   json: Readonly<Record<string, unknown>>,
-  { expiresAtNowMs }: Asked,
+  { receivedAtMs }: Answer,
+  { quirks }: ProviderConfig,
 ): TokenResult | undefined {
   const { access_token: accessToken, refresh_token: refreshToken } = json;
   const { token_type: tokenType, id_token: idToken } = json;
@@ -293,7 +275,7 @@ function parseTokens(
   const tokens: { -readonly [Name in keyof TokenResult]: TokenResult[Name] } = { accessToken };
   const expiresIn =
     parseSeconds(json.expires_in) ??
-    (expiresAtNowMs === undefined ? undefined : parseMoment(json.expires_at, expiresAtNowMs));
+    (quirks?.expiresAt ? parseMoment(json.expires_at, receivedAtMs) : undefined);
   if (isFilled(refreshToken)) tokens.refreshToken = refreshToken;
   if (expiresIn !== undefined) tokens.expiresIn = expiresIn;
   if (isFilled(tokenType)) tokens.tokenType = tokenType;

@@ -1,5 +1,5 @@
 /** The configuration of a provider as plain data, and the function that sends requests to providers. */
-import type { Refusal } from './answers.ts';
+import type { Grant, ProviderError } from '../monitor.ts';
 
 /** How the verifier becomes the challenge. RFC 7636 §4.2. */
 export type PkceMethod = 'none' | 'plain' | 'S256';
@@ -64,6 +64,23 @@ export interface ProviderQuirks {
   /** A refresh has the redirect URI, as the exchange has. Trakt, Bangumi, GitLab. */
   readonly refreshesWithRedirectUri?: true;
 }
+
+/** A response that stands for an error of RFC 6749, but has another one or none. */
+export interface Refusal {
+  /** RFC 6749 has no error of its own for a redirect URI that is not registered. */
+  readonly means: ProviderError | 'redirect_uri_mismatch';
+  /** Absent if it may be any below 500, apart from 429. */
+  readonly status?: number;
+  /** Absent if it may be any. */
+  readonly grant?: Grant;
+  /** True: not if the request named a scope. */
+  readonly withoutScope?: true;
+  /** Members that the body must have, exactly. */
+  readonly body: Expected;
+}
+
+/** In a list, one of the elements must be so. */
+export type Expected = string | number | boolean | { readonly [name: string]: Expected };
 
 /** Says if devices may, or must, exchange the code themselves. */
 export type BlindPolicy = 'allow' | 'never' | 'always';

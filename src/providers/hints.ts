@@ -3,9 +3,9 @@
  * contains no text from a provider. docs/operating.md lists the events.
  */
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES } from '../limits.ts';
-import type { Grant } from '../monitor.ts';
+import type { Grant, ProviderError } from '../monitor.ts';
 import type { ExpiredStage } from '../sign-ins/session.ts';
-import type { ProviderError, TokenFailure } from './answers.ts';
+import type { TokenFailure } from './answers.ts';
 import { type ClientAuthentication, prefixOf } from './config.ts';
 import type { Provider } from './provider.ts';
 
@@ -125,11 +125,17 @@ function hintForStatus(
     : `${displayName} answered ${status} without an OAuth error: check ${facts} and the redirect URI ${redirectUri}`;
 }
 
-function hintForError(provider: Provider, error: ProviderError, grant: Grant): string {
+function hintForError(
+  provider: Provider,
+  error: ProviderError | 'redirect_uri_mismatch',
+  grant: Grant,
+): string {
   const { displayName, name, redirectUri } = provider;
   const prefix = prefixOf(name);
   const registered = `register exactly this redirect URI: ${redirectUri}`;
   switch (error) {
+    case 'redirect_uri_mismatch':
+      return hintForAuthorizationError(provider, error);
     case 'invalid_client':
       if (grant !== 'exchange') return `${displayName} refuses ${clientOf(provider)}`;
       return `${displayName} refuses ${clientOf(provider)}; it may also say so if the redirect URI registered there is not ${redirectUri}`;

@@ -2,8 +2,13 @@
  * The facts about one provider that a program reads. profiles/ has two files for each: this data,
  * and beside it the guide for operators.
  */
-import type { Refusal } from './answers.ts';
-import type { ClientAuthentication, PkceMethod, ProviderQuirks, Revocation } from './config.ts';
+import type {
+  ClientAuthentication,
+  PkceMethod,
+  ProviderQuirks,
+  Refusal,
+  Revocation,
+} from './config.ts';
 import type { RedirectKind } from './redirect-uris.ts';
 
 /** Placeholder for the address of a server that people host themselves. */

@@ -20,7 +20,7 @@ export function revokeToken(
   tokenKind: TokenKind | undefined,
 ): Promise<RevocationOutcome<TokenFailure>> {
   const request = createRequest(provider, revocation, token, tokenKind);
-  return endpoint.send(provider, request, (answer) => parseAnswer(revocation, answer));
+  return endpoint.send(provider, request, (answer) => parseAnswer(provider, revocation, answer));
 }
 
 function createRequest(
@@ -60,10 +60,14 @@ function asClient(
 }
 
 /** RFC 7009 §2.2: what the body of a success says does not matter. Some report an error with 200. */
-function parseAnswer(revocation: Revocation, answer: Answer): RevocationOutcome<TokenFailure> {
+function parseAnswer(
+  provider: ProviderConfig,
+  revocation: Revocation,
+  answer: Answer,
+): RevocationOutcome<TokenFailure> {
   const { status, text } = answer;
   const json = text === undefined ? undefined : parseObject(text);
-  const errors = describeErrors(answer, json, { grant: 'revoke' });
+  const errors = describeErrors(answer, json, provider, { grant: 'revoke', hasScope: false });
   if (errors.refusal === 'invalid_grant' || isUnknownToken(revocation, status, json)) {
     return { ok: true, wasKnown: false };
   }

@@ -86,10 +86,6 @@ export class TokenEndpoint {
     return true;
   }
 
-  now(): number {
-    return this.#options.clock.now();
-  }
-
   release(provider: string): void {
     this.#inProgress.set(provider, (this.#inProgress.get(provider) ?? 1) - 1);
     this.#allInProgress -= 1;
@@ -114,7 +110,8 @@ export class TokenEndpoint {
     try {
       const response = await this.#fetch(url, request, controller.signal);
       const { status, headers } = response;
-      outcome = parse({ status, headers, text: await readText(response) });
+      const text = await readText(response);
+      outcome = parse({ status, headers, text, receivedAtMs: clock.now() });
     } catch (error) {
       outcome = failed(describeFailure(error, controller.signal));
     } finally {
@@ -153,7 +150,6 @@ export function requestTokens(
   form: string,
   hasScope = false,
 ): Promise<TokenOutcome<TokenFailure>> {
-  const { clientSecret, refusals, quirks } = provider;
   const request = {
     url: (grant === 'refresh' && provider.refreshUrl) || provider.tokenUrl,
     grant,
@@ -162,13 +158,7 @@ export function requestTokens(
     body: encodeBody(provider, form + credentialsInBody(provider)),
   } as const;
   return endpoint.send(provider, request, (answer) =>
-    readTokens(answer, {
-      grant,
-      hasScope,
-      refusals,
-      clientSecret,
-      expiresAtNowMs: quirks?.expiresAt && endpoint.now(),
-    }),
+    readTokens(answer, provider, { grant, hasScope }),
   );
 }
 
