@@ -45,7 +45,7 @@ ${listDefaults(name, profile)}
 }
 
 function listDefaults(name: string, profile: Profile): string {
-  const { clientAuth = 'post', authorizeParams = {}, defaultUrl, quirks } = profile;
+  const { clientAuth = 'post', authorizeParams = {}, defaultUrl } = profile;
   const values = {
     URL: defaultUrl,
     AUTHORIZE_URL: profile.authorizeUrl,
@@ -56,7 +56,6 @@ function listDefaults(name: string, profile: Profile): string {
     CLIENT_AUTH: profile.clientSecret === 'none' ? undefined : clientAuth,
     SCOPE: profile.scope,
     AUTHORIZE_PARAMS: new URLSearchParams(authorizeParams).toString(),
-    USER_AGENT: quirks?.userAgent,
   };
   return Object.entries(values)
     .filter(([, value]) => value)

@@ -57,7 +57,7 @@ export interface ProviderQuirks {
   readonly tokenRequest?: 'json';
   /** A header that contains the client id too. Trakt, Simkl. */
   readonly clientIdHeader?: string;
-  /** The `User-Agent` of token requests. Reddit, Shikimori, Bangumi and others. */
+  /** The `User-Agent` of token requests, instead of USER_AGENT. Reddit, Shikimori, Bangumi and others want to read who asks. */
   readonly userAgent?: string;
   /** `expires_at` counts where a response has no `expires_in`. Strava. */
   readonly expiresAt?: true;

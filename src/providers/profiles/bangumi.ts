@@ -5,7 +5,7 @@ export const bangumi: Profile = {
   authorizeUrl: 'https://bgm.tv/oauth/authorize',
   tokenUrl: 'https://bgm.tv/oauth/access_token',
   pkce: 'none',
-  quirks: { userAgent: 'sign-in-relay', refreshesWithRedirectUri: true },
+  quirks: { refreshesWithRedirectUri: true },
   userAgentNames: 'you and your app, for example `sai/my-private-project`',
   refreshToken: 'yes',
 };

@@ -6,7 +6,6 @@ export const patreon: Profile = {
   tokenUrl: 'https://www.patreon.com/api/oauth2/token',
   pkce: 'none',
   scope: 'identity',
-  quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'your app',
   revocation: { url: 'https://www.patreon.com/oauth2/revoke' },
   removeAt: 'Settings, More, Connected Apps',

@@ -9,7 +9,6 @@ export const reddit: Profile = {
   scope: 'identity',
   scopeSeparator: ',',
   authorizeParams: { duration: 'permanent' },
-  quirks: { userAgent: 'sign-in-relay' },
   userAgentNames:
     'your platform, app, version and account, for example `web:tv.example:1.0 (by /u/you)`',
   // A wrong client gets a 401.

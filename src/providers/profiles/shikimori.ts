@@ -6,7 +6,6 @@ export const shikimori: Profile = {
   tokenUrl: 'https://shikimori.io/oauth/token',
   pkce: 'none',
   scope: 'user_rates',
-  quirks: { userAgent: 'sign-in-relay' },
   userAgentNames: 'the name of the registered application',
   refreshToken: 'yes',
   refusedRedirects: ['http'],

@@ -5,7 +5,7 @@ export const simkl: Profile = {
   authorizeUrl: 'https://simkl.com/oauth/authorize',
   tokenUrl: 'https://api.simkl.com/oauth/token',
   pkce: 'none',
-  quirks: { userAgent: 'sign-in-relay', clientIdHeader: 'simkl-api-key' },
+  quirks: { clientIdHeader: 'simkl-api-key' },
   userAgentNames: 'your app and its version',
   removeAt: 'https://simkl.com/settings/connected-apps/',
   refreshToken: 'never',

@@ -9,7 +9,6 @@ export const trakt: Profile = {
   quirks: {
     tokenRequest: 'json',
     clientIdHeader: 'trakt-api-key',
-    userAgent: 'sign-in-relay',
     refreshesWithRedirectUri: true,
   },
   userAgentNames: 'your app and its version',
