@@ -71,7 +71,11 @@ export function relayProvider(options: RelayProviderOptions) {
   const { fetch = (url: string, init: object) => globalThis.fetch(url, init) } = options;
 
   let kept: Kept = {};
+  /** The last read or write of that. */
+  let turn = Promise.resolve();
   let session: Session | undefined;
+  /** What the session was opened with. */
+  let sessionOf: string | undefined;
   /** The access token that the SDK has. */
   let given: string | undefined;
   /** A refresh token that the authorization server has refused. */
@@ -85,21 +89,34 @@ export function relayProvider(options: RelayProviderOptions) {
   /** Settled when it has stored those of everybody who asked. */
   let last: Promise<void> = current;
 
-  const ready = (async () => {
-    const stored = parse(await storage.getItem(key));
-    if (isObject(stored)) kept = stored;
-    session = openSession();
-  })();
-
-  async function keep(changed: Kept): Promise<void> {
-    kept = { ...kept, ...changed };
-    await storage.setItem(key, JSON.stringify(kept));
-    session = openSession();
+  /** One after the other, so that no write is of what was read before another one. */
+  function inTurn(run: () => Promise<void>): Promise<void> {
+    const done = turn.then(run);
+    turn = done.catch(() => {});
+    return done;
   }
 
-  /** A session with what is known now. */
-  function openSession(): Session | undefined {
-    const { discovery, client, authorizationUrl } = kept;
+  /** What another process has kept meanwhile counts. */
+  async function read(): Promise<void> {
+    const stored = parse(await storage.getItem(key));
+    kept = isObject(stored) ? stored : {};
+    const known = JSON.stringify([kept.discovery, kept.client]);
+    if (known !== sessionOf) session = openSession(undefined);
+    sessionOf = known;
+  }
+
+  const load = () => inTurn(read);
+
+  const keep = (changed: Kept) =>
+    inTurn(async () => {
+      await read();
+      await storage.setItem(key, JSON.stringify({ ...kept, ...changed }));
+      await read();
+    });
+
+  /** A session has one authorization URL, so that each sign-in is one of its own, on the same stored tokens. */
+  function openSession(authorizationUrl: string | undefined): Session | undefined {
+    const { discovery, client } = kept;
     if (!discovery || !client) return undefined;
     const { authorizationServerMetadata: metadata, authorizationServerUrl } = discovery;
     const tokenUrl = metadata?.token_endpoint ?? new URL('/token', authorizationServerUrl).href;
@@ -109,7 +126,7 @@ export function relayProvider(options: RelayProviderOptions) {
       headers,
       allowHttp,
       device: name,
-      // One session has one authorization URL, and one storage object one session.
+      // Of one storage object there is one session.
       storage: anotherObject(storage),
       open: {
         authorizationUrl: authorizationUrl ?? authorizationEndpoint(discovery),
@@ -153,13 +170,13 @@ export function relayProvider(options: RelayProviderOptions) {
   }
 
   async function signIn(): Promise<void> {
+    await load();
     const { discovery, client } = kept;
     if (!discovery || !client) throw new Error('The SDK has not found the authorization server');
-    // That of a process that was killed, so that the session can go on with its link.
-    await keep({
-      authorizationUrl: kept.authorizationUrl ?? authorizationUrlOf(discovery, client),
-    });
-    const signing = session as Session;
+    // That of a process that was killed, or that signs in too: the session goes on with its link.
+    const authorizationUrl = kept.authorizationUrl ?? authorizationUrlOf(discovery, client);
+    await keep({ authorizationUrl });
+    const signing = openSession(authorizationUrl) as Session;
     let shown: Prompt | undefined;
     const unsubscribe = signing.subscribe(() => {
       const { state } = signing;
@@ -191,7 +208,7 @@ export function relayProvider(options: RelayProviderOptions) {
     ...(/^https:/.test(base) && { clientMetadataUrl: `${base}/open/client.json` }),
 
     async clientInformation(): Promise<Client | undefined> {
-      await ready;
+      await load();
       return kept.client;
     },
 
@@ -201,7 +218,7 @@ export function relayProvider(options: RelayProviderOptions) {
 
     /** What another authorization server has given is not for this one. */
     async saveDiscoveryState(found: Discovery): Promise<void> {
-      await ready;
+      await load();
       const { authorizationServerUrl, authorizationServerMetadata, resourceMetadata } = found;
       const before = kept.discovery?.authorizationServerUrl;
       const isOther = before !== undefined && before !== authorizationServerUrl;
@@ -214,7 +231,7 @@ export function relayProvider(options: RelayProviderOptions) {
 
     /** Without the refresh token: the SDK asks for a token request when a server has refused the access token. */
     async tokens(): Promise<BearerToken | undefined> {
-      await ready;
+      if (!session) await load();
       given = (await session?.getTokens())?.accessToken || undefined;
       return given === undefined ? undefined : { access_token: given, token_type: 'Bearer' };
     },
@@ -243,7 +260,7 @@ export function relayProvider(options: RelayProviderOptions) {
 
     /** `all` signs out, if it is not the SDK that says so during a sign-in or a refresh. */
     async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery') {
-      await ready;
+      if (!session) await load();
       const isAll = scope === 'all';
       if (sent) {
         refused = sent.form.get('refresh_token');

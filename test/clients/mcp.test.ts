@@ -193,7 +193,7 @@ function createClient(
       >[0],
     );
   const toolNames = async () => (await client.listTools()).tools.map(({ name }) => name);
-  return { authProvider, connect, toolNames };
+  return { authProvider, connect, toolNames, close: () => client.close() };
 }
 
 test('connecting shows a link once and waits; the next process shows none', async () => {
@@ -279,8 +279,9 @@ test('after a restart it goes on with the link that the user has', async () => {
 });
 
 test('signing out deletes the tokens, and the next connection shows a link', async () => {
-  const { connect, authProvider } = createClient();
+  const { connect, authProvider, close } = createClient();
   await connect();
+  await close();
   await authProvider.invalidateCredentials('all');
   expect(await authProvider.tokens()).toBeUndefined();
   await createClient().connect();
