@@ -12,33 +12,24 @@ afterAll(() => Promise.all([browser.close(), dev.stop()]));
 
 const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
 
-test('a user signs in, cancels, and chooses another ending', async () => {
+test.each([
+  { does: 'signs in', button: 'Sign in', result: { accessToken: expect.any(String) } },
+  { does: 'cancels', button: 'Cancel', result: { error: 'access_denied' } },
+  { does: 'chooses an ending', button: /^exchange-fails/, result: { error: 'exchange_failed' } },
+  { does: 'types the name of an ending', typed: ' Deny ', result: { error: 'access_denied' } },
+])('a user $does', async ({ button, typed, result }) => {
   const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
-  const endings = [
-    { button: 'Sign in', title: 'Signed in', result: { accessToken: expect.any(String) } },
-    { button: 'Cancel', title: 'Sign-in failed', result: { error: 'access_denied' } },
-    { button: /^exchange-fails/, title: 'Sign-in failed', result: { error: 'exchange_failed' } },
-  ];
-  for (const { button, title, result } of endings) {
-    const { session, url } = await start(dev, 'dev', { device: 'Demo TV' });
-    await page.goto(url);
-    expect(await page.getByText('Demo TV').count()).toBe(1);
-    await press(page, button);
-    await page.waitForURL(`${dev.relayUrl}/**`);
-    expect(await page.title()).toBe(title);
-    expect(await (await poll(dev, session)).json()).toMatchObject(result);
-  }
-  await page.close();
-});
-
-test('a user types the name of an ending', async () => {
-  const page = await browser.newPage();
-  const { session, url } = await start(dev, 'dev');
+  const { session, url } = await start(dev, 'dev', { device: 'Demo TV' });
   await page.goto(url);
-  await page.getByLabel('Name').fill(' Deny ');
-  await page.keyboard.press('Enter');
+  expect(await page.getByText('Demo TV').count()).toBe(1);
+  if (button !== undefined) await press(page, button);
+  else {
+    await page.getByLabel('Name').fill(typed ?? '');
+    await page.keyboard.press('Enter');
+  }
   await page.waitForURL(`${dev.relayUrl}/**`);
-  expect(await (await poll(dev, session)).json()).toEqual({ error: 'access_denied' });
+  expect(await page.title()).toBe('error' in result ? 'Sign-in failed' : 'Signed in');
+  expect(await (await poll(dev, session)).json()).toMatchObject(result);
   await page.close();
 });
 
