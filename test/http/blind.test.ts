@@ -56,16 +56,6 @@ describe('a start with a challenge', () => {
     expect(rest).toEqual(expected);
   });
 
-  test('a relay that shuts down waits until its code is delivered', async () => {
-    const service = blindService();
-    const { session, state } = await startBlind(service);
-    await callback(service, state, 'code=c', 'acme');
-    const drained = service.drain();
-    expect((await pollOnce(service, session)).status).toBe(200);
-    service.clock.advance(100);
-    await drained;
-  });
-
   test('a code of 4,096 characters is kept for it, and a longer one ends the sign-in', async () => {
     const service = blindService();
     for (const [length, expected] of [
@@ -93,25 +83,16 @@ async function refusalOf(service: TestService, name: string, asked: object) {
   return [answer.status, await answer.text()];
 }
 
-describe('a start is refused', () => {
-  test('where S256 comes with a client secret', async () => {
-    const service = createTestService({ providers: [{ ...ACME, clientSecret: 'a-secret' }] });
-    const refusal = await refusalOf(service, 'acme', { challenge: CHALLENGE });
-    expect(refusal).toEqual([400, 'Challenge not supported\n']);
-  });
-
-  test('with BLIND=never', async () => {
-    const service = blindService({ blind: 'never' });
-    const refusal = await refusalOf(service, 'acme', { challenge: CHALLENGE });
-    expect(refusal).toEqual([400, 'Challenge not supported\n']);
-    expect((await start(service, 'acme')).session).toHaveLength(24);
-  });
-
-  test('without a challenge, with BLIND=always', async () => {
-    const service = blindService({ providers: [ACME], blind: 'always' });
-    expect(await refusalOf(service, 'acme', {})).toEqual([400, 'Challenge required\n']);
-    expect((await startBlind(service)).session).toHaveLength(24);
-  });
+test.each([
+  ['where S256 comes with a client secret', { clientSecret: 'a-secret' }, 'allow', 'not supported'],
+  ['with BLIND=never', {}, 'never', 'not supported'],
+  ['without a challenge, with BLIND=always', {}, 'always', 'required'],
+] as const)('a start is refused %s', async (_, more, blind, why) => {
+  const service = blindService({ providers: [{ ...ACME, ...more }], blind });
+  const challenge = blind === 'always' ? {} : { challenge: CHALLENGE };
+  expect(await refusalOf(service, 'acme', challenge)).toEqual([400, `Challenge ${why}\n`]);
+  const good = blind === 'always' ? { challenge: CHALLENGE } : {};
+  expect((await start(service, 'acme', good)).session).toHaveLength(24);
 });
 
 test.each([

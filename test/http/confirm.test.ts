@@ -1,7 +1,8 @@
 /** The cookie of CONFIRM=always: only the browser that continued finishes a sign-in. RFC 9700 §4.7.1. */
 import { describe, expect, test } from 'bun:test';
 import { signInIdOf } from '../../src/sign-ins/secrets.ts';
-import { start, startWithCode } from '../kit/device.ts';
+import { isPending } from '../kit/clock.ts';
+import { poll, start, startWithCode } from '../kit/device.ts';
 import { findUndocumented } from '../kit/log-document.ts';
 import { captureLog, createTestService } from '../kit/service.ts';
 import { callback, cookiesOf, createUser, decide, textOf } from '../kit/user.ts';
@@ -30,6 +31,16 @@ describe('CONFIRM=always', () => {
       states.map(async (state) => (await user.comeBack(state)).status),
     );
     expect(statuses).toEqual([404, 404, ...Array.from({ length: 32 }, () => 200)]);
+  });
+
+  test('progress=1 reports the link when the user continues, not before', async () => {
+    const service = createTestService({ confirm: 'always' });
+    const { session, url } = await start(service);
+    const polled = poll(service, `${session}&progress=1`);
+    await service.ask(url);
+    expect(await isPending(polled)).toBe(true);
+    await decide(service, url);
+    expect(await (await polled).json()).toEqual({ progress: 'opened' });
   });
 
   test('any instance knows the cookie', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { acknowledge, poll, pollOnce } from '../kit/device.ts';
 import { BASE_URL, createTestService, type TestServiceOptions } from '../kit/service.ts';
-import { createUser, decide, textOf } from '../kit/user.ts';
+import { createUser, textOf } from '../kit/user.ts';
 
 const ENDPOINT = 'https://accounts.provider.test/authorize';
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
@@ -92,27 +92,6 @@ test('by a code, and a client without a state gets none', async () => {
   const state = new URL(headers.get('location') ?? '').searchParams.get('state');
   await user.open(`/open/callback?state=${state}&code=c`);
   expect(await (await poll(service, session)).json()).toMatchObject({ callback: { code: 'c' } });
-});
-
-test.each([
-  ['access_denied', 'access_denied'],
-  ['server_error', 'authorization_failed'],
-  ['', 'missing_code'],
-])('a callback with the error %p ends it as any other', async (error, ending) => {
-  const service = createOpenService();
-  const { url, session } = await begin(service);
-  const user = createUser(service);
-  await user.decide(url, 'continue');
-  const state = new URL(url).searchParams.get('state');
-  await user.open(`/open/callback?state=${state}&error=${error}`);
-  expect(await (await poll(service, session)).json()).toEqual({ error: ending });
-});
-
-test('a user who declines on the confirmation page', async () => {
-  const service = createOpenService();
-  const { url, session } = await begin(service);
-  expect(await textOf(await decide(service, url, 'decline'))).toContain('Sign-in cancelled');
-  expect(await (await poll(service, session)).json()).toEqual({ error: 'access_denied' });
 });
 
 describe('nobody is sent anywhere else', () => {
@@ -287,24 +266,6 @@ describe('the callback', () => {
       callback: object;
     };
     expect(Object.keys(callback).length).toBeLessThan(64);
-  });
-
-  test('and the link of another kind of sign-in are not mixed up', async () => {
-    const service = createOpenService();
-    const { url } = await begin(service);
-    const state = new URL(url).searchParams.get('state');
-    const own = await service.ask('/auth/start', { method: 'POST', body: '{"service":"mal"}' });
-    const ownState = new URL(((await own.json()) as Started).url).searchParams.get('state');
-    for (const path of [
-      `/auth/mal?state=${state}`,
-      `/auth/mal/callback?state=${state}&code=c`,
-      `/auth/open%20accounts.provider.test?state=${state}`,
-      `/auth/open%20accounts.provider.test/callback?state=${state}&code=c`,
-      `/open?state=${ownState}`,
-      `/open/callback?state=${ownState}&code=c`,
-    ]) {
-      expect([path, (await service.ask(path)).status]).toEqual([path, 404]);
-    }
   });
 });
 

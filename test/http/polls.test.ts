@@ -67,13 +67,6 @@ describe('a poll whose session expires while it is held', () => {
     expect((await polled).status).toBe(410);
   });
 
-  test('gets a 204 from a relay that drains before', async () => {
-    const { service, polled } = await parkBeforeEnd();
-    service.clock.advance(4_999);
-    await service.drain();
-    expect((await polled).status).toBe(204);
-  });
-
   test('gets a 204 after its time if the store no longer answers', async () => {
     let isAway = false;
     const { service, polled } = await parkBeforeEnd({
@@ -130,6 +123,21 @@ describe('a session that changes while the store answers ends the poll at once:'
     const answer = await polled;
     expect([answer.status, await answer.text()]).toEqual([status, body]);
   });
+});
+
+test('a report of progress is not used up by a device that has disconnected', async () => {
+  const service = createTestService();
+  const { session, url } = await start(service);
+  const asked = `${session}&progress=1`;
+  const device = new AbortController();
+  const left = poll(service, asked, { signal: device.signal });
+  await runReady();
+  device.abort();
+  expect((await left).status).toBe(204);
+  await service.ask(url);
+  const gone = poll(service, asked, { signal: AbortSignal.abort() });
+  expect((await gone).status).toBe(204);
+  expect(await (await poll(service, asked)).json()).toEqual({ progress: 'opened' });
 });
 
 /** The store registers no waiter when it refuses a claim, or when the outcome of the claim is unknown. */

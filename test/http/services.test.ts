@@ -27,22 +27,11 @@ describe('GET /services', () => {
 
   test('says what the relay speaks', async () => {
     const { extensions } = await (await createTestService().ask('/services')).json();
-    expect(extensions).toEqual([
-      'code',
-      'ack',
-      'device',
-      'wait',
-      'progress',
-      'cancel',
-      'details',
-      'challenge',
-      'refresh',
-      'revoke',
-    ]);
     const page = readFileSync(new URL('../../docs/extensions.md', import.meta.url), 'utf8');
     const [table = ''] = page.split('\n## ');
     const rows = [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
     expect(rows).toEqual(extensions);
+    expect(rows).toContain('challenge');
   });
 });
 

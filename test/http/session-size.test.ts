@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { pollOnce, start } from '../kit/device.ts';
 import { createTestService, SETTINGS } from '../kit/service.ts';
-import { openDurable } from '../kit/stores.ts';
+import { openDurable, sqlOf } from '../kit/stores.ts';
 import { callback, createUser } from '../kit/user.ts';
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
@@ -19,10 +19,7 @@ const LARGEST_OF_STRANGERS = 35_000;
 
 function createMeasured(fetch = async () => new Response('{}')) {
   const database = new Database(':memory:');
-  const sql = {
-    exec: (statement: string, ...values: (string | number)[]) =>
-      database.query(statement).all(...values) as Record<string, unknown>[],
-  };
+  const sql = sqlOf(database);
   const { stores, time: clock } = openDurable(sql);
   const service = createTestService(
     {

@@ -176,24 +176,6 @@ test.each(['/relay', '/auth', '/auth/v1', '/L'])(
   },
 );
 
-/** What a source of `number` makes: bytes that are all the same number. */
-const capabilityOf = (number: number) => Buffer.alloc(18, number).toString('base64url');
-
-test('if a live session already has the poll secret, both secrets are made again', async () => {
-  const source = [1, 2, 3, /* again */ 2, 4, 5];
-  const service = createTestService(
-    {},
-    { randomBytes: (length) => Buffer.alloc(length, source.shift() ?? 0) },
-  );
-  // Without PKCE, so that nothing else needs random bytes.
-  const first = await start(service, 'anilist');
-  const second = await start(service, 'anilist');
-  expect([first.state, first.session]).toEqual([capabilityOf(1), capabilityOf(2)]);
-  expect([second.state, second.session]).toEqual([capabilityOf(4), capabilityOf(5)]);
-  await callback(service, second.state, 'error=access_denied', 'anilist');
-  expect((await poll(service, second.session)).status).toBe(200);
-});
-
 test('where POLL_SECONDS is 5 no poll is held longer, whatever it asks for', async () => {
   const service = createTestService({ pollSeconds: 5 });
   const polled = poll(service, `${(await start(service)).session}&wait=50`);

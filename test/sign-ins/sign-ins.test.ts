@@ -193,6 +193,15 @@ test('what a vault cannot open ends the sign-in, and no code is redeemed', async
 });
 
 describe('a process that ends', () => {
+  /** Whether everything is delivered that the process waits for. */
+  function watchEnd(signIns: SignIns) {
+    let isOver = false;
+    void signIns.delivered().then(() => {
+      isOver = true;
+    });
+    return () => isOver;
+  }
+
   test('takes no start and no code, and lets every poll return', async () => {
     const signIns = create();
     const { browserState, pollSecret } = await start(signIns);
@@ -212,24 +221,27 @@ describe('a process that ends', () => {
     const page = signIns.finish('mal', browserState, () => answer.promise);
     await runReady();
     signIns.drain();
-    let isOver = false;
-    const delivered = signIns.delivered().then(() => {
-      isOver = true;
-    });
+    const isOver = watchEnd(signIns);
     await pass(2 * DRAIN_DELIVERY_MS);
-    expect(isOver).toBe(false);
+    expect(isOver()).toBe(false);
     answer.resolve(grant());
     expect((await page).outcome).toBe('signed_in');
     await pass(DRAIN_DELIVERY_MS / 2);
-    expect(isOver).toBe(false);
+    expect(isOver()).toBe(false);
     await signIns.poll(pollSecret, NEVER, 0);
     await pass(1_000);
-    await delivered;
-    const undelivered = create();
+    expect(isOver()).toBe(true);
+  });
+
+  test('waits for tokens from before it for its time, and not for errors', async () => {
+    const [undelivered, failed] = [create(), create()];
     await undelivered.finish('mal', (await start(undelivered)).browserState, grant);
-    undelivered.drain();
-    const gaveUp = undelivered.delivered();
-    await pass(DRAIN_DELIVERY_MS + 1_000);
-    await gaveUp;
+    await failed.fail('mal', (await start(failed)).browserState, DENIED);
+    for (const signIns of [undelivered, failed]) signIns.drain();
+    const [isOver, isOverAtOnce] = [watchEnd(undelivered), watchEnd(failed)];
+    await pass(DRAIN_DELIVERY_MS - 500);
+    expect([isOver(), isOverAtOnce()]).toEqual([false, true]);
+    await pass(500);
+    expect(isOver()).toBe(true);
   });
 });
