@@ -10,6 +10,7 @@ import type { Delivery } from '../../src/sign-ins/session.ts';
 import { readRecord, writeRecord } from '../../src/stores/record.ts';
 import { createSealedVault } from '../../src/stores/sealed-vault.ts';
 import {
+  type Derived,
   deriveFromBrowserState,
   deriveFromPollSecret,
   deriveFromRefresh,
@@ -18,6 +19,7 @@ import {
   expand,
   openRefresh,
   seal,
+  sealRefresh,
   sealToDevice,
   unseal,
   unsealAsDevice,
@@ -106,6 +108,13 @@ describe('records that were written as in the vectors', () => {
       fromHex(result?.plaintext ?? '').toString(),
     );
   });
+});
+
+test('the result of one refresh token does not open for another', () => {
+  const [own, other] = ['mal victim', 'mal other'].map(deriveFromRefresh) as [Derived, Derived];
+  const sealed = sealRefresh(other, '{}', randomBytes);
+  expect(openRefresh(other, sealed)).toBe('{}');
+  expect(() => openRefresh(own, sealed)).toThrow();
 });
 
 describe('whatever the message', () => {

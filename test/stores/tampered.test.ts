@@ -8,7 +8,6 @@ import { randomBytes } from 'node:crypto';
 import { createSignIns } from '../../src/sign-ins/sign-ins.ts';
 import {
   deriveFromBrowserState,
-  deriveFromRefresh,
   deriveFromUserCode,
   unseal,
   unsealAsDevice,
@@ -30,7 +29,6 @@ import {
   type TestSession,
   type TestStore,
 } from '../kit/stores.ts';
-import { failureOf } from '../kit/wait.ts';
 
 const redis = await startRedis();
 afterAll(() => redis.stop());
@@ -38,17 +36,13 @@ afterAll(() => redis.stop());
 /** A store whose texts the test can read and replace. */
 interface Opened {
   readonly store: TestStore;
-  readonly refreshes: Awaited<ReturnType<typeof openTestRedis>>['refreshes'];
   /** A store that knows only the texts. */
   reopen(): Promise<TestStore>;
   read(session: TestSession): Promise<string>;
   write(session: TestSession, text: string): Promise<unknown>;
-  /** The result of the second refresh in the place of the first. */
-  copyRefresh(from: string, to: string): Promise<unknown>;
 }
 
 const linkOf = ({ browserState }: TestSession) => deriveFromBrowserState(browserState).id;
-const refreshOf = (key: string) => deriveFromRefresh(key).id;
 
 async function openRedisStore(): Promise<Opened> {
   const prefix = `stolen-${crypto.randomUUID()}:`;
@@ -57,37 +51,26 @@ async function openRedisStore(): Promise<Opened> {
     afterAll(stores.close);
     return stores;
   };
-  const { store, refreshes } = await open();
+  const { store } = await open();
   const keyOf = (session: TestSession) => `${prefix}sign-in:${linkOf(session)}`;
   return {
     store,
-    refreshes,
     reopen: async () => (await open()).store,
     read: (session) => redis.cli('GET', keyOf(session)),
     write: (session, text) => redis.cli('SET', keyOf(session), text),
-    copyRefresh: (from, to) =>
-      redis.cli(
-        ...['COPY', `${prefix}refresh:${refreshOf(from)}`, `${prefix}refresh:${refreshOf(to)}`],
-        'REPLACE',
-      ),
   };
 }
 
 async function openSqliteStore(): Promise<Opened> {
   const sql = sqlOf(new Database(':memory:'));
-  const { store, refreshes } = openDurable(sql);
-  const write = (name: string, id: string, text: string) =>
-    sql.exec('UPDATE kept SET value = ? WHERE name = ? AND id = ?', text, name, id);
-  const read = (name: string, id: string) =>
-    String(sql.exec('SELECT value FROM kept WHERE name = ? AND id = ?', name, id)[0]?.value);
+  const { store } = openDurable(sql);
   return {
     store,
-    refreshes,
     reopen: async () => openDurable(sql).store,
-    read: async (session) => read('session', linkOf(session)),
-    write: async (session, text) => write('session', linkOf(session), text),
-    copyRefresh: async (from, to) =>
-      write('refresh', refreshOf(to), read('refresh', refreshOf(from))),
+    read: async (session) =>
+      String(sql.exec('SELECT value FROM kept WHERE id = ?', linkOf(session))[0]?.value),
+    write: async (session, text) =>
+      sql.exec('UPDATE kept SET value = ? WHERE id = ?', text, linkOf(session)),
   };
 }
 
@@ -222,17 +205,6 @@ describe.each([
         expect(await store.open(session)).toBeUndefined();
         expect(await store.poll(other.pollSecret)).toEqual(PENDING);
       }
-    });
-
-    test('has no refresh answered with the result of another', async () => {
-      const { refreshes, copyRefresh } = await open();
-      for (const key of ['mal victim', 'mal other']) {
-        await refreshes.begin(key);
-        await refreshes.finish(key, `{"for":"${key}"}`);
-      }
-      await copyRefresh('mal other', 'mal victim');
-      const refused = await failureOf((async () => refreshes.begin('mal victim'))());
-      expect(refused).toBeInstanceOf(Error);
     });
   });
 
