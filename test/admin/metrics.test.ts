@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AdminOptions, createAdmin } from '../../src/admin/admin.ts';
+import { type Admin, type AdminOptions, createAdmin } from '../../src/admin/admin.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import { pollOnce, pollToken, requestAuthorization, start, startRequest } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -24,15 +24,16 @@ const OPTIONS: AdminOptions = {
   token: undefined,
 };
 
+async function read({ handle }: Pick<Admin, 'handle'>, path: string): Promise<string> {
+  return (await handle(new Request(`http://127.0.0.1${path}`), NOBODY)).text();
+}
+
 function createWatched(options: TestServiceOptions = {}, settings: Partial<typeof SETTINGS> = {}) {
   const { providers: services, maxSessions } = { ...SETTINGS, ...settings };
   const admin = createAdmin({ ...OPTIONS, services, maxSessions });
   const service = createTestService(settings, { ...options, monitor: admin.monitor });
   admin.watch(service.readState);
-  const ask = async (path: string) => {
-    const response = await admin.handle(new Request(`http://127.0.0.1${path}`), NOBODY);
-    return response.text();
-  };
+  const ask = (path: string) => read(admin, path);
   return {
     service,
     ask,
@@ -179,9 +180,8 @@ describe('the page', () => {
     const clock = createFakeClock();
     const admin = createAdmin({ ...OPTIONS, clock, services });
     const readMark = async () => {
-      const page = await admin.handle(new Request('http://127.0.0.1/now'), NOBODY);
-      const [, mark = '', count] =
-        /id="not-back"( class="bad")?>(\d+)</.exec(await page.text()) ?? [];
+      const page = await read(admin, '/now');
+      const [, mark = '', count] = /id="not-back"( class="bad")?>(\d+)</.exec(page) ?? [];
       return [mark.trim(), count];
     };
     admin.monitor.delivered('anilist', 1, false);
@@ -197,14 +197,15 @@ describe('the page', () => {
 
   test('says when a failure of the store ended, and of no other', async () => {
     const clock = createFakeClock(Date.UTC(2026, 0, 9, 20));
-    const { monitor, handle } = createAdmin({ ...OPTIONS, clock });
+    const admin = createAdmin({ ...OPTIONS, clock });
+    const { monitor } = admin;
     const fail = (event: string, hint: string) =>
       monitor.failed({ event, service: undefined, signIn: undefined, hint });
     fail('store_refuses', 'OOM: full');
     fail('store_refuses', 'NOPERM: lacks +set');
     clock.advance(65_000);
     monitor.recovered('store_refuses', 'OOM: ');
-    const page = await (await handle(new Request('http://127.0.0.1/now'), NOBODY)).text();
+    const page = await read(admin, '/now');
     expect(page.match(/20:00:00(, over [\d:]+)?/g)).toEqual([
       '20:00:00',
       '20:00:00, over 20:01:05',
@@ -223,8 +224,7 @@ test('names that are only in Redis add a limited number of series, then `other`'
     admin.monitor.ended(`made-up-${name}`, 'expired');
   }
   admin.monitor.ended('mal', 'signed_in');
-  const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
-  const metrics = await response.text();
+  const metrics = await read(admin, '/metrics');
   expect(new Set(metrics.match(/made-up-\w+/g)).size).toBe(64 - SETTINGS.providers.length);
   const ended = (provider: string, outcome: string, count: number) =>
     `sign_in_relay_sign_ins_ended_total{provider="${provider}",outcome="${outcome}"} ${count}\n`;
@@ -309,8 +309,7 @@ test('open sign-ins are left out while the store does not answer', async () => {
   const admin = createAdmin(OPTIONS);
   const readiness = { status: 'down', reason: 'store' } as const;
   admin.watch(async () => ({ liveSessions: undefined, parkedPolls: 0, readiness }));
-  const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
-  expect(await response.text()).not.toMatch(/^sign_in_relay_live_sessions /m);
+  expect(await read(admin, '/metrics')).not.toMatch(/^sign_in_relay_live_sessions /m);
 });
 
 test.each([
@@ -323,8 +322,7 @@ test.each([
     const admin = createAdmin(OPTIONS);
     const readiness = { status, reason: 'store' };
     admin.watch(async () => ({ liveSessions: 0, parkedPolls: 0, readiness }));
-    const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
-    expect((await response.text()).match(/^sign_in_relay_(ready|limited) \d$/gm)).toEqual([
+    expect((await read(admin, '/metrics')).match(/^sign_in_relay_(ready|limited) \d$/gm)).toEqual([
       `sign_in_relay_ready ${ready}`,
       `sign_in_relay_limited ${limited}`,
     ]);
@@ -334,9 +332,8 @@ test.each([
 test('what a label may contain does not end it', async () => {
   const admin = createAdmin(OPTIONS);
   admin.monitor.started('a"b\nc\\');
-  const response = await admin.handle(new Request('http://127.0.0.1/metrics'), NOBODY);
   const sample = String.raw`sign_in_relay_sign_ins_started_total{provider="a\"b\nc\\"} 1`;
-  expect((await response.text()).split('\n')).toContain(sample);
+  expect((await read(admin, '/metrics')).split('\n')).toContain(sample);
 });
 
 test('the process', async () => {

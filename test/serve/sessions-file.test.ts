@@ -69,32 +69,24 @@ async function startWithFile(command?: readonly string[]) {
 }
 
 describe.concurrent('killed with -9', () => {
-  const STEPS = ['start', 'link', 'callback', 'delivery'] as const;
-
-  test.each(STEPS)(
-    'after the %s of a sign-in: the device gets its tokens once',
-    async (killedAfter) => {
-      const host = await startWithFile();
-      const killAfter = async (step: (typeof STEPS)[number]) => {
-        if (step === killedAfter) await host.restart();
-      };
-      const { session, state } = await start(host.now(), 'mal', { ack: true });
-      await killAfter('start');
-      expect((await host.now().ask(`/auth/mal?state=${state}`)).status).toBe(302);
-      await killAfter('link');
-      const code = makeCode();
-      expect((await bringCode(host.now(), state, code)).status).toBe(200);
-      await killAfter('callback');
-      expect(await (await pollOnce(host.now(), session)).json()).toEqual(tokensFor(code));
-      await killAfter('delivery');
-      // Not acknowledged, so it may ask again.
-      expect(await (await pollOnce(host.now(), session)).json()).toEqual(tokensFor(code));
-      expect((await acknowledge(host.now(), session)).status).toBe(204);
-      await host.restart();
-      expect((await pollOnce(host.now(), session)).status).toBe(410);
-      expect(host.provider.requestsFor(code)).toBe(1);
-    },
-  );
+  test('after each step of a sign-in: the device gets its tokens, and the code is sent once', async () => {
+    const host = await startWithFile();
+    const { session, state } = await start(host.now(), 'mal', { ack: true });
+    await host.restart();
+    expect((await host.now().ask(`/auth/mal?state=${state}`)).status).toBe(302);
+    await host.restart();
+    const code = makeCode();
+    expect((await bringCode(host.now(), state, code)).status).toBe(200);
+    await host.restart();
+    expect(await (await pollOnce(host.now(), session)).json()).toEqual(tokensFor(code));
+    await host.restart();
+    // Not acknowledged, so it may ask again.
+    expect(await (await pollOnce(host.now(), session)).json()).toEqual(tokensFor(code));
+    expect((await acknowledge(host.now(), session)).status).toBe(204);
+    await host.restart();
+    expect((await pollOnce(host.now(), session)).status).toBe(410);
+    expect(host.provider.requestsFor(code)).toBe(1);
+  });
 
   test('during an exchange: the code is sent once, the device gets exchange_failed', async () => {
     const host = await startWithFile();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { acknowledge, poll, pollOnce, pollUntilDone, start, startRequest } from '../kit/device.ts';
+import { poll, pollOnce, pollUntilDone, start, startRequest } from '../kit/device.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -68,18 +68,6 @@ describe('an object that is reset', () => {
     expect((await bringCode(relay, state, code)).status).toBe(404);
     expect(provider.requestsFor(code)).toBe(1);
     expect((await pollOnce(relay, session)).status).toBe(204);
-  });
-
-  test('between claim and acknowledgement: the device may claim again, and acknowledge', async () => {
-    const { session, state } = await start(relay, 'mal', { ack: true });
-    const code = makeCode();
-    await bringCode(relay, state, code);
-    expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
-    await tell('abort');
-    expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
-    expect((await acknowledge(relay, session)).status).toBe(204);
-    await tell('abort');
-    expect((await acknowledge(relay, session)).status).toBe(410);
   });
 });
 
