@@ -39,21 +39,28 @@ export class SignInError extends Error {
 
 /** Colours and moves of the cursor (ECMA-48 §5.4). */
 const CONTROL_SEQUENCE = /(?:[^ -\uffff]\[|\x9b)[ -?]*[@-~]/g;
-/**
- * Controls, changes of direction, and characters that show nothing. By ranges, since old engines
- * know no properties of Unicode. The group is what stays of the characters beyond U+FFFF.
- */
-const UNSEEN =
-  /\ud80d[\udc30-\udc3f\udc41\udc42]|\ud82f[\udca0-\udca3]|\ud834[\udd59\udd73-\udd7a]|([\ud800-\udb3f][\udc00-\udfff])|[^ -\uffff]|\u034f|[\u180b-\u180f]|[\ufe00-\ufe0f]|[\x7f-\x9f\xad\u061c\u115f\u1160\u17b4-\u17b5\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ud800-\uf8ff\ufeff\uffa0\ufff0-\ufffb]/g;
+
+/** Controls, changes of direction, and characters that show nothing. */
+const UNSEEN = unseen(
+  '[\\p{C}\\p{Default_Ignorable_Code_Point}\\u2800\\u{1D159}\\u{13441}\\u{13442}]',
+);
+
+/** Its parameter keeps the compiler of the TV build from writing out each character. */
+function unseen(characters: string): RegExp {
+  try {
+    return new RegExp(characters, 'gu');
+  } catch {
+    // Old engines know no properties of Unicode.
+    return /[^ -\uffff]|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+  }
+}
 
 /** What a stranger writes, in one line, with nothing in it that controls a terminal or cannot be seen. */
 export const visible = (text: string): string =>
-  text.replace(/\s+/g, ' ').replace(CONTROL_SEQUENCE, '').replace(UNSEEN, '$1').trim();
+  text.replace(/\s+/g, ' ').replace(CONTROL_SEQUENCE, '').replace(UNSEEN, '').trim();
 
 /** What a stranger writes, for a log: the first line, and nothing in it that is long enough to be a secret. Error codes are words. */
 export const quote = (text: unknown): string =>
   visible((typeof text === 'string' ? text : typeof text).replace(/^\s+|[\r\n][\s\S]*/g, ''))
     .replace(/[\w.~+/=%-]{20,}/g, (long) => (/^[a-z_]{1,40}$/.test(long) ? long : '…'))
-    .slice(0, 99)
-    // Half a pair of surrogates.
-    .replace(/[\ud800-\udbff]$/, '');
+    .slice(0, 99);

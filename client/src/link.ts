@@ -297,12 +297,12 @@ export async function poll(
   }
 }
 
-async function takeResult(
+function takeResult(
   call: Call,
   options: StartOptions,
   link: Link,
   json: Reply['json'],
-): Promise<Tokens> {
+): Tokens | Promise<Tokens> {
   const { error } = json;
   if (error) {
     tell(call, link, 'ack');
@@ -316,7 +316,7 @@ async function takeResult(
 }
 
 /** In a blind sign-in the result is a code, which this device exchanges. A relay that has tokens has seen them. */
-async function exchange(
+function exchange(
   call: Call,
   options: StartOptions,
   verifier: string,

@@ -78,9 +78,9 @@ const encode = (bytes: Uint8Array) =>
     .replace(/=/g, '');
 
 /** By Web Crypto, which a page has over https alone. @internal */
-export async function challengeBy(crypto: Crypto | undefined): Promise<Challenge | undefined> {
-  if (!crypto?.subtle) return undefined;
+export function challengeBy(crypto: Crypto | undefined): Promise<Challenge | undefined> {
+  if (!crypto?.subtle) return Promise.resolve(undefined);
   const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
-  return { verifier, challenge: encode(new Uint8Array(digest)) };
+  const digest = crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
+  return digest.then((bytes) => ({ verifier, challenge: encode(new Uint8Array(bytes)) }));
 }

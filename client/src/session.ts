@@ -173,7 +173,7 @@ export function createCore(
         signIn(effect.attempt).catch((error) => apply(machine.failed(effect.attempt, error)));
         break;
       case 'end':
-        void end(effect.how, effect.error);
+        end(effect.how, effect.error);
         break;
       case 'save':
         save(effect.tokens, effect.attempt).catch(ignore);
@@ -228,29 +228,33 @@ export function createCore(
   }
 
   /** A new link, which another process can go on with. */
-  async function begin(own: Running): Promise<Link> {
-    const link = await start(own.call, options);
-    own.link = link;
-    await storage.unfinished.save(JSON.stringify(link.session)).catch((error) => {
-      // It is shown to nobody.
-      tell(newCall(), link, 'cancel');
-      throw error;
+  const begin = (own: Running): Promise<Link> =>
+    start(own.call, options).then((link) => {
+      own.link = link;
+      return storage.unfinished.save(JSON.stringify(link.session)).then(
+        () => link,
+        (error) => {
+          // It is shown to nobody.
+          tell(newCall(), link, 'cancel');
+          throw error;
+        },
+      );
     });
-    return link;
-  }
 
-  async function end(how: machine.End, error?: SignInError): Promise<void> {
+  function end(how: machine.End, error?: SignInError): void {
     const { call, link } = running;
     const ended = waiters;
     waiters = [];
     stop(call);
     if (link && how !== 'failed') tell(newCall(), link, how === 'saved' ? 'ack' : 'cancel');
+    const settle = () =>
+      ended.forEach(({ resolve, reject }) => {
+        if (error) reject(error);
+        else resolve(how !== 'cancelled');
+      });
     // The relay keeps a result for a moment, in which it may be stored after all.
-    if (link && !isA('storage_failed', error)) await storage.unfinished.remove();
-    ended.forEach(({ resolve, reject }) => {
-      if (error) reject(error);
-      else resolve(how !== 'cancelled');
-    });
+    if (link && !isA('storage_failed', error)) void storage.unfinished.remove().then(settle);
+    else settle();
   }
 
   const read = shared(() => {

@@ -104,16 +104,15 @@ export function openStorage(
 
   return {
     /** All of it, as far as it counts. */
-    async read(): Promise<Found> {
-      const stored = parse(await get(key));
-      const { ended } = Object(stored);
-      const tokens = isObject(stored) ? storedTokens(stored, ownTokenUrl) : undefined;
-      return {
-        tokens,
-        ended: typeof ended === 'string' ? visible(ended.slice(0, MAX_REASON)) : undefined,
-        unfinished: tokens ? undefined : await get(unfinishedKey),
-      };
-    },
+    read: (): Promise<Found> =>
+      get(key).then((text) => {
+        const stored = parse(text);
+        const { ended } = Object(stored);
+        const tokens = isObject(stored) ? storedTokens(stored, ownTokenUrl) : undefined;
+        if (tokens) return { tokens };
+        const reason = typeof ended === 'string' ? visible(ended.slice(0, MAX_REASON)) : undefined;
+        return get(unfinishedKey).then((unfinished) => ({ ended: reason, unfinished }));
+      }),
     save,
     clear: () => remove(key),
     unfinished: {

@@ -143,10 +143,7 @@ export function userOf({ idToken = '' }: Tokens): UnverifiedUser | undefined {
 /** A part of a JWT: base64url of UTF-8, for engines that have no `TextDecoder`. Undefined: it is none. */
 function decodePart(part: string): string | undefined {
   try {
-    const bytes = atob(part.replace(/-/g, '+').replace(/_/g, '/'));
-    return decodeURIComponent(
-      bytes.replace(/[\s\S]/g, (byte) => `%${`0${byte.charCodeAt(0).toString(16)}`.slice(-2)}`),
-    );
+    return decodeURIComponent(escape(atob(part.replace(/-/g, '+').replace(/_/g, '/'))));
   } catch {
     return undefined;
   }

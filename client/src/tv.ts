@@ -5,7 +5,6 @@ import {
   challengeBy,
   type Headers,
   later,
-  MAX_CHARACTERS,
   type Platform,
   type RequestOptions,
 } from './platform.ts';
@@ -17,25 +16,13 @@ export type { Session, SessionOptions } from './session.ts';
 const platform: Platform = {
   send({ url, body, isProvider }, headers, receive) {
     const request = new XMLHttpRequest();
-    let isOver = false;
-    const finish = (status: number, text: string, retryAfter: string | null) => {
-      if (isOver) return;
-      isOver = true;
-      receive({ status, text, retryAfter });
+    let isAbandoned = false;
+    const end = () => {
+      if (isAbandoned) return;
+      const retryAfter = request.getResponseHeader('Retry-After');
+      receive({ status: request.status, text: request.responseText, retryAfter });
     };
-    const abandon = () => {
-      isOver = true;
-      request.abort();
-    };
-    const fail = () => finish(0, '', null);
-    request.onload = () =>
-      finish(request.status, request.responseText, request.getResponseHeader('Retry-After'));
-    request.onerror = fail;
-    request.onprogress = () => {
-      if (request.responseText.length < MAX_CHARACTERS) return;
-      fail();
-      request.abort();
-    };
+    request.onloadend = end;
     try {
       request.open(body === undefined ? 'GET' : 'POST', url);
       const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
@@ -43,9 +30,12 @@ const platform: Platform = {
       for (const name in all) request.setRequestHeader(name, all[name] as string);
       request.send(body);
     } catch {
-      setTimeout(fail, 0);
+      setTimeout(end, 0);
     }
-    return abandon;
+    return () => {
+      isAbandoned = true;
+      request.abort();
+    };
   },
   now: () => performance.now(),
   date: Date.now,
