@@ -215,7 +215,7 @@ test('login: a disk that takes a part of the tokens: no acknowledgement, no half
     env: { NO_PROXY: '127.0.0.1' },
   });
   expect(await child.exited).toBe(EXIT_CODES.storage);
-  expect(child.output()).toContain('The storage failed to save the tokens: EFBIG');
+  expect(child.output()).toContain('The storage failed to write: EFBIG');
   // The unfinished sign-in, which another start may go on with.
   const own = readdirSync(folder).filter((name) => name.includes(new URL(relay).port));
   expect(own).toEqual([expect.stringMatching(/^unfinished-/)]);
