@@ -171,32 +171,16 @@ const askForTokens = (call: Call, request: Request, before: object): Promise<Tok
     call,
     () => request,
     ({ status, json, refusal, detail }) => {
-      const isEnd = refusal && json.error === 'invalid_grant';
-      if (isEnd) throw new SignInError('invalid_grant', detail);
+      if (refusal && json.error === 'invalid_grant') throw new SignInError('invalid_grant', detail);
+      // Some providers refuse a dead refresh token in words that the relay cannot read.
+      const hint = 'refreshToken' in before ? '. If it stays so, signing in again may help' : '';
+      if (refusal) throw new SignInError('refused', detail + hint);
       return status === 200 ? tokensOf(json, call.platform.date(), before) : undefined;
     },
   );
 
-/** The refusal that was the last one, and how often it came in a row. */
-const refused = { what: '', times: 0 };
-
-/** Some providers refuse a dead refresh token in words that the relay cannot read. */
-function suggestSignIn(error: unknown, refreshToken: string): unknown {
-  const { code, detail } = error as SignInError;
-  if (code !== 'refused') return error;
-  const what = refreshToken + detail;
-  refused.times = refused.what === what ? refused.times + 1 : 1;
-  refused.what = what;
-  return refused.times < 3 ? error : new SignInError(code, `${detail}. To sign in again may help`);
-}
-
 /** The new tokens, with the old refresh token if there is no new one. */
-export const refresh: typeof refreshOnce = (call, place, tokens, refreshToken) =>
-  refreshOnce(call, place, tokens, refreshToken).catch((error: unknown) => {
-    throw suggestSignIn(error, refreshToken);
-  });
-
-function refreshOnce(
+export function refresh(
   call: Call,
   { relay, service }: Place,
   tokens: Tokens,

@@ -40,8 +40,6 @@ function explain(error: unknown, service: string): number {
     say(`Not signed in to ${service}: ${detail}. Run sign-in-relay login ${service}.`);
     return EXIT_CODES.failed;
   }
-  // One process tries once, so it does not know how often it was refused before.
-  const advice = code === 'refused' ? ` If it stays so, run sign-in-relay login ${service}.` : '';
-  say(`The token has expired, and cannot be refreshed now: ${detail}.${advice}`);
+  say(`The token has expired, and cannot be refreshed now: ${detail}.`);
   return EXIT_CODES.relay;
 }
