@@ -43,11 +43,13 @@ export interface TokenFailure {
 }
 
 /**
- * `tokens`: with another status than 200. `error`: a JSON object with an error that is not
- * OAuth's. `json`: another JSON object. `nested`: one with the tokens in one of its members.
+ * `tokens`: with another status than 200. `temporary`: a JSON object with an error that says to
+ * try again. `error`: one with another error that is not OAuth's. `json`: one without an error.
+ * `nested`: one with the tokens in one of its members.
  */
 export type AnswerKind =
   | 'tokens'
+  | 'temporary'
   | 'error'
   | 'json'
   | 'nested'
@@ -116,6 +118,7 @@ function kindOfJson(json: Readonly<Record<string, unknown>>): AnswerKind {
   const holds = (value: unknown) =>
     typeof value === 'object' && value !== null && 'access_token' in value;
   if (Object.values(json).some(holds)) return 'nested';
+  if (TEMPORARY_ERRORS.has(json.error)) return 'temporary';
   return ERROR_MEMBERS.some((name) => json[name]) ? 'error' : 'json';
 }
 

@@ -46,6 +46,7 @@ function hintForBody(
   const { host } = endpointOf(provider, grant);
   switch (answer) {
     case 'tokens':
+      if (status >= 300) return undefined;
       return `${displayName} answers ${status} where RFC 6749 §5.1 demands 200, ${NO_SETTING}`;
     case 'nested':
       return `${displayName} sends tokens inside another member of its JSON, where RFC 6749 §5.1 has none, ${NO_SETTING}`;
@@ -55,6 +56,8 @@ function hintForBody(
       return `${displayName} answers with JSONP where RFC 6749 §5.1 demands JSON, ${NO_SETTING}`;
     case 'compressed':
       return `the response of ${host} is not compressed as its Content-Encoding says: ${displayName}, or a proxy in between, does that`;
+    case 'temporary':
+      return `${displayName} says to try again later: wait`;
     case 'error':
       return hintForOwnError(provider, status, grant);
     case 'html':

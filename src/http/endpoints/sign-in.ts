@@ -367,7 +367,10 @@ function pageOf({ outcome, failure }: EndedCallback<TokenFailure>, request: Rela
   // 429 is temporary. RFC 6585 §4.
   const isRefused =
     refusal !== undefined ||
-    (status < 500 && status !== 429 && (status >= 400 || answer === 'error'));
+    (status < 500 &&
+      status !== 429 &&
+      answer !== 'temporary' &&
+      (status >= 400 || answer === 'error'));
   return outcome === 'exchange_failed' && isRefused ? 'exchange_refused' : outcome;
 }
 

@@ -15,6 +15,12 @@ export const strava: Profile = {
       status: 400,
       body: { errors: { resource: 'RefreshToken', code: 'invalid' } },
     },
+    {
+      means: 'invalid_grant',
+      grant: 'exchange',
+      body: { errors: { resource: 'AuthorizationCode' } },
+    },
+    { means: 'invalid_client', body: { errors: { resource: 'Application' } } },
   ],
   revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },
   refreshToken: 'yes',
