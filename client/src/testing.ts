@@ -88,7 +88,7 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
     url,
     providerUrl: providerUrl.slice(0, -1),
     async next(ending, { seconds } = {}) {
-      const response = await ask('/next', { scenario: ending, seconds });
+      const response = await ask('/next', { ending, seconds });
       if (!response.ok) throw new Error(await response.text());
     },
     async approve() {

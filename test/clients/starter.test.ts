@@ -93,7 +93,7 @@ test('a user scans the code, signs in, stays so after a reload, and signs out', 
 });
 
 test('a user who declined reads so, tries again, and cancels', async () => {
-  await dev.plan({ scenario: 'deny', auto: true });
+  await dev.plan({ ending: 'deny', auto: true });
   const page = await (await browser.newContext()).newPage();
   await page.goto(app.url.href);
   await press(page, 'Sign in');
@@ -105,7 +105,7 @@ test('a user who declined reads so, tries again, and cancels', async () => {
 });
 
 test('while the relay restarts the user reads of no connection, and is then signed in', async () => {
-  await dev.plan({ scenario: 'restart', seconds: 3 });
+  await dev.plan({ ending: 'restart', seconds: 3 });
   const page = await startApp();
   await openPhone(await linkOf(page));
   await untilShown(page, 'No connection. Trying again…');

@@ -20,7 +20,7 @@ const planned = async () =>
   ((await (await dev.askProvider('/next')).json()) as { planned: unknown[] }).planned;
 
 const plan = (headers: Record<string, string>) =>
-  dev.askProvider('/next', { method: 'POST', headers, body: '{"scenario":"deny"}' });
+  dev.askProvider('/next', { method: 'POST', headers, body: '{"ending":"deny"}' });
 
 const inBrowser = test.if(
   has('Chromium', 'no page of another site plans an ending at `dev`; `dev --lan` signs in phones'),
@@ -54,7 +54,7 @@ describe('dev: a page of another site', () => {
       (await dev.askProvider(path, { headers, ...init })).headers.get(
         'access-control-allow-origin',
       );
-    for (const path of ['/', '/next', '/scenarios', '/tv', '/authorize', '/nowhere']) {
+    for (const path of ['/', '/next', '/endings', '/tv', '/authorize', '/nowhere']) {
       expect([path, await allowed(path)]).toEqual([path, null]);
     }
     for (const path of ['/token', '/userinfo']) {
@@ -87,9 +87,7 @@ describe('dev: a page of another site', () => {
     const answer = page.waitForResponse(`${dev.providerUrl}/next`);
     await page.evaluate(
       (url) =>
-        fetch(url, { method: 'POST', mode: 'no-cors', body: '{"scenario":"deny"}' }).catch(
-          () => {},
-        ),
+        fetch(url, { method: 'POST', mode: 'no-cors', body: '{"ending":"deny"}' }).catch(() => {}),
       `${dev.providerUrl}/next`,
     );
     expect((await answer).status()).toBe(403);
@@ -154,7 +152,7 @@ inBrowser(
     await phone.locator('.card').click();
     await phone.locator('#qr img').waitFor();
     const [, login = ''] = /sign-in-relay (login .+)/.exec(shown) ?? [];
-    await lan.plan({ scenario: 'approve', auto: true });
+    await lan.plan({ ending: 'approve', auto: true });
     const { exitCode } = await runChild([
       process.execPath,
       MAIN,

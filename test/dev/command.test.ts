@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { networkInterfaces } from 'node:os';
 import { sortAddresses } from '../../src/cli/dev/address.ts';
-import { SCENARIO_NAMES } from '../../src/cli/dev/scenarios.ts';
+import { ENDING_NAMES } from '../../src/cli/dev/endings.ts';
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 import { findFreePort, runChild } from '../kit/process.ts';
@@ -19,7 +19,7 @@ describe('dev: options', () => {
   test('--service: under the names that an app uses', async () => {
     await using dev = await startDev({ args: ['--service', 'mal,my-provider'] });
     expect((await start(dev, 'mal')).url).toStartWith(`${dev.relayUrl}/auth/mal?state=`);
-    await dev.plan({ scenario: 'approve', auto: true });
+    await dev.plan({ ending: 'approve', auto: true });
     const { session } = await start(dev, 'my-provider');
     expect((await poll(dev, session)).status).toBe(200);
   });
@@ -103,7 +103,7 @@ test('dev: GET / lists every ending with its link, and what has happened, as tex
   await using dev = await startDev();
   await start(dev, 'dev', { device: 'The <b>TV</b>' });
   const page = await (await dev.askProvider('/')).text();
-  for (const name of SCENARIO_NAMES) expect(page).toContain(`href="/try/${name}"`);
+  for (const name of ENDING_NAMES) expect(page).toContain(`href="/try/${name}"`);
   expect(page).toContain('The &lt;b&gt;TV&lt;/b&gt;');
   const headers = { Referer: `${dev.providerUrl}/` };
   const tried = await dev.askProvider('/try/full', { headers });

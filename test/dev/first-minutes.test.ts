@@ -81,7 +81,7 @@ test('the commands of the README work in a folder with spaces and other alphabet
   const provider = `http://127.0.0.1:${port + 1}`;
   const television = await (await fetch(`${provider}/client/dist/tv.js`)).text();
   expect(television).toContain('SignInRelay');
-  const body = JSON.stringify({ scenario: 'approve', auto: true });
+  const body = JSON.stringify({ ending: 'approve', auto: true });
   await fetch(`${provider}/next`, { method: 'POST', body });
   const relay = ['--relay', `http://127.0.0.1:${port}`, '--tokens', join(home, 'from npm')];
   const login = await runChild(['npm', 'run', 'login', '--', 'dev', ...relay], options);
@@ -94,7 +94,7 @@ test('the commands of the README work in a folder with spaces and other alphabet
 
 test('a proxy that the environment names is not asked for this machine', async () => {
   await using dev = await startDev();
-  await dev.plan({ scenario: 'approve', auto: true });
+  await dev.plan({ ending: 'approve', auto: true });
   const proxy = `http://127.0.0.1:${await findFreePort()}`;
   const env = { HOME: home, HTTP_PROXY: proxy, http_proxy: proxy, no_proxy: 'corp.example' };
   const line = ['login', 'dev', '--relay', dev.relayUrl, '--tokens', join(home, 'tokens')];

@@ -64,13 +64,13 @@ beforeAll(async () => {
 test('installed: dev, its television and login need the runtime dependencies alone', async () => {
   const env = ON_BUN;
   const dev = await startDev({ command: [command], cwd, env });
-  await dev.plan({ scenario: 'approve', auto: true });
+  await dev.plan({ ending: 'approve', auto: true });
   const { session } = await start(dev, 'dev');
   expect((await poll(dev, session)).status).toBe(200);
   for (const path of ['/tv?relay=http://127.0.0.1', '/client/dist/tv.js']) {
     expect([path, (await dev.askProvider(path)).status]).toEqual([path, 200]);
   }
-  await dev.plan({ scenario: 'deny', auto: true });
+  await dev.plan({ ending: 'deny', auto: true });
   const line = [command, 'login', 'dev', '--relay', dev.relayUrl, '--tokens', join(cwd, 'tokens')];
   const login = await runChild(line, { cwd, env });
   expect(login.exitCode).toBe(3);
@@ -148,7 +148,7 @@ describe("installed, beside the client, in an app's project", () => {
 
   test('the ten lines of the README sign in and ask an API, against a dev relay', async () => {
     const dev = await startDev({ command: [command], cwd, env: ON_BUN });
-    await dev.plan({ scenario: 'approve', auto: true });
+    await dev.plan({ ending: 'approve', auto: true });
     writeFileSync(join(cwd, 'ten.mjs'), snippet('import \\{ createSession', dev));
     const ran = await runChild([NODE, 'ten.mjs'], { cwd });
     expect(ran).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^Open .*Ada/s) });
@@ -160,7 +160,7 @@ describe("installed, beside the client, in an app's project", () => {
     ['Electron', 'import \\{ app, safeStorage', 'electron', ELECTRON],
   ])('the storage for %s keeps what the next process goes on with', async (_, begin, name, own) => {
     const dev = await startDev({ command: [command], cwd, env: ON_BUN });
-    await dev.plan({ scenario: 'approve', auto: true });
+    await dev.plan({ ending: 'approve', auto: true });
     mkdirSync(join(modules(), name));
     writeFileSync(join(modules(), name, 'package.json'), '{"type":"module","main":"index.js"}');
     writeFileSync(join(modules(), name, 'index.js'), own);

@@ -32,14 +32,14 @@ test.each([
   ['exchange-fails', 'exchange_failed'],
   ['forgotten', 'expired'],
   ['full', 'start: 503 Server busy\n'],
-])('%s → %s', async (scenario, printed) => {
-  const isTimed = ['restart', 'slow', 'forgotten'].includes(scenario);
-  await dev.plan({ scenario, auto: scenario !== 'full', ...(isTimed && { seconds: 1 }) });
+])('%s → %s', async (ending, printed) => {
+  const isTimed = ['restart', 'slow', 'forgotten'].includes(ending);
+  await dev.plan({ ending, auto: ending !== 'full', ...(isTimed && { seconds: 1 }) });
   expect(await run(program() + MAIN)).toEqual({ exitCode: 0, output: `${printed}\n` });
 });
 
 test("an error of the developer's own in keep is theirs at once", async () => {
-  await dev.plan({ scenario: 'approve', auto: true });
+  await dev.plan({ ending: 'approve', auto: true });
   const broken = program().replace('keep(tokens) {}', "keep(tokens) { throw TypeError('mine'); }");
   expect(await run(broken + MAIN)).toEqual({ exitCode: 0, output: 'mine\n' });
 });

@@ -174,7 +174,7 @@ test('Back also works while the relay does not answer', async () => {
 
 test('a link that expires is replaced by another with its own QR code, which signs in', async () => {
   const tv = await openTv();
-  await dev.plan({ scenario: 'expires', seconds: 6 });
+  await dev.plan({ ending: 'expires', seconds: 6 });
   const slowNetwork = createGate();
   let pictures = 0;
   await tv.route('**/qr/**', async (route) => {
@@ -199,9 +199,9 @@ test('a link that expires is replaced by another with its own QR code, which sig
 test.each([
   ['deny', 'Sign-in was declined.'],
   ['exchange-fails', 'Sign-in failed. Please try again.'],
-])('%s: what the client says is on the screen, and OK tries again', async (scenario, text) => {
+])('%s: what the client says is on the screen, and OK tries again', async (ending, text) => {
   const tv = await openTv();
-  await dev.plan({ scenario, auto: true });
+  await dev.plan({ ending, auto: true });
   await press(tv, 'Enter');
   await untilShown(tv, text);
   const link = await select(tv);
@@ -294,7 +294,7 @@ describe('from three metres', () => {
     await press(tv, 'Enter');
     await expectLegible(tv, 'menu-signed-in');
 
-    await dev.plan({ scenario: 'deny', auto: true });
+    await dev.plan({ ending: 'deny', auto: true });
     await press(tv, 'Enter');
     await untilShown(tv, 'Sign-in was declined.');
     await expectLegible(tv, 'declined');
@@ -303,7 +303,7 @@ describe('from three metres', () => {
     // The next start, and not this one, is to end like that.
     await tv.locator('#link').waitFor();
     await press(tv, 'Escape');
-    await dev.plan({ scenario: 'exchange-fails', auto: true });
+    await dev.plan({ ending: 'exchange-fails', auto: true });
     await press(tv, 'Enter');
     await untilShown(tv, 'Sign-in failed. Please try again.');
     await expectLegible(tv, 'failed');

@@ -65,7 +65,7 @@ async function runToken(...args: readonly string[]) {
 
 const runLogin = (line: readonly string[], options?: RunOptions) => startLogin(line, options).ended;
 
-const approve = () => dev.plan({ scenario: 'approve', auto: true });
+const approve = () => dev.plan({ ending: 'approve', auto: true });
 
 function isAcknowledged(device: string): boolean {
   const number = new RegExp(`#(\\d+) +"${device}" started`).exec(dev.output())?.[1];
@@ -112,17 +112,17 @@ describe('login in a pipe', () => {
     ['provider-error', EXIT_CODES.failed, 'did not sign the user in'],
     ['no-code', EXIT_CODES.failed, 'without a code'],
     ['exchange-fails', EXIT_CODES.failed, 'no tokens'],
-  ] as const)('%s → exit code %i, and why on stderr', async (scenario, exitCode, why) => {
-    await dev.plan({ scenario, auto: true });
+  ] as const)('%s → exit code %i, and why on stderr', async (ending, exitCode, why) => {
+    await dev.plan({ ending, auto: true });
     const ended = await runLogin(atDev());
     expect(ended).toMatchObject({ exitCode, stdout: '' });
     expect(ended.stderr).toContain(why);
   });
 
   test('each new link is shown, and a trouble in between; when no more come → 5', async () => {
-    await dev.plan({ scenario: 'full' });
+    await dev.plan({ ending: 'full' });
     // A link of which less than a second is left is not shown.
-    for (let link = 0; link < 4; link += 1) await dev.plan({ scenario: 'expires', seconds: 3 });
+    for (let link = 0; link < 4; link += 1) await dev.plan({ ending: 'expires', seconds: 3 });
     const ended = await runLogin(atDev());
     expect(ended).toMatchObject({ exitCode: EXIT_CODES.expired, stdout: '' });
     expect(ended.stderr).toContain('Trouble: The relay answered 503');

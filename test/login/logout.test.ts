@@ -52,7 +52,7 @@ function serve(answer: () => Response) {
 }
 
 test('the tokens of login are deleted, and no longer work', async () => {
-  await dev.plan({ scenario: 'approve', auto: true });
+  await dev.plan({ ending: 'approve', auto: true });
   const at = ['dev', '--relay', dev.relayUrl, '--tokens', folder];
   const signedIn = await run('login', ...at);
   expect(signedIn.exitCode).toBe(EXIT_CODES.signedIn);

@@ -1,9 +1,9 @@
 /** @jsxImportSource hono/jsx */
-/** The pages of the dev provider: the sign-in, and the list of scenarios. No script, nothing from elsewhere. */
+/** The pages of the dev provider: the sign-in, and the list of endings. No script, nothing from elsewhere. */
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
+import { ENDING_NAMES, ENDINGS, type EndingName } from './endings.ts';
 import type { DevRelay } from './relay.ts';
-import { SCENARIO_NAMES, SCENARIOS, type ScenarioName } from './scenarios.ts';
 import type { DevSignIn } from './sign-ins.ts';
 
 const STYLE = `
@@ -60,8 +60,8 @@ function render(title: string, body: Child, className?: string): string {
 }
 
 /** The user names that end a sign-in in another way, apart from the two buttons. */
-const CHOICES = SCENARIO_NAMES.filter(
-  (name) => name !== 'approve' && name !== 'deny' && !SCENARIOS[name].atStart,
+const CHOICES = ENDING_NAMES.filter(
+  (name) => name !== 'approve' && name !== 'deny' && !ENDINGS[name].atStart,
 );
 
 export function authorizePage(deviceName: string | undefined): string {
@@ -89,7 +89,7 @@ export function authorizePage(deviceName: string | undefined): string {
           {CHOICES.map((name) => (
             <li>
               <button type="submit" class="line" name="ending" value={name}>
-                {name} <span>{withCode(SCENARIOS[name].does)}</span>
+                {name} <span>{withCode(ENDINGS[name].does)}</span>
               </button>
             </li>
           ))}
@@ -131,15 +131,15 @@ export function listPage({ options, signIns }: DevRelay): string {
         Choose on the provider's page, type the name there as the user name, plan it here for the
         next sign-in of your app, or try it in this browser, without an app.
         {signIns.planned.length > 0 &&
-          ` Planned: ${signIns.planned.map(({ scenario }) => scenario).join(', ')}.`}
+          ` Planned: ${signIns.planned.map(({ ending }) => ending).join(', ')}.`}
       </p>
-      <ul>{SCENARIO_NAMES.map((name) => line(name))}</ul>
+      <ul>{ENDING_NAMES.map((name) => line(name))}</ul>
       <h2>In your app's tests</h2>
       <p>
         Each request plans one sign-in, in the order in which they start. With <code>auto</code> the
         dev relay opens the link too, as a user would.
       </p>
-      <pre>{`curl ${providerUrl}/next -d '{"scenario":"deny","auto":true}'`}</pre>
+      <pre>{`curl ${providerUrl}/next -d '{"ending":"deny","auto":true}'`}</pre>
       {latestTable(signIns.latest(SHOWN_SIGN_INS))}
     </>,
     'wide',
@@ -157,7 +157,7 @@ function latestTable(latest: readonly DevSignIn[]): Child {
             <tr>
               <th>#{number}</th>
               <td>{deviceName ?? 'a device'}</td>
-              <td>{plan?.scenario ?? ''}</td>
+              <td>{plan?.ending ?? ''}</td>
               <td>{state}</td>
             </tr>
           ))}
@@ -168,8 +168,8 @@ function latestTable(latest: readonly DevSignIn[]): Child {
 }
 
 /** Opens to the whole text. */
-function line(name: ScenarioName): Child {
-  const { does, device } = SCENARIOS[name];
+function line(name: EndingName): Child {
+  const { does, device } = ENDINGS[name];
   return (
     <li>
       <details class="line">
@@ -184,7 +184,7 @@ function line(name: ScenarioName): Child {
       <form method="post" action="/next">
         <button
           type="submit"
-          name="scenario"
+          name="ending"
           value={name}
           aria-label={`Plan ${name} for the next sign-in`}
         >

@@ -9,10 +9,10 @@ import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
 import { refuse } from '../../http/responses.ts';
 import { systemClock } from '../../sign-ins/time.ts';
+import { ENDING_NAMES, ENDINGS, type Plan, parseEnding, planFor } from './endings.ts';
 import { findRefusal, urlOf } from './http.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
-import { type Plan, parseScenario, planFor, SCENARIO_NAMES, SCENARIOS } from './scenarios.ts';
 import type { DevSignIn } from './sign-ins.ts';
 import { say } from './story.ts';
 import { TokenIssuer } from './tokens.ts';
@@ -55,9 +55,9 @@ export class DevProvider {
       .post('/next', (c) => this.#planNext(c))
       .delete('/next', (c) => this.#showPlanned(c, []))
       .post('/open', (c) => this.#openLatest(c))
-      .get('/try/:scenario', (c) => this.#tryOut(c))
-      .get('/scenarios', (c) =>
-        c.json(SCENARIO_NAMES.map((scenario) => ({ scenario, ...SCENARIOS[scenario] }))),
+      .get('/try/:ending', (c) => this.#tryOut(c))
+      .get('/endings', (c) =>
+        c.json(ENDING_NAMES.map((ending) => ({ ending, ...ENDINGS[ending] }))),
       )
       .get('/tv', (c) => showTv(c, relay.options.baseUrl))
       // The page names it by this path, to work from a file too.
@@ -86,11 +86,11 @@ export class DevProvider {
     const form = c.req.method === 'POST' ? new URLSearchParams(await c.req.text()) : undefined;
     const plan = form === undefined ? signIn?.plan : planOf(form);
     // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
-    if (plan === undefined || (form === undefined && plan.scenario === 'deny-at-relay')) {
+    if (plan === undefined || (form === undefined && plan.ending === 'deny-at-relay')) {
       return c.html(authorizePage(signIn?.deviceName));
     }
     if (signIn !== undefined) signIn.plan = plan;
-    if (form !== undefined) signIn?.note(plan.scenario, `chosen: ${plan.scenario}`);
+    if (form !== undefined) signIn?.note(plan.ending, `chosen: ${plan.ending}`);
     return this.#end(c, asked, plan, form?.get('name') || 'Ada', signIn);
   }
 
@@ -118,7 +118,7 @@ export class DevProvider {
       const query = new URLSearchParams({ ...result, state: asked.get('state') ?? '' });
       return c.redirect(`${asked.get('redirect_uri')}?${query}`, 303);
     };
-    switch (plan.scenario) {
+    switch (plan.ending) {
       case 'deny':
       case 'deny-at-relay':
         return back({ error: 'access_denied' });
@@ -139,7 +139,7 @@ export class DevProvider {
         break;
       case 'restart':
       case 'forgotten':
-        await this.relay.restart(plan.seconds, plan.scenario === 'restart');
+        await this.relay.restart(plan.seconds, plan.ending === 'restart');
     }
     return back({ code: this.#issuer.createCode({ user, plan, asked }) });
   }
@@ -155,7 +155,7 @@ export class DevProvider {
     const plan = readPlan(await c.req.text());
     if ('error' in plan) return c.json(plan, 400);
     signIns.planned.push(plan);
-    say(`the next sign-in is planned to end as "${plan.scenario}"`);
+    say(`the next sign-in is planned to end as "${plan.ending}"`);
     const isBrowser = c.req.header('accept')?.includes('text/html');
     return isBrowser ? c.redirect('/', 303) : c.json({ planned: signIns.planned });
   }
@@ -172,12 +172,12 @@ export class DevProvider {
 
   /** Starts a sign-in as a device would, and redirects the browser to its link. */
   async #tryOut(c: Context): Promise<Response> {
-    const scenario = parseScenario(c.req.param('scenario'));
-    if (scenario === undefined) return c.notFound();
+    const ending = parseEnding(c.req.param('ending'));
+    if (ending === undefined) return c.notFound();
     const { baseUrl, services } = this.relay.options;
-    this.relay.signIns.planned.unshift(planFor(scenario));
+    this.relay.signIns.planned.unshift(planFor(ending));
     // Users see the name of the device, in their own language.
-    const device = `/try/${scenario}`;
+    const device = `/try/${ending}`;
     const body = JSON.stringify({ service: services[0], code: true, ack: true, device });
     const start = new Request(`${baseUrl}/auth/start`, { method: 'POST', body });
     const started = await this.relay.handle(start);
@@ -216,23 +216,23 @@ function showTv(c: Context, relay: string): Response {
 
 /** Decided by the button that was pressed, or else by the user name. */
 function planOf(form: URLSearchParams): Plan {
-  const scenario = parseScenario(form.get('ending')) ?? parseScenario(form.get('name'));
-  return planFor(scenario ?? 'approve');
+  const ending = parseEnding(form.get('ending')) ?? parseEnding(form.get('name'));
+  return planFor(ending ?? 'approve');
 }
 
 /** What a request plans, or what is wrong with it. */
-function readPlan(text: string): Plan | { readonly error: string; readonly scenarios?: unknown } {
-  const { scenario: named, seconds, auto = false } = readMembers(text);
-  const scenario = parseScenario(named);
-  if (scenario === undefined) {
-    const error = named === undefined ? 'name a scenario: {"scenario":"deny"}' : 'unknown scenario';
-    return { error, scenarios: SCENARIO_NAMES };
+function readPlan(text: string): Plan | { readonly error: string; readonly endings?: unknown } {
+  const { ending: named, seconds, auto = false } = readMembers(text);
+  const ending = parseEnding(named);
+  if (ending === undefined) {
+    const error = named === undefined ? 'name an ending: {"ending":"deny"}' : 'unknown ending';
+    return { error, endings: ENDING_NAMES };
   }
   const isDuration = typeof seconds === 'number' && seconds > 0 && seconds <= MAX_SECONDS;
   if ((seconds !== undefined && !isDuration) || typeof auto !== 'boolean') {
     return { error: `seconds is a number up to ${MAX_SECONDS}, auto is true or false` };
   }
-  return planFor(scenario, seconds as number | undefined, auto);
+  return planFor(ending, seconds as number | undefined, auto);
 }
 
 /** JSON, or else a form, whatever the content type: that of `curl -d` is always a form. */

@@ -22,8 +22,8 @@ import { plainVault } from '../../sign-ins/vault.ts';
 import { maintain } from '../../start-service.ts';
 import { createMemoryRefreshStore, createMemoryStore } from '../../stores/memory.ts';
 import { readTextFile } from '../../text-file.ts';
+import type { Plan } from './endings.ts';
 import { urlOf } from './http.ts';
-import type { Plan } from './scenarios.ts';
 import { type DevRequest, type DevSignIn, DevSignIns } from './sign-ins.ts';
 import { explainRefusal, say } from './story.ts';
 
@@ -110,8 +110,8 @@ export class DevRelay {
       this.#serviceFor(url, plan).handle(request, peers),
     );
     const { status } = response;
-    if (plan !== undefined && status === REFUSALS[plan.scenario]) {
-      say(`a start was refused with ${status}, as planned ("${plan.scenario}")`);
+    if (plan !== undefined && status === REFUSALS[plan.ending]) {
+      say(`a start was refused with ${status}, as planned ("${plan.ending}")`);
     } else {
       if (plan !== undefined && status !== 200) signIns.planned.unshift(plan);
       if (status >= 400) await this.#tellRefusal(url, response);
@@ -126,7 +126,7 @@ export class DevRelay {
     await pause(AUTO_DELAY_MS);
     try {
       const link = linkOf(baseUrl, session.service, session.ids.link);
-      const choice = plan?.scenario === 'deny-at-relay' ? DECLINE : {};
+      const choice = plan?.ending === 'deny-at-relay' ? DECLINE : {};
       const authorizeUrl = locationOf(await this.handle(new Request(link, choice)));
       if (authorizeUrl === null) return;
       const callbackUrl = locationOf(await askProvider(new Request(authorizeUrl)));
@@ -176,11 +176,9 @@ export class DevRelay {
 
   /** Another service on the same stores if the start or the link needs other settings. */
   #serviceFor({ searchParams }: URL, plan: Plan | undefined): Service {
-    if (plan?.scenario === 'expires') return this.#create({ sessionSeconds: plan.seconds });
+    if (plan?.ending === 'expires') return this.#create({ sessionSeconds: plan.seconds });
     const linked = this.signIns.find(searchParams.get('state') ?? '')?.plan;
-    return linked?.scenario === 'deny-at-relay'
-      ? this.#create({ confirm: 'always' })
-      : this.#service;
+    return linked?.ending === 'deny-at-relay' ? this.#create({ confirm: 'always' }) : this.#service;
   }
 
   async #tellRefusal(url: URL, response: Response): Promise<void> {
@@ -224,7 +222,7 @@ function createStores(signIns: DevSignIns, maxSessions: number): Stores {
       const limiter = createMemoryRateLimiter(systemClock, isFree ? NO_LIMIT : policy);
       if (name !== 'start') return limiter;
       const waitMs = (plan: Plan | undefined) =>
-        plan?.scenario === 'rate-limited' ? plan.seconds * 1_000 : 0;
+        plan?.ending === 'rate-limited' ? plan.seconds * 1_000 : 0;
       return { ...limiter, take: () => waitMs(signIns.requests.getStore()?.plan) };
     },
     close: () => {},

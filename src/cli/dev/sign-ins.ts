@@ -8,7 +8,7 @@ import type { Change, NewSession, Polled, Session, SessionResult } from '../../s
 import type { Store } from '../../sign-ins/store.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { openPlain, resultOf } from '../../sign-ins/vault.ts';
-import type { Plan } from './scenarios.ts';
+import type { Plan } from './endings.ts';
 import { tell } from './story.ts';
 
 const WAITING = 'waiting for the user';
@@ -55,7 +55,7 @@ export class DevSignIn {
     const asked = [ids.code && 'code', redeliveryMs && 'ack'].filter(Boolean);
     const who = this.deviceName === undefined ? 'a device' : `"${this.deviceName}"`;
     const how = asked.length > 0 ? `, with ${asked.join(' and ')}` : '';
-    const ending = this.plan && `; it is planned to end as "${this.plan.scenario}"`;
+    const ending = this.plan && `; it is planned to end as "${this.plan.ending}"`;
     this.tell(`${who} started a sign-in at ${service}${how}${ending ?? ''}`);
   }
 
@@ -78,7 +78,7 @@ export class DevSignIn {
   private noteDelivery(name: string, request: DevRequest | undefined): void {
     const isFirst = this.ended === undefined;
     this.ended ??= 'its result was delivered';
-    if (this.plan?.scenario === 'cut-off' && isFirst && request !== undefined) {
+    if (this.plan?.ending === 'cut-off' && isFirst && request !== undefined) {
       request.isCut = true;
       this.note('cut off', 'the connection broke in the middle of the response');
       return;
@@ -151,7 +151,7 @@ export class DevSignIns {
       ...store,
       create: async (session, lifetimeMs) => {
         const request = this.requests.getStore();
-        if (request?.plan?.scenario === 'full') return 'full';
+        if (request?.plan?.ending === 'full') return 'full';
         const outcome = await store.create(session, lifetimeMs);
         if (outcome === 'created') this.#add(session, lifetimeMs, store);
         return outcome;

@@ -2,8 +2,8 @@
 import { Buffer } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { type EndingName, type Plan, parseEnding } from './endings.ts';
 import { CLIENT_ID } from './relay.ts';
-import { type Plan, parseScenario, type ScenarioName } from './scenarios.ts';
 import { say } from './story.ts';
 
 interface Grant {
@@ -54,30 +54,30 @@ export class TokenIssuer {
     ) {
       return tokenError('invalid_grant');
     }
-    const { scenario, seconds } = grant.plan;
-    if (scenario === 'exchange-fails') return tokenError('server_error', 500);
-    if (scenario === 'slow') await pause(seconds * 500);
-    return tokens(grant.user, scenario, true);
+    const { ending, seconds } = grant.plan;
+    if (ending === 'exchange-fails') return tokenError('server_error', 500);
+    if (ending === 'slow') await pause(seconds * 500);
+    return tokens(grant.user, ending, true);
   }
 
   #refresh(token: string): Response {
     const read = readToken('refresh', token);
     const isValid = read !== undefined && !this.#revoked.has(token);
-    if (!isValid || read.scenario === 'refresh-refused') return tokenError('invalid_grant');
-    const { user, scenario } = read;
+    if (!isValid || read.ending === 'refresh-refused') return tokenError('invalid_grant');
+    const { user, ending } = read;
     const uses = (this.#uses.get(token) ?? 0) + 1;
     remember(this.#uses, token, uses);
-    if (scenario === 'refresh-503' && uses <= REFRESHES_REFUSED) {
+    if (ending === 'refresh-503' && uses <= REFRESHES_REFUSED) {
       say(`a refresh got 503 from the provider, ${uses} of ${REFRESHES_REFUSED}`);
       return tokenError('temporarily_unavailable', 503);
     }
-    const rotates = scenario === 'refresh-rotates';
+    const rotates = ending === 'refresh-rotates';
     if (rotates && uses > 1) {
       say('a refresh used an old refresh token: the app must keep the new one');
       return tokenError('invalid_grant');
     }
     say(`a refresh brought a new access token${rotates ? ' and a new refresh token' : ''}`);
-    return tokens(user, scenario, rotates);
+    return tokens(user, ending, rotates);
   }
 
   revoke(form: URLSearchParams): Response {
@@ -113,31 +113,31 @@ function remember<Value>(map: Map<string, Value>, key: string, value: Value): vo
 
 const randomText = () => randomBytes(18).toString('base64url');
 
-function tokens(user: string, scenario: ScenarioName, withRefreshToken: boolean): Response {
+function tokens(user: string, ending: EndingName, withRefreshToken: boolean): Response {
   return Response.json({
-    access_token: createToken('access', user, scenario),
+    access_token: createToken('access', user, ending),
     token_type: 'Bearer',
     expires_in: TOKEN_SECONDS,
     scope: 'profile',
-    ...(withRefreshToken && { refresh_token: createToken('refresh', user, scenario) }),
+    ...(withRefreshToken && { refresh_token: createToken('refresh', user, ending) }),
   });
 }
 
 /**
- * A token contains its user and its scenario, so that it works after a restart of the dev
+ * A token contains its user and its ending, so that it works after a restart of the dev
  * relay. Anyone could make one.
  */
-function createToken(kind: 'access' | 'refresh', user: string, scenario: ScenarioName): string {
+function createToken(kind: 'access' | 'refresh', user: string, ending: EndingName): string {
   const name = Buffer.from(user.slice(0, 40)).toString('base64url');
-  return ['dev', kind, scenario, name, Date.now().toString(36), randomText()].join('.');
+  return ['dev', kind, ending, name, Date.now().toString(36), randomText()].join('.');
 }
 
 function readToken(kind: 'access' | 'refresh', token: string) {
-  const [dev, tokenKind, scenarioName, name = '', at = ''] = token.split('.');
-  const scenario = parseScenario(scenarioName);
-  if (dev !== 'dev' || tokenKind !== kind || scenario === undefined) return undefined;
+  const [dev, tokenKind, endingName, name = '', at = ''] = token.split('.');
+  const ending = parseEnding(endingName);
+  if (dev !== 'dev' || tokenKind !== kind || ending === undefined) return undefined;
   return {
-    scenario,
+    ending,
     user: Buffer.from(name, 'base64url').toString(),
     atMs: Number.parseInt(at, 36),
   };

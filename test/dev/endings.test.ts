@@ -1,7 +1,7 @@
 /** Every way in which a sign-in can end at the dev relay, over the wire. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { SCENARIO_NAMES, SCENARIOS, type ScenarioName } from '../../src/cli/dev/scenarios.ts';
+import { ENDING_NAMES, ENDINGS, type EndingName } from '../../src/cli/dev/endings.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
 import {
   acknowledge,
@@ -29,7 +29,7 @@ const TOKENS = {
   expiresIn: 3_600,
 };
 
-interface Ending {
+interface Expected {
   /** What the polls of a device end with. */
   readonly result?: object | 'gone';
   /** What each poll gets. One that is held, if not given. */
@@ -44,7 +44,7 @@ interface Ending {
 
 const isDown = expect.arrayContaining(['no response']);
 
-const ENDINGS: Record<ScenarioName, Ending> = {
+const EXPECTED: Record<EndingName, Expected> = {
   approve: { result: TOKENS, refreshes: [200, 200] },
   deny: { result: { error: 'access_denied' } },
   'deny-at-relay': { result: { error: 'access_denied' } },
@@ -87,14 +87,14 @@ async function pollToTheEnd(session: string) {
   return { result, polls, accessToken, refreshToken };
 }
 
-async function expectEnding(scenario: ScenarioName, session: string): Promise<void> {
-  const { result, polls = [200], refreshes = [] } = ENDINGS[scenario];
+async function expectEnding(ending: EndingName, session: string): Promise<void> {
+  const { result, polls = [200], refreshes = [] } = EXPECTED[ending];
   if (result === undefined) {
     await dev.untilShown('is redirected to the provider');
     expect((await dev.ask(`/auth/result?session=${session}&wait=1`)).status).toBe(204);
     return;
   }
-  if (scenario === 'slow') expect((await pollOnce(dev, session)).status).toBe(204);
+  if (ending === 'slow') expect((await pollOnce(dev, session)).status).toBe(204);
   const { refreshToken, ...ended } = await pollToTheEnd(session);
   expect(ended).toMatchObject({ result, polls });
   if (result === TOKENS) expect((await acknowledge(dev, session)).status).toBe(204);
@@ -118,28 +118,28 @@ const refreshAtProvider = (refreshToken: string) =>
   });
 
 describe('dev: planned by a request, and the link opened by the dev relay', () => {
-  test.each(SCENARIO_NAMES)('%s', async (scenario) => {
-    const { start: status, seconds } = ENDINGS[scenario];
-    await dev.plan({ scenario, auto: true, seconds });
+  test.each(ENDING_NAMES)('%s', async (ending) => {
+    const { start: status, seconds } = EXPECTED[ending];
+    await dev.plan({ ending, auto: true, seconds });
     if (status !== undefined) {
       const refused = await dev.ask('/auth/start', startRequest('dev'));
       const retryAfter = status === 429 ? '2' : null;
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([status, retryAfter]);
     }
     const { session, answer } = await startDevice();
-    expect(answer.expiresIn).toBe(scenario === 'expires' ? 2 : 600);
-    if (status === undefined) await expectEnding(scenario, session);
+    expect(answer.expiresIn).toBe(ending === 'expires' ? 2 : 600);
+    if (status === undefined) await expectEnding(ending, session);
   });
 
   test('full: still to come after a start that was refused for another reason', async () => {
-    await dev.plan({ scenario: 'full' });
+    await dev.plan({ ending: 'full' });
     for (const [service, status] of [['no-such-service', 400] as const, ['dev', 503] as const]) {
       expect((await dev.ask('/auth/start', startRequest(service))).status).toBe(status);
     }
   });
 
   test('cut-off without ack: the tokens are lost', async () => {
-    await dev.plan({ scenario: 'cut-off', auto: true });
+    await dev.plan({ ending: 'cut-off', auto: true });
     const { session } = await startDevice({});
     expect(await pollToTheEnd(session)).toMatchObject({
       result: 'gone',
@@ -149,7 +149,7 @@ describe('dev: planned by a request, and the link opened by the dev relay', () =
   });
 
   test('refresh-rotates: the new refresh token works', async () => {
-    await dev.plan({ scenario: 'refresh-rotates', auto: true });
+    await dev.plan({ ending: 'refresh-rotates', auto: true });
     const { refreshToken } = await pollToTheEnd((await startDevice()).session);
     const { body } = await refresh(dev, refreshToken, {}, 'dev');
     expect(body.refresh_token).not.toBe(refreshToken);
@@ -157,7 +157,7 @@ describe('dev: planned by a request, and the link opened by the dev relay', () =
   });
 
   test('tokens name the user until the app signs out', async () => {
-    await dev.plan({ scenario: 'approve', auto: true });
+    await dev.plan({ ending: 'approve', auto: true });
     const { accessToken, refreshToken } = await pollToTheEnd((await startDevice()).session);
     const headers = { Authorization: `Bearer ${accessToken}` };
     const user = await dev.askProvider('/userinfo', { headers });
@@ -174,7 +174,7 @@ describe('dev: planned by a request, and the link opened by the dev relay', () =
 });
 
 describe("dev: chosen on the provider's page", () => {
-  const chosenThere = SCENARIO_NAMES.filter((name) => !SCENARIOS[name].atStart);
+  const chosenThere = ENDING_NAMES.filter((name) => !ENDINGS[name].atStart);
 
   test('by a button: every ending that a start does not decide', async () => {
     const { url } = await startDevice();
@@ -186,16 +186,16 @@ describe("dev: chosen on the provider's page", () => {
   });
 
   // The others take their full time there.
-  const quick = chosenThere.filter((name) => SCENARIOS[name].seconds === undefined);
-  test.each(quick)('%s: by its button, and by the user name', async (scenario) => {
-    const name = scenario === 'approve' ? 'Ada' : scenario;
+  const quick = chosenThere.filter((name) => ENDINGS[name].seconds === undefined);
+  test.each(quick)('%s: by its button, and by the user name', async (ending) => {
+    const name = ending === 'approve' ? 'Ada' : ending;
     for (const form of [
-      { name: 'Ada', ending: scenario },
+      { name: 'Ada', ending },
       { name, ending: '' },
     ]) {
       const { session, url } = await startDevice();
       await chooseAtProvider(dev, await dev.ask(url), form);
-      await expectEnding(scenario, session);
+      await expectEnding(ending, session);
     }
   });
 
@@ -232,10 +232,10 @@ describe('dev: the device grant', () => {
     ['approve', 200, undefined],
     ['deny', 400, 'access_denied'],
     ['expires', 400, 'expired_token'],
-  ] as const)('%s', async (scenario, status, error) => {
-    await dev.plan({ scenario, auto: true, seconds: 1 });
+  ] as const)('%s', async (ending, status, error) => {
+    await dev.plan({ ending, auto: true, seconds: 1 });
     const { deviceCode, expires_in: expiresIn } = await authorizeDevice(dev, {}, 'dev');
-    expect(expiresIn).toBe(scenario === 'expires' ? 1 : 600);
+    expect(expiresIn).toBe(ending === 'expires' ? 1 : 600);
     const isPending = new Set(['authorization_pending', 'slow_down']);
     const form = { grant_type: DEVICE_CODE_GRANT, device_code: deviceCode };
     const answer = await pollUntil('the sign-in ends', async () => {
@@ -249,7 +249,7 @@ describe('dev: the device grant', () => {
 
 test.each(['restart', 'forgotten'] as const)(
   'dev: two sign-ins that end as %s share one restart, also with a second tap',
-  async (scenario) => {
+  async (ending) => {
     const urls = [];
     const sessions = [];
     for (const device of ['one of two', 'two of two']) {
@@ -257,14 +257,14 @@ test.each(['restart', 'forgotten'] as const)(
       sessions.push(session);
       urls.push((await dev.ask(url)).headers.get('location') ?? '');
     }
-    const form = { method: 'POST', body: new URLSearchParams({ ending: scenario }) };
+    const form = { method: 'POST', body: new URLSearchParams({ ending }) };
     const shownBefore = dev.output().length;
     const taps = await Promise.all([...urls, ...urls].map((url) => dev.askProvider(url, form)));
     for (const { status } of taps) expect(status).toBe(303);
     for (const { headers } of taps.slice(0, 2)) await dev.ask(headers.get('location') ?? '');
     for (const session of sessions) {
       const { result } = await pollToTheEnd(session);
-      expect(result).toEqual(scenario === 'restart' ? TOKENS : 'gone');
+      expect(result).toEqual(ending === 'restart' ? TOKENS : 'gone');
     }
     const shown = dev.output().slice(shownBefore);
     expect(shown.match(/the relay restarts/g)).toHaveLength(1);
@@ -274,40 +274,40 @@ test.each(['restart', 'forgotten'] as const)(
 
 describe('dev: /next', () => {
   test('plans in the order in which sign-ins start, shows them, and forgets them', async () => {
-    await dev.plan({ scenario: 'deny', auto: true });
-    await dev.plan({ scenario: 'no-code', auto: true });
+    await dev.plan({ ending: 'deny', auto: true });
+    await dev.plan({ ending: 'no-code', auto: true });
     const [first, second] = [await startDevice(), await startDevice()];
     await expectEnding('deny', first.session);
     await expectEnding('no-code', second.session);
-    await dev.plan({ scenario: 'never' });
+    await dev.plan({ ending: 'never' });
     const shown = await (await dev.askProvider('/next')).json();
-    expect(shown).toEqual({ planned: [{ scenario: 'never', seconds: 0, auto: false }] });
+    expect(shown).toEqual({ planned: [{ ending: 'never', seconds: 0, auto: false }] });
     const cleared = await dev.askProvider('/next', { method: 'DELETE' });
     expect(await cleared.json()).toEqual({ planned: [] });
   });
 
   test.each([
-    ['as curl -d sends it', '{"scenario":"slow","seconds":3,"auto":true}'],
-    ['as a form', 'scenario=slow&seconds=3&auto=true'],
+    ['as curl -d sends it', '{"ending":"slow","seconds":3,"auto":true}'],
+    ['as a form', 'ending=slow&seconds=3&auto=true'],
   ])('%s, without a content type of its own', async (_, body) => {
     const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
     const planned = await dev.askProvider('/next', { method: 'POST', headers, body });
     expect(await planned.json()).toEqual({
-      planned: [{ scenario: 'slow', seconds: 3, auto: true }],
+      planned: [{ ending: 'slow', seconds: 3, auto: true }],
     });
     await dev.askProvider('/next', { method: 'DELETE' });
   });
 
   test.each([
-    ['{"scenario":"denied"}', 'unknown scenario'],
-    ['{"scenario":"slow","seconds":"3"}', 'seconds'],
-    ['{"scenario":"slow","seconds":601}', 'seconds'],
-    ['{"scenario":"slow","auto":"yes"}', 'auto is'],
-    ['auto=yes&scenario=deny', 'auto is'],
-    ['', 'name a scenario'],
-    ['"deny"', 'name a scenario'],
-    ['{"scenario":"deny"', 'name a scenario'],
-    ['null', 'name a scenario'],
+    ['{"ending":"denied"}', 'unknown ending'],
+    ['{"ending":"slow","seconds":"3"}', 'seconds'],
+    ['{"ending":"slow","seconds":601}', 'seconds'],
+    ['{"ending":"slow","auto":"yes"}', 'auto is'],
+    ['auto=yes&ending=deny', 'auto is'],
+    ['', 'name an ending'],
+    ['"deny"', 'name an ending'],
+    ['{"ending":"deny"', 'name an ending'],
+    ['null', 'name an ending'],
   ])('%p → 400, with what to send, and nothing is planned', async (body, problem) => {
     const refused = await dev.askProvider('/next', { method: 'POST', body });
     expect(refused.status).toBe(400);
@@ -332,7 +332,7 @@ const untilLastLinesAre = (device: string, expected: readonly string[]) =>
 
 describe('dev: what it says', () => {
   test('each sign-in in plain words, from the start to the acknowledgement', async () => {
-    await dev.plan({ scenario: 'approve', auto: true });
+    await dev.plan({ ending: 'approve', auto: true });
     const { session } = await startDevice({ code: true, ack: true, device: 'TV of the words' });
     await expectEnding('approve', session);
     await untilLastLinesAre('TV of the words', [
@@ -375,7 +375,7 @@ describe('dev: what it says', () => {
   });
 
   test('why a poll or an acknowledgement gets 410', async () => {
-    await dev.plan({ scenario: 'deny', auto: true });
+    await dev.plan({ ending: 'deny', auto: true });
     const denied = await startDevice({ device: 'denied' });
     await expectEnding('deny', denied.session);
     await pollOnce(dev, denied.session);
@@ -391,10 +391,10 @@ describe('dev: what it says', () => {
   });
 });
 
-test('dev: docs/dev.md has every scenario, as the table in the source has it', () => {
+test('dev: docs/dev.md has every ending, as the table in the source has it', () => {
   const page = readFileSync(new URL('../../docs/dev.md', import.meta.url), 'utf8');
-  for (const name of SCENARIO_NAMES) {
-    const { does, device } = SCENARIOS[name];
+  for (const name of ENDING_NAMES) {
+    const { does, device } = ENDINGS[name];
     expect(page).toContain(`| \`${name}\` | ${does} | ${device} |`);
   }
 });

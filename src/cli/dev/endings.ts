@@ -84,27 +84,27 @@ const TABLE = {
   },
 } as const satisfies Record<string, Description>;
 
-export type ScenarioName = keyof typeof TABLE;
+export type EndingName = keyof typeof TABLE;
 
-export const SCENARIOS: Readonly<Record<ScenarioName, Description>> = TABLE;
+export const ENDINGS: Readonly<Record<EndingName, Description>> = TABLE;
 
-export const SCENARIO_NAMES = Object.keys(TABLE) as ScenarioName[];
+export const ENDING_NAMES = Object.keys(TABLE) as EndingName[];
 
 /** A user may type capitals and spaces. */
-export function parseScenario(text: unknown): ScenarioName | undefined {
+export function parseEnding(text: unknown): EndingName | undefined {
   if (typeof text !== 'string') return undefined;
   const name = text.trim().toLowerCase();
-  return SCENARIO_NAMES.find((each) => each === name);
+  return ENDING_NAMES.find((each) => each === name);
 }
 
 /** How a sign-in is to end. */
 export interface Plan {
-  readonly scenario: ScenarioName;
+  readonly ending: EndingName;
   readonly seconds: number;
   /** The dev relay opens the link itself, as a user would. */
   readonly auto: boolean;
 }
 
-export function planFor(scenario: ScenarioName, seconds?: number, auto = false): Plan {
-  return { scenario, seconds: seconds ?? SCENARIOS[scenario].seconds ?? 0, auto };
+export function planFor(ending: EndingName, seconds?: number, auto = false): Plan {
+  return { ending, seconds: seconds ?? ENDINGS[ending].seconds ?? 0, auto };
 }
