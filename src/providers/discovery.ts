@@ -11,10 +11,10 @@ import {
   type Fetch,
   type PkceMethod,
   type ProviderConfig,
+  prefixOf,
   type Revocation,
   USER_AGENT,
 } from './config.ts';
-import { prefixOf } from './config.ts';
 import { codeOf, describeConnectProblem } from './connect-problem.ts';
 import {
   findAuthorizeUrlProblem,

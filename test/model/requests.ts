@@ -56,10 +56,12 @@ export function comeBack(
 export function createRequest(name: RequestName, device: Device): ModelRequest {
   const { model: session, state, link } = device;
   const fromProvider = (query: string, error: string): ModelRequest => ({
-    ask: (service) => pageOf(comeBack(service, device, query), '404', '503'),
+    // A browser with the cookie sees how the sign-in ended, as long as that is known.
+    ask: (service) =>
+      pageOf(comeBack(service, device, query), ...(device.cookie ? ['503'] : ['404', '503'])),
     apply(model) {
       const answered = model.complete(session, error, 'pending');
-      return { answer: answered === undefined ? '404' : 'page', answered };
+      return { answer: answered || device.cookie ? 'page' : '404', answered };
     },
   });
   switch (name) {

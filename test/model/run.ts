@@ -159,6 +159,8 @@ export class Run {
     const session = device.model;
     // Which of them a parked poll is answered after is not known.
     if (this.#model.countParked(session) > 0) return;
+    // A late callback in the browser that has continued gets a page too, so nothing says which came first.
+    if (device.cookie !== undefined) return;
     const relays = this.#world.relays();
     const [first, second] = [createRequest(both[0], device), createRequest(both[1], device)];
     const seen = await Promise.all([
