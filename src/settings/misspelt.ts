@@ -73,6 +73,8 @@ function findProblem(
   if (setting.endsWith('_FILE') && known.has(setting.slice(0, -'_FILE'.length))) {
     return 'is not read: only secrets may come from a file';
   }
+  // deploy/README.md sets it for Caddy, in a file that the relay reads too.
+  if (setting === 'RELAY_HOST') return undefined;
   const own = setting.replace(/^(SIGN_IN_)?RELAY_/, '');
   // Kubernetes sets RELAY_PORT=tcp://… for a service of that name.
   if (own !== setting && known.has(own) && !value?.startsWith('tcp://')) {
