@@ -190,7 +190,7 @@ describe('token', () => {
     expect(printed).not.toBe(before.accessToken);
     expect(JSON.parse(await Bun.file(path()).text()).accessToken).toBe(printed);
     const away = ['dev', '--relay', 'http://127.0.0.1:1', '--account', 'old'];
-    const named = join(folder, 'sign-in-relay__http_3A_2F_2F127.0.0.1_3A1__dev__old.json');
+    const named = join(folder, 'sign-in-relay__http_58-_47-_47-127.0.0.1_58-1__dev__old.json');
     writeFileSync(
       named,
       JSON.stringify({ ...before, refreshToken: ' ', tokenUrl: 'x:', expiresAt: 1 }),
