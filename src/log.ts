@@ -1,7 +1,7 @@
 /**
  * The log: one line for each event. Fields are chosen one by one where the event happens.
  * Never a URL with its query, a token, a code, a state, a secret, a verifier, or the message
- * of an error that may contain one. docs/operating.md lists every event.
+ * of an error that may contain one. docs/reference.md lists every event.
  */
 import type { Writable } from 'node:stream';
 

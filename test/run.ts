@@ -188,13 +188,13 @@ function checkLogs(logFolder: string, secretsFile: string, isPart: boolean): Cou
   console.log(`\nsearch of ${logs} logs for ${secrets} secrets${covered}:`);
   for (const finding of findings) console.log(finding);
   const undocumented = [...findUndocumentedIn(logFolder)];
-  for (const each of undocumented) console.log(`docs/operating.md lacks ${each}`);
+  for (const each of undocumented) console.log(`docs/reference.md lacks ${each}`);
   const isEmpty = logs === 0 || (!isPart && secrets < MIN_SECRETS);
   if (isEmpty) console.log('too few secrets or logs to search');
   return countOne(findings.length === 0 && undocumented.length === 0 && !isEmpty);
 }
 
-/** Every event and field of every relay, against the table of docs/operating.md. */
+/** Every event and field of every relay, against the table of docs/reference.md. */
 function findUndocumentedIn(logFolder: string): ReadonlySet<string> {
   const relayLogs = readdirSync(logFolder).filter((name) => name.startsWith('relay-'));
   const lines = relayLogs.flatMap((name) =>

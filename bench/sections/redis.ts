@@ -1,4 +1,4 @@
-/** What sessions in Redis cost: the figures of docs/scaling.md. */
+/** What sessions in Redis cost: the figures of docs/performance.md "Over Redis". */
 
 import { startRedisCluster } from '../../test/kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../../test/kit/redis/server.ts';
@@ -23,7 +23,7 @@ export async function measureRedis(bench: Bench): Promise<void> {
   await measureTraffic(bench.redis, shared);
   await measurePolls(bench, bench.redis, shared);
   await Promise.all([memory.stop(), shared.stop()]);
-  for (const bytes of ['64', '512', '4096']) await measureSessions(bench, bytes);
+  await measureSessions(bench);
   await measureCluster(bench);
 }
 
@@ -85,9 +85,9 @@ async function measurePolls({ plan }: Bench, redis: RedisServer, { ports, pids }
 
 const WITH_CODE = JSON.stringify({ service: 'mal', code: true, device: 'Living room' });
 
-/** Redis's memory for a session, with so many bytes in the longest value that a compact hash takes. */
-async function measureSessions(bench: Bench, listpackBytes: string): Promise<void> {
-  const redis = await startRedis({ args: ['--hash-max-listpack-value', listpackBytes] });
+/** Redis's memory for a session. */
+async function measureSessions(bench: Bench): Promise<void> {
+  const redis = await startRedis();
   const { ports, stop } = await start({ ...bench, redis }, COLUMN);
   const count = bench.plan.parkedPolls;
   const usedBytes = async () =>
@@ -96,7 +96,7 @@ async function measureSessions(bench: Bench, listpackBytes: string): Promise<voi
     const before = await usedBytes();
     await then?.(await hold(ports, count, body));
     const kilobytes = ((await usedBytes()) - before) / count / 1_000;
-    record('Redis, memory of a live session, KB', `listpack ${listpackBytes}`, row, kilobytes);
+    record('Redis, memory of a live session', COLUMN, `${row}, KB`, kilobytes);
   }
   await measure('waiting', undefined, (held) => park(ports, held));
   await measure('waiting, with a user code and a device name', WITH_CODE, async () => {});

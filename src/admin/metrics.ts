@@ -1,6 +1,6 @@
 /**
  * The metrics, in the text format of Prometheus and by its conventions: base units,
- * `_total` for counters. docs/operating.md lists them; deploy/alerts.yaml and
+ * `_total` for counters. docs/reference.md lists them; deploy/alerts.yaml and
  * deploy/grafana.json use them.
  * @see https://prometheus.io/docs/instrumenting/exposition_formats/
  * @see https://prometheus.io/docs/practices/naming/

@@ -1,6 +1,6 @@
 /**
  * What endpoints log and count about a sign-in. Each failure has a hint, which names the
- * setting to change. docs/operating.md lists the events.
+ * setting to change. docs/reference.md lists the events.
  */
 import { hash, randomUUID } from 'node:crypto';
 import { log, warnOnce } from '../log.ts';

@@ -1,6 +1,6 @@
 /**
  * What an operator can do about a failure: which setting to change, or what to check. A hint
- * contains no text from a provider. docs/operating.md lists the events.
+ * contains no text from a provider. docs/reference.md lists the events.
  */
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES } from '../limits.ts';
 import type { Grant, ProviderError } from '../monitor.ts';

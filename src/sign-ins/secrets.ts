@@ -77,7 +77,7 @@ export function parseUserCode(typed: string): string | undefined {
 
 /**
  * The id of a sign-in in the log and on pages, the same at every instance: 32 bits of a digest
- * of its browser state, which has 144. docs/operating.md "The id of a sign-in" says why it is
+ * of its browser state, which has 144. docs/reference.md "The id of a sign-in" says why it is
  * not secret.
  */
 export function signInIdOf(browserState: string): string {

@@ -357,8 +357,8 @@ withPromtool('promtool finds nothing wrong with names, types and help', () => {
 
 const types = [...METRICS.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
 
-test('docs/operating.md has each metric', () => {
-  const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
+test('docs/reference.md has each metric', () => {
+  const page = readFileSync(join(ROOT, 'docs/reference.md'), 'utf8');
   const names = types.map(([, name]) => name);
   expect(names.filter((name) => !page.includes(`\n| \`${name}\` |`))).toEqual([]);
 });

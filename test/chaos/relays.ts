@@ -15,7 +15,7 @@ export interface Relays extends AsyncDisposable {
   restart(nth: number): Promise<void>;
   suspend(nth: number): Promise<void>;
   resume(nth: number): void;
-  /** What the relays logged as a bug of their own (docs/operating.md "Events"). */
+  /** What the relays logged as a bug of their own (docs/reference.md "Events"). */
   bugs(): readonly string[];
 }
 

@@ -397,9 +397,9 @@ describe('an alert', () => {
   });
 
   test('has a severity, and a section of the documentation that says what to do', () => {
-    const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
+    const page = readFileSync(join(ROOT, 'docs/reference.md'), 'utf8');
     for (const { alert, labels } of RULES) {
-      expect(page).toContain(`\n#### ${alert}\n`);
+      expect(page).toContain(`\n### ${alert}\n`);
       expect(labels.severity).toMatch(/^(warning|critical)$/);
     }
   });

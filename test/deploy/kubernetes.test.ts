@@ -90,7 +90,7 @@ test('a pod has time to stop after preStop, which needs no shell', () => {
 test('one pod has the memory for every sign-in that may be open', () => {
   const sessions = Number(env.find(({ name }) => name === 'MAX_SESSIONS')?.value);
   const mebibytes = Number(/^(\d+)Mi$/.exec(String(relay?.resources?.limits?.memory))?.[1]);
-  // docs/operating.md "Requirements", and as much again for a peak.
+  // docs/install.md "Requirements", and as much again for a peak.
   expect(sessions).toBeLessThanOrEqual(MAX_PARKED_POLLS);
   expect(2 * (55e6 + sessions * 7e3)).toBeLessThan(mebibytes * 2 ** 20);
 });

@@ -49,11 +49,11 @@ describe('nginx limits what one address may hold', async () => {
   }, 40_000);
 });
 
-test('Caddy in three lines is enough for a sign-in, with the settings beside it', async () => {
+test('the shortest Caddyfile is enough for a sign-in, with the settings beside it', async () => {
   const provider = startTokenEndpoint();
   const settings = { TRUSTED_PROXY_CIDRS: '127.0.0.1', MAL_TOKEN_URL: provider.tokenUrl };
   const relay = await startRelay(settings);
-  await using proxy = await startProxy('Caddy in three lines', [relay.port]);
+  await using proxy = await startProxy('the shortest Caddyfile', [relay.port]);
   const { session, state } = await start(proxy);
   const result = pollUntilDone([proxy], session);
   const code = makeCode();

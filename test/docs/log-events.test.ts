@@ -1,4 +1,4 @@
-/** docs/operating.md "Events" has every event of the log, and no other. test/run.ts holds it to every field. */
+/** docs/reference.md "Events" has every event of the log, and no other. test/run.ts holds it to every field. */
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Why a start did not do what an app developer expected, in the log at debug (docs/operating.md). */
+/** Why a start did not do what an app developer expected, in the log at debug (docs/reference.md). */
 import { afterAll, beforeEach, expect, test } from 'bun:test';
 import { captureLog, createTestService } from '../kit/service.ts';
 

@@ -1,4 +1,4 @@
-/** What an operator reads in the log (docs/operating.md). */
+/** What an operator reads in the log (docs/reference.md). */
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { log as relayLog, startLog } from '../../src/log.ts';

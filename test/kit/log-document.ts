@@ -1,8 +1,8 @@
-/** The table of events in docs/operating.md, to which the log is held. */
+/** The table of events in docs/reference.md, to which the log is held. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const PAGE = join(import.meta.dir, '../../docs/operating.md');
+const PAGE = join(import.meta.dir, '../../docs/reference.md');
 
 /** Every line has these. */
 const COMMON = ['time', 'level', 'event'];

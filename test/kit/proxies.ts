@@ -159,19 +159,20 @@ const caddy: Program = {
   },
 };
 
-/** docs/proxies.md "In three lines" */
-const caddyInThreeLines: Program = {
+/** docs/proxies.md "The shortest Caddyfile" */
+const shortestCaddy: Program = {
   ...caddy,
   configure({ folder, port, relays, certificate }) {
     const page = readFileSync(`${ROOT}docs/proxies.md`, 'utf8');
-    const [, site = ''] = /## In three lines.+?```\n(.+?)```/s.exec(page) ?? [];
+    const [, site = ''] = /## The shortest Caddyfile.+?```\n(.+?)```/s.exec(page) ?? [];
     const own = site
       .replace(
         'relay.example {',
         `https://127.0.0.1:${port} {\n\ttls ${certificate.certificateFile} ${certificate.keyFile}`,
       )
-      .replace('127.0.0.1:8080', `127.0.0.1:${relays[0]}`);
-    writeFileSync(join(folder, 'Caddyfile'), `{${CADDY_ALONE}}\n${own}`);
+      .replace('127.0.0.1:8080', `127.0.0.1:${relays[0]}`)
+      .replace('{\n', `{${CADDY_ALONE}`);
+    writeFileSync(join(folder, 'Caddyfile'), own);
     return caddyCommand(folder);
   },
 };
@@ -186,8 +187,10 @@ function adapt(file: string, replacements: Readonly<Record<string, string>>): st
 }
 
 const RECIPES = { Caddy: caddy, 'nginx for one': nginxSite, nginx };
-const PROGRAMS = { ...RECIPES, 'Caddy in three lines': caddyInThreeLines };
+const PROGRAMS = { ...RECIPES, 'the shortest Caddyfile': shortestCaddy };
 export type ProxyName = keyof typeof PROGRAMS;
+/** Each keeps secrets out of its logs. */
+export const ALL_NAMES = Object.keys(PROGRAMS) as readonly ProxyName[];
 /** Those with a file in deploy/. */
 export const PROXY_NAMES = Object.keys(RECIPES) as readonly (keyof typeof RECIPES)[];
 

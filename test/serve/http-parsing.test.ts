@@ -1,6 +1,6 @@
 /**
  * What stands between the socket and the handlers, on Bun and on Node: strange paths, hosts,
- * sizes and bodies. Where the runtimes differ, both are stated; docs/operating.md "What the
+ * sizes and bodies. Where the runtimes differ, both are stated; docs/reference.md "What the
  * runtime answers by itself" says so too.
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
