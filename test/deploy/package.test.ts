@@ -174,6 +174,17 @@ describe('the npm package', () => {
   });
 });
 
+test('in a fresh clone the commands of docs/install.md make package and executable', async () => {
+  const page = readFileSync(join(ROOT, 'docs/install.md'), 'utf8');
+  const [, pack = '', build = ''] =
+    /^(npm ci && npm pack) .*\n(npm run build [^#]+)/m.exec(page) ?? [];
+  const clone = join(folder, 'clone');
+  await run(['git', 'clone', '--quiet', ROOT, clone]);
+  await run(['sh', '-euc', `${pack}\n${build}`], {}, clone);
+  expect(existsSync(join(clone, `sign-in-relay-${packageJson.version}.tgz`))).toBe(true);
+  expect(await run([join(clone, 'sign-in-relay'), '--version'])).toStartWith(packageJson.version);
+});
+
 describe('the executable', () => {
   test('names the version and the commit, and has the guides to providers', async () => {
     expect(await run([EXECUTABLE, '--version'])).toMatch(VERSION);
