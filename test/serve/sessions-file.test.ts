@@ -69,7 +69,7 @@ async function startWithFile(command?: readonly string[]) {
 }
 
 describe.concurrent('killed with -9', () => {
-  test('after each step of a sign-in: the device gets its tokens, and the code is sent once', async () => {
+  test('after each step of a sign-in: the device gets its tokens, one code is sent', async () => {
     const host = await startWithFile();
     const { session, state } = await start(host.now(), 'mal', { ack: true });
     await host.restart();
