@@ -44,15 +44,15 @@ test('starts are refused; open sessions, limits on guessing and refreshes work',
   close();
 });
 
-test.each([
-  ['evicts', { evictionPolicy: 'allkeys-lru' }, 'maxmemory-policy is allkeys-lru'],
-  ['has an append-only file', { args: ['--appendonly', 'yes'] }, 'persistence is on'],
-  ['takes snapshots', { args: ['--save', '900 1'] }, 'persistence is on'],
-])('a Redis that %s is warned of at the start', async (_, options, problem) => {
+test('a Redis that evicts, and keeps what it has on a disk, is warned of at the start', async () => {
+  const options = { evictionPolicy: 'allkeys-lru', args: ['--appendonly', 'yes'] };
   await using redis = await startRedis(options);
   const relay = await startRelay({ REDIS_URL: redis.url });
-  expect(relay.events('store_unfit')).toMatchObject([
-    { level: 'warning', problem: expect.stringContaining(problem) },
-  ]);
+  expect(relay.events('store_unfit')).toMatchObject(
+    ['maxmemory-policy is allkeys-lru', 'persistence is on'].map((problem) => ({
+      level: 'warning',
+      problem: expect.stringContaining(problem),
+    })),
+  );
   await relay.stop();
 });

@@ -144,14 +144,6 @@ describe('what this process knows', () => {
   });
 });
 
-test('what may have been missed while the connection was cut is forgotten', async () => {
-  const { pollSecret } = await create(own.store);
-  await redis.cli('CLIENT', 'KILL', 'TYPE', 'pubsub');
-  const waiter = own.store.untilNotified(pollSecret);
-  expect(await waiter).toBe('recheck');
-  await pollUntil('it is not known any more', () => !isKnown(own.store, pollSecret));
-});
-
 describe('a poll whose session expires while it is held', () => {
   /** A relay, and a store whose clock is years ahead, 5 s before the session expires. */
   async function openApart() {

@@ -95,7 +95,7 @@ test.concurrent.each<[Deployment, string, readonly RedisServer[]]>([
     await allow(commands);
     await useAll(url, (notified) => notified);
     expect(await findRefusals()).toBe('');
-    // ASKING is sent only while a slot moves: test/redis/slots.test.ts.
+    // ASKING is sent only while a slot moves: test/stores/redis.test.ts.
     for (const command of commands.filter((each) => each !== '+asking')) {
       await allow(commands.filter((other) => other !== command));
       // Again if a busy machine was slower than IMPATIENT allows.

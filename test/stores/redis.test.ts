@@ -7,7 +7,7 @@ import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
 import { has } from '../kit/needs.ts';
 import { rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
-import { startRedis } from '../kit/redis/server.ts';
+import { ADMIN_PASSWORD, type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { createTestService } from '../kit/service.ts';
@@ -15,9 +15,11 @@ import {
   create,
   createCode,
   createCompleted,
+  DELIVERED,
   GONE,
   newSession,
   openTestRedis,
+  PENDING,
 } from '../kit/stores.ts';
 import { textOf } from '../kit/user.ts';
 import { runStoreSuite } from './suite.ts';
@@ -72,20 +74,6 @@ test('a relay trusts the CA that NODE_EXTRA_CA_CERTS names', async () => {
   await start(relay);
   expect(await secured.cli('ZCARD', 'sign-in-relay:live-sign-ins')).toBe('1');
   await relay.stop();
-});
-
-test('Redis itself removes turns and results of refreshes when their time is over', async () => {
-  const prefix = 'expiring:';
-  const { refreshes, close } = await openTestRedis(redis.url, { prefix, usesOwnTime: true });
-  const lifeMs = async () => {
-    const [key = ''] = await redis.keys(`${prefix}refresh:*`);
-    return Number(await redis.cli('PTTL', key));
-  };
-  await refreshes.begin('mal token');
-  expect(await lifeMs()).toBeWithin(1, EXCHANGE_LEASE_MS + 1);
-  await refreshes.finish('mal token', '{}');
-  expect(await lifeMs()).toBeWithin(EXCHANGE_LEASE_MS, REFRESH_RESULT_MS + 1);
-  close();
 });
 
 describe('REDIS_PREFIX', async () => {
@@ -145,14 +133,15 @@ test('how long ago a sign-in started is by the clock of the store, not of the re
   close();
 });
 
-test('Redis itself removes a session, and what leads to it, soon after nobody needs it', async () => {
+test('Redis itself removes sessions, their ids and refreshes that nobody needs', async () => {
   const prefix = 'removed:';
-  const { store, close } = await openTestRedis(redis.url, { prefix, usesOwnTime: true });
-  const lives = async () => {
-    const keys = (await redis.keys(`${prefix}sign-in*`)).toSorted();
-    const lifeMs = await Promise.all(keys.map((key) => redis.cli('PTTL', key)));
-    return lifeMs.map((ms) => Math.ceil(Number(ms) / 60_000));
+  const options = { prefix, usesOwnTime: true };
+  const { store, refreshes, close } = await openTestRedis(redis.url, options);
+  const livesMs = async (name: string) => {
+    const keys = (await redis.keys(`${prefix}${name}*`)).toSorted();
+    return (await Promise.all(keys.map((key) => redis.cli('PTTL', key)))).map(Number);
   };
+  const lives = async () => (await livesMs('sign-in')).map((ms) => Math.ceil(ms / 60_000));
   const session = await createCompleted(store, { withUserCode: true, redeliveryMs: 1_200_000 });
   expect(await lives()).toEqual([11, 11, 11]);
   await store.poll(session.pollSecret);
@@ -160,6 +149,41 @@ test('Redis itself removes a session, and what leads to it, soon after nobody ne
   expect((await lives()).toSorted()).toEqual([11, 21, 21]);
   await store.acknowledge(session.pollSecret);
   expect(await lives()).toEqual([11, 11, 11]);
-  expect(Number(await redis.cli('PTTL', `${prefix}live-sign-ins`))).toBeLessThan(0);
+  expect(await livesMs('live-sign-ins')).toEqual([]);
+
+  await refreshes.begin('mal token');
+  expect((await livesMs('refresh:'))[0]).toBeWithin(1, EXCHANGE_LEASE_MS + 1);
+  await refreshes.finish('mal token', '{}');
+  expect((await livesMs('refresh:'))[0]).toBeWithin(EXCHANGE_LEASE_MS, REFRESH_RESULT_MS + 1);
+  close();
+});
+
+/** https://redis.io/docs/latest/commands/cluster-setslot/ */
+test('a slot of a Cluster moves: no session is lost, by the rights of docs/scaling.md', async () => {
+  const prefix = 'moving:';
+  const rules = rulesFor('cluster', [prefix]);
+  const user = { name: 'relay', password: 'relay-password', rules };
+  await using moving = await startRedisCluster({ user });
+  const { store, close } = await openTestRedis(moving.url, { prefix });
+  const session = await create(store);
+  const found = await Promise.all(moving.nodes.map((node) => node.keys('*:sign-in:*')));
+  const from = await moving.ownerOf(found.flat()[0] ?? '');
+  const to = moving.nodes.find((node) => node !== from) ?? expect.unreachable();
+  const slot = await from.cli('CLUSTER', 'KEYSLOT', found.flat()[0] ?? '');
+  const setSlot = async (node: RedisServer, how: string, other: RedisServer) =>
+    node.cli('CLUSTER', 'SETSLOT', slot, how, await other.cli('CLUSTER', 'MYID'));
+
+  await setSlot(to, 'IMPORTING', from);
+  await setSlot(from, 'MIGRATING', to);
+  const keys = (await from.cli('CLUSTER', 'GETKEYSINSLOT', slot, 100)).split('\n');
+  const target = ['127.0.0.1', to.port, '', 0, 5_000, 'AUTH', ADMIN_PASSWORD] as const;
+  await from.cli('MIGRATE', ...target, 'KEYS', ...keys);
+  expect(await store.poll(session.pollSecret)).toEqual(PENDING);
+  expect(await store.open(session)).toBeDefined();
+
+  for (const node of [to, from]) await setSlot(node, 'NODE', to);
+  expect(await store.lease(session)).toBeDefined();
+  expect(await store.complete(session)).toBe(true);
+  expect(await store.poll(session.pollSecret)).toEqual(DELIVERED);
   close();
 });
