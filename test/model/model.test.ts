@@ -66,13 +66,8 @@ test.each<[string, OpenWorld, number]>([
 );
 
 const STATES = [
-  'pending',
-  'exchanging',
-  'completed',
-  'delivered',
-  'cancelled',
-  'gone',
-  'store down',
+  ...(['pending', 'exchanging', 'completed', 'delivered', 'cancelled'] as const),
+  ...(['gone', 'store down'] as const),
 ];
 
 test.skipIf(path !== undefined)(

@@ -69,13 +69,7 @@ test('a start with a REDIS_PREFIX that the ACL does not allow ends with that rea
 });
 
 /** That docs/scaling.md "Set-up" names. */
-const RIGHTS = [
-  '+sentinel|master',
-  '+sentinel|sentinels',
-  '+sentinel|replicas',
-  '+subscribe',
-  '&*',
-];
+const RIGHTS = '+sentinel|master +sentinel|sentinels +sentinel|replicas +subscribe &*'.split(' ');
 const SENTINEL = { user: 'watcher', password: plantSecret('password-of-the-sentinels') };
 
 test('Sentinels are asked with their own password, the data with that of REDIS_URL', async () => {

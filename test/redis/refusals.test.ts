@@ -50,6 +50,9 @@ const detach = (redis: RedisServer) => redis.cli('REPLICAOF', 'NO', 'ONE');
 const untilRefused = (redis: RedisServer) =>
   pollUntil('it is refused', () => failureOf(redis.cli('PING')));
 
+const SLOW_LOADING =
+  '--enable-debug-command local --key-load-delay 500 --loading-process-events-interval-bytes 1024';
+
 const REFUSALS: readonly Refusal[] = [
   {
     reason: 'OOM',
@@ -132,16 +135,7 @@ const REFUSALS: readonly Refusal[] = [
   {
     reason: 'LOADING',
     remedy: 'reading its data',
-    options: {
-      args: [
-        '--enable-debug-command',
-        'local',
-        '--key-load-delay',
-        '500',
-        '--loading-process-events-interval-bytes',
-        '1024',
-      ],
-    },
+    options: { args: SLOW_LOADING.split(' ') },
     async begin(redis) {
       await redis.cli('DEBUG', 'POPULATE', 10_000);
       redis.cli('DEBUG', 'RELOAD').catch(() => {});

@@ -50,7 +50,6 @@ const run = (version: keyof typeof MAINS, prefix: string, port: number) =>
   );
 
 const RETRY_MS = 50;
-
 let users = 0;
 
 /** For one user: sends each request to the next relay, and to the other one if that is down or answers 503, as deploy/nginx.conf does. */

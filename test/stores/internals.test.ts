@@ -13,7 +13,9 @@ import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createFakeClock } from '../kit/clock.ts';
 import { HEARTBEAT_MS, STORE_LATEST_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
+import { signInByLink, startRelayPair } from '../kit/relay-pair.ts';
 import { openTestRedis } from '../kit/stores.ts';
+import { type CuttingProxy, startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(30_000);
@@ -61,32 +63,23 @@ describe('REDIS_URL', () => {
   });
 });
 
-describe('the clock of the store, an hour ahead', () => {
+test('commands have a deadline by the clock of the store, also after a suspension', async () => {
   const AHEAD_MS = 3_600_000;
-
-  /** Answers at once, unless `answering.now` lets time pass. */
-  function createClock() {
-    const clock = createFakeClock();
-    const answering = { now: () => {} };
-    async function askTime() {
-      const storeMs = clock.now() + AHEAD_MS;
-      answering.now();
-      return storeMs;
-    }
-    const storeClock = createStoreClock(askTime, clock);
-    const deadline = () => `until ${clock.now() + AHEAD_MS + STORE_LATEST_MS}`;
-    return { clock, answering, storeClock, deadline };
-  }
-
-  test('gives commands their deadline; what came after a suspension does not falsify it', async () => {
-    const { clock, answering, storeClock, deadline } = createClock();
-    expect(storeClock.deadline()).toBe('');
-    await storeClock.probe();
-    expect(storeClock.deadline()).toBe(deadline());
-    answering.now = () => clock.stall(7_000);
-    await storeClock.probe();
-    expect(storeClock.deadline()).toBe(deadline());
-  });
+  const clock = createFakeClock();
+  let pause = () => {};
+  const storeClock = createStoreClock(async () => {
+    const storeMs = clock.now() + AHEAD_MS;
+    pause();
+    return storeMs;
+  }, clock);
+  const deadline = () => `until ${clock.now() + AHEAD_MS + STORE_LATEST_MS}`;
+  expect(storeClock.deadline()).toBe('');
+  await storeClock.probe();
+  expect(storeClock.deadline()).toBe(deadline());
+  // An answer that is read late does not falsify it.
+  pause = () => clock.stall(7_000);
+  await storeClock.probe();
+  expect(storeClock.deadline()).toBe(deadline());
 });
 
 test.each(Object.entries(SCRIPTS))(
@@ -101,6 +94,50 @@ test.each(Object.entries(SCRIPTS))(
 test('a script that arrives in time is carried out', async () => {
   const inTime = `until ${Date.now() + 60_000}`;
   expect(await redis.cli('EVAL', SCRIPTS.count.text, '1', 'live', inTime)).toBe('0');
+});
+
+/** As Redis documents them. */
+const AT_MOST_LOG_N = [
+  'TIME',
+  'GET',
+  'SET',
+  'DEL',
+  'PEXPIRE',
+  'PUBLISH',
+  'EXISTS',
+  'ZADD',
+  'ZCOUNT',
+  'ZREM',
+];
+
+test.each(Object.entries(SCRIPTS))(
+  '%s scans nothing: each of its commands is O(log n) at worst',
+  (_, { text }) => {
+    const calls = [...text.matchAll(/redis\.call\('([A-Z]+)'(?=([^\n]*))/g)];
+    expect(calls.length).toBeGreaterThan(0);
+    for (const [, name = '', rest] of calls) {
+      if (name === 'ZRANGEBYSCORE') expect(rest).toMatch(/'LIMIT', 0, \d+\)/);
+      else expect(AT_MOST_LOG_N).toContain(name);
+    }
+    expect(text.match(/redis\.(?!call\('[A-Z]|error_reply\()/)).toBeNull();
+  },
+);
+
+/** Without the heartbeat, which is a PUBLISH, and without the EVAL that teaches Redis a script. */
+async function countCommands(proxy: CuttingProxy, ask: () => unknown): Promise<number> {
+  proxy.forgetBytes();
+  await ask();
+  const commands = proxy.bytes().toString('latin1');
+  return commands.match(/\*\d+\r\n\$\d+\r\n(EVALSHA|GET)\r\n/gi)?.length ?? 0;
+}
+
+test('a sign-in takes six commands: limit, start, link, lease, result, delivery', async () => {
+  await using proxy = await startCuttingProxy(redis.port);
+  await using pair = await startRelayPair(proxy.url);
+  const [relay] = pair.relays;
+  // Redis learns the scripts.
+  await signInByLink(relay);
+  expect(await countCommands(proxy, () => signInByLink(relay))).toBe(6);
 });
 
 describe('refusals', () => {
