@@ -170,34 +170,32 @@ describe('a failure has a hint that names what to change', () => {
   });
 });
 
-describe('sign-ins that expire are logged with their stage', () => {
-  /** Until the sweep that follows the end of every session. */
-  const expire = ({ clock }: TestService) => {
-    for (let seconds = 0; seconds < 640; seconds += 10) clock.advance(10_000);
-  };
+/** Until the sweep that follows the end of every session. */
+const expire = ({ clock }: TestService) => {
+  for (let seconds = 0; seconds < 640; seconds += 10) clock.advance(10_000);
+};
 
-  test('not opened, opened, and called back, each with a hint', async () => {
-    const service = createTestService();
-    await start(service);
-    const opened = await start(service, 'anilist');
-    await service.ask(opened.url);
-    const calledBack = await start(service);
-    await service.ask(calledBack.url);
-    await callback(service, calledBack.state);
-    expire(service);
-    await runReady();
-    const [finished] = log.named('sign_in_finished');
-    expect(log.named('sign_in_expired')).toMatchObject([
-      { level: 'info', service: 'mal', stage: 'started' },
-      { level: 'info', service: 'anilist', stage: 'opened' },
-      { level: 'info', service: 'mal', stage: 'called_back', signIn: finished?.signIn },
-    ]);
-    expect(log.named('sign_in_expired').map(({ hint }) => hint)).toEqual([
-      expect.stringContaining('nobody opened the link'),
-      expect.stringContaining('https://relay.test/auth/anilist/callback'),
-      expect.stringContaining('did not fetch its result'),
-    ]);
-  });
+test('sign-ins that expire are logged with their stage, each with a hint', async () => {
+  const service = createTestService();
+  await start(service);
+  const opened = await start(service, 'anilist');
+  await service.ask(opened.url);
+  const calledBack = await start(service);
+  await service.ask(calledBack.url);
+  await callback(service, calledBack.state);
+  expire(service);
+  await runReady();
+  const [finished] = log.named('sign_in_finished');
+  expect(log.named('sign_in_expired')).toMatchObject([
+    { level: 'info', service: 'mal', stage: 'started' },
+    { level: 'info', service: 'anilist', stage: 'opened' },
+    { level: 'info', service: 'mal', stage: 'called_back', signIn: finished?.signIn },
+  ]);
+  expect(log.named('sign_in_expired').map(({ hint }) => hint)).toEqual([
+    expect.stringContaining('nobody opened the link'),
+    expect.stringContaining('https://relay.test/auth/anilist/callback'),
+    expect.stringContaining('did not fetch its result'),
+  ]);
 });
 
 describe('the id of a sign-in', () => {

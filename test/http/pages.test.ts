@@ -148,23 +148,21 @@ test.each(['/qr/x/y', '/.well-known/x'])('%s is not for users: 404 as text', asy
   expect(await answer.text()).toBe('404 page not found\n');
 });
 
-describe('the code form', () => {
-  test('has one field for a code, which no browser corrects, fills in or cuts', async () => {
-    const page = await (await createTestService().ask('/link')).text();
-    const [field = '', ...others] = page.match(/<input[^>]*>/g) ?? [];
-    expect(others).toEqual([]);
-    for (const attribute of [
-      'placeholder="XXXX-XXXX"',
-      'autocapitalize="characters"',
-      'autocomplete="one-time-code"',
-      'spellcheck="false"',
-      'aria-describedby="hint"',
-    ]) {
-      expect(field).toContain(attribute);
-    }
-    expect(field).not.toContain('maxlength');
-    expect(page).toContain('<label for="code">');
-  });
+test('the code form has one field, which no browser corrects, fills in or cuts', async () => {
+  const page = await (await createTestService().ask('/link')).text();
+  const [field = '', ...others] = page.match(/<input[^>]*>/g) ?? [];
+  expect(others).toEqual([]);
+  for (const attribute of [
+    'placeholder="XXXX-XXXX"',
+    'autocapitalize="characters"',
+    'autocomplete="one-time-code"',
+    'spellcheck="false"',
+    'aria-describedby="hint"',
+  ]) {
+    expect(field).toContain(attribute);
+  }
+  expect(field).not.toContain('maxlength');
+  expect(page).toContain('<label for="code">');
 });
 
 describe('the brand', () => {

@@ -18,20 +18,21 @@ const HOLD_MS = 50_000;
 const LIFETIME_MS = 600_000;
 const DENIED = { error: 'access_denied' };
 
-describe('nothing is kept of a poll that', () => {
-  interface Parked {
-    readonly service: TestService;
-    readonly state: string;
-    readonly device: AbortController;
-  }
+interface Parked {
+  readonly service: TestService;
+  readonly state: string;
+  readonly device: AbortController;
+}
 
-  test.each<[string, (parked: Parked) => unknown]>([
-    ['was answered', ({ service, state }) => deny(service, state)],
-    ['was held to its end', ({ service }) => service.clock.advance(HOLD_MS)],
-    ['was answered because of a drain', ({ service }) => service.drain()],
-    ['was parked when the service closed', ({ service }) => service.close()],
-    ['was left by its device', ({ device }) => device.abort()],
-  ])('%s: no waiter, and no timer once its deadlines have passed', async (_, end) => {
+test.each<[string, (parked: Parked) => unknown]>([
+  ['was answered', ({ service, state }) => deny(service, state)],
+  ['was held to its end', ({ service }) => service.clock.advance(HOLD_MS)],
+  ['was answered because of a drain', ({ service }) => service.drain()],
+  ['was parked when the service closed', ({ service }) => service.close()],
+  ['was left by its device', ({ device }) => device.abort()],
+])(
+  'nothing is kept of a poll that %s: no waiter, and no timer after its deadlines',
+  async (_, end) => {
     const service = createTestService();
     const timersBefore = service.clock.timers;
     const { session, state } = await start(service);
@@ -44,8 +45,8 @@ describe('nothing is kept of a poll that', () => {
     expect(service.waiters()).toBe(0);
     service.clock.advance(HOLD_MS);
     expect(service.clock.timers).toBeLessThanOrEqual(timersBefore);
-  });
-});
+  },
+);
 
 describe('a poll whose session expires while it is held', () => {
   /** A session that expires in 5 s, and a poll that is held until then. */

@@ -206,22 +206,23 @@ test('the name of a device is cleaned, with a start of either protocol', async (
   }
 });
 
-describe('a string that cannot be a capability is refused without a look-up', () => {
-  const A23 = 'A'.repeat(23);
-  const MALFORMED = ['', 'unknown', A23, `${A23}AA`, `${A23}+`, `${A23}A\n`, `${A23}é`];
+const A23 = 'A'.repeat(23);
+const MALFORMED = ['', 'unknown', A23, `${A23}AA`, `${A23}+`, `${A23}A\n`, `${A23}é`];
 
-  type Endpoint = [string, 'code' | 'always', (value: string) => [string, RequestInit?], number];
-  test.each<Endpoint>([
-    ['a poll', 'code', (secret) => [`/auth/result?session=${secret}`], 410],
-    ['an acknowledgement', 'code', (secret) => [`/auth/result?session=${secret}&ack=1`], 410],
-    ['a link', 'code', (state) => [`/auth/mal?state=${state}`], 404],
-    ['a callback', 'code', (state) => [`/auth/mal/callback?state=${state}&code=c`], 404],
-    ['one with an error', 'code', (state) => [`/auth/mal/callback?state=${state}&error=e`], 404],
-    ['a link that asks', 'always', (state) => [`/auth/mal?state=${state}`], 404],
-    ['Continue', 'always', (state) => [`/auth/mal?state=${state}`, decision('continue')], 404],
-    ['Decline', 'always', (state) => [`/auth/mal?state=${state}`, decision('decline')], 404],
-    ['a QR code', 'code', (state) => [`/qr/${state}.svg`], 404],
-  ])('%s', async (_, confirm, requestOf, status) => {
+type Endpoint = [string, 'code' | 'always', (value: string) => [string, RequestInit?], number];
+test.each<Endpoint>([
+  ['a poll', 'code', (secret) => [`/auth/result?session=${secret}`], 410],
+  ['an acknowledgement', 'code', (secret) => [`/auth/result?session=${secret}&ack=1`], 410],
+  ['a link', 'code', (state) => [`/auth/mal?state=${state}`], 404],
+  ['a callback', 'code', (state) => [`/auth/mal/callback?state=${state}&code=c`], 404],
+  ['one with an error', 'code', (state) => [`/auth/mal/callback?state=${state}&error=e`], 404],
+  ['a link that asks', 'always', (state) => [`/auth/mal?state=${state}`], 404],
+  ['Continue', 'always', (state) => [`/auth/mal?state=${state}`, decision('continue')], 404],
+  ['Decline', 'always', (state) => [`/auth/mal?state=${state}`, decision('decline')], 404],
+  ['a QR code', 'code', (state) => [`/qr/${state}.svg`], 404],
+])(
+  '%s refuses what cannot be a capability without a look-up',
+  async (_, confirm, requestOf, status) => {
     let lookUps = 0;
     const beforeStore = () => {
       lookUps += 1;
@@ -233,5 +234,5 @@ describe('a string that cannot be a capability is refused without a look-up', ()
     expect(lookUps).toBe(0);
     expect((await ask(...requestOf(UNKNOWN_SECRET))).status).toBe(status);
     expect(lookUps).toBeGreaterThan(0);
-  });
-});
+  },
+);

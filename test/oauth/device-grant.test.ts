@@ -42,21 +42,19 @@ describe('device authorization', () => {
   });
 });
 
-describe('metadata under a base path', () => {
-  const service = createTestService({ baseUrl: `${BASE_URL}/relay` });
+const service = createTestService({ baseUrl: `${BASE_URL}/relay` });
 
-  test.each([
-    ['RFC 8414 §3.1', '/.well-known/oauth-authorization-server/relay/oauth2/mal', 200],
-    ['OpenID Connect Discovery §4', '/relay/oauth2/mal/.well-known/openid-configuration', 200],
-    // There another issuer would have its own.
-    ['RFC 8414 §3.3', '/.well-known/oauth-authorization-server/oauth2/mal', 404],
-    ['no such provider', '/.well-known/oauth-authorization-server/relay/oauth2/nobody', 404],
-  ])('%s: %s is %d', async (_, path, status) => {
-    const answer = await service.ask(path);
-    expect(answer.status).toBe(status);
-    if (status !== 200) return;
-    expect(await answer.json()).toMatchObject({ issuer: `${BASE_URL}/relay/oauth2/mal` });
-  });
+test.each([
+  ['RFC 8414 §3.1', '/.well-known/oauth-authorization-server/relay/oauth2/mal', 200],
+  ['OpenID Connect Discovery §4', '/relay/oauth2/mal/.well-known/openid-configuration', 200],
+  // There another issuer would have its own.
+  ['RFC 8414 §3.3', '/.well-known/oauth-authorization-server/oauth2/mal', 404],
+  ['no such provider', '/.well-known/oauth-authorization-server/relay/oauth2/nobody', 404],
+])('metadata under a base path, %s: %s is %d', async (_, path, status) => {
+  const answer = await service.ask(path);
+  expect(answer.status).toBe(status);
+  if (status !== 200) return;
+  expect(await answer.json()).toMatchObject({ issuer: `${BASE_URL}/relay/oauth2/mal` });
 });
 
 test('RFC 6749 §5.2: a code that cannot be one is not repeated in the answer', async () => {

@@ -70,42 +70,37 @@ async function open(url: string) {
   return { problem, events };
 }
 
-describe('the reason says what is wrong', () => {
-  test.concurrent.each([
-    ['the user or the password is wrong', `redis://:${WRONG}@${at(locked.port)}`],
-    ['the user or the password is wrong', `redis://somebody:${WRONG}@${at(locked.port)}`],
-    ['the server requires a password', `redis://${at(locked.port)}`],
-    ['nothing listens there (ECONNREFUSED)', `redis://:${WRONG}@${at(nobody)}`],
-    ['the host name is unknown (', `redis://:${WRONG}@nosuch.invalid`],
-    ['the server does not answer', `redis://:${WRONG}@${at(silent)}`],
-    ['the server closes the connection', `redis://:${WRONG}@${at(closing)}`],
-    ['the server there is not Redis', `redis://:${WRONG}@${at(web)}`],
-    ['the server there is not Redis', `redis://:${WRONG}@${at(lingering)}`],
-    [
-      'the server closes the connection; one that speaks TLS requires',
-      `redis://${at(secured.port)}`,
-    ],
-    ['the certificate is not trusted (', `rediss://${at(secured.port)}`],
-    ['the server does not speak TLS', `rediss://:${WRONG}@${at(web)}`],
-    ['the server does not answer; does it speak TLS?', `rediss://${at(plain.port)}`],
-    ['the server has as many connections as it may', `redis://${at(crowded.port)}`],
-    ['the server has no database of that number', `redis://${at(plain.port)}/99`],
-    ['nothing listens there (ECONNREFUSED)', `redis://${at(nobody)},${at(nobody)}`],
-    ['the user or the password', `redis://:${WRONG}@${at(locked.port)},${at(locked.port)}`],
-    ['the server is not a Cluster', `redis://${at(plain.port)},${at(plain.port)}`],
-    ['nothing listens there (ECONNREFUSED)', `redis+sentinel://:${WRONG}@${at(nobody)}/primary`],
-    ['the server is not a Sentinel', `redis+sentinel://${at(plain.port)}/primary`],
-    ['the Sentinels know no primary of that name', group.url.replace(/[^/]*$/, 'nosuch')],
-    [
-      'the primary that the Sentinels name: the user or the password is wrong',
-      group.url.replace(PASSWORD, WRONG),
-    ],
-  ])('%s', async (reason, url) => {
-    const { problem, events } = await open(url);
-    expect(problem).toStartWith(reason);
-    const told = problem + JSON.stringify(events);
-    for (const secret of [PASSWORD, WRONG, 'somebody']) expect(told).not.toContain(secret);
-  });
+test.concurrent.each([
+  ['the user or the password is wrong', `redis://:${WRONG}@${at(locked.port)}`],
+  ['the user or the password is wrong', `redis://somebody:${WRONG}@${at(locked.port)}`],
+  ['the server requires a password', `redis://${at(locked.port)}`],
+  ['nothing listens there (ECONNREFUSED)', `redis://:${WRONG}@${at(nobody)}`],
+  ['the host name is unknown (', `redis://:${WRONG}@nosuch.invalid`],
+  ['the server does not answer', `redis://:${WRONG}@${at(silent)}`],
+  ['the server closes the connection', `redis://:${WRONG}@${at(closing)}`],
+  ['the server there is not Redis', `redis://:${WRONG}@${at(web)}`],
+  ['the server there is not Redis', `redis://:${WRONG}@${at(lingering)}`],
+  ['the server closes the connection; one that speaks TLS requires', `redis://${at(secured.port)}`],
+  ['the certificate is not trusted (', `rediss://${at(secured.port)}`],
+  ['the server does not speak TLS', `rediss://:${WRONG}@${at(web)}`],
+  ['the server does not answer; does it speak TLS?', `rediss://${at(plain.port)}`],
+  ['the server has as many connections as it may', `redis://${at(crowded.port)}`],
+  ['the server has no database of that number', `redis://${at(plain.port)}/99`],
+  ['nothing listens there (ECONNREFUSED)', `redis://${at(nobody)},${at(nobody)}`],
+  ['the user or the password', `redis://:${WRONG}@${at(locked.port)},${at(locked.port)}`],
+  ['the server is not a Cluster', `redis://${at(plain.port)},${at(plain.port)}`],
+  ['nothing listens there (ECONNREFUSED)', `redis+sentinel://:${WRONG}@${at(nobody)}/primary`],
+  ['the server is not a Sentinel', `redis+sentinel://${at(plain.port)}/primary`],
+  ['the Sentinels know no primary of that name', group.url.replace(/[^/]*$/, 'nosuch')],
+  [
+    'the primary that the Sentinels name: the user or the password is wrong',
+    group.url.replace(PASSWORD, WRONG),
+  ],
+])('the reason says what is wrong: %s', async (reason, url) => {
+  const { problem, events } = await open(url);
+  expect(problem).toStartWith(reason);
+  const told = problem + JSON.stringify(events);
+  for (const secret of [PASSWORD, WRONG, 'somebody']) expect(told).not.toContain(secret);
 });
 
 describe('while the relay tries', () => {

@@ -153,26 +153,24 @@ describe('providers, on the command line', () => {
   });
 });
 
-describe('a provider that is given by its issuer', () => {
-  const acme = (issuer: string) => ({
-    PROVIDERS: 'acme',
-    MAL_CLIENT_ID: '',
-    ACME_CLIENT_ID: 'acme-client',
-    ACME_ISSUER: issuer,
-  });
+const acme = (issuer: string) => ({
+  PROVIDERS: 'acme',
+  MAL_CLIENT_ID: '',
+  ACME_CLIENT_ID: 'acme-client',
+  ACME_ISSUER: issuer,
+});
 
-  test('the relay listens once the issuer has answered: no device gets "Unknown service"', async () => {
-    using issuer = startSilentIssuer();
-    const relay = await launchRelay(acme(issuer.issuer));
-    await issuer.asked;
-    const refused = relay.ask('/health').catch((error: { code?: string }) => error.code);
-    expect(await refused).toBe('ECONNREFUSED');
-    issuer.answer();
-    await relay.waitForEvent('listening');
-    const { url } = await start(relay, 'acme');
-    expect((await fetch(url, { redirect: 'manual' })).status).toBe(302);
-    await relay.stop();
-  });
+test('the relay listens once the issuer has answered: no device gets "Unknown service"', async () => {
+  using issuer = startSilentIssuer();
+  const relay = await launchRelay(acme(issuer.issuer));
+  await issuer.asked;
+  const refused = relay.ask('/health').catch((error: { code?: string }) => error.code);
+  expect(await refused).toBe('ECONNREFUSED');
+  issuer.answer();
+  await relay.waitForEvent('listening');
+  const { url } = await start(relay, 'acme');
+  expect((await fetch(url, { redirect: 'manual' })).status).toBe(302);
+  await relay.stop();
 });
 
 /** EX_CONFIG. Other failures may pass by themselves, and end with 1. */

@@ -114,25 +114,23 @@ describe('which providers are enabled', () => {
   });
 });
 
-describe('a provider by issuer', () => {
-  test.each([
-    ['acme', 'Acme'],
-    // One with a profile: its endpoints then come from the issuer.
-    ['gitlab', 'GitLab'],
-  ])(
-    '%s is left to discovery with only what was set: the issuer decides the rest',
-    (name, displayName) => {
-      const prefix = name.toUpperCase();
-      const issuer = 'https://login.example/';
-      const env = { PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id', [`${prefix}_ISSUER`]: issuer };
-      const { providers, discoveries } = settingsOf(env);
-      expect(providers).toEqual([]);
-      expect(discoveries).toEqual([
-        { name, displayName, clientId: 'id', issuer, authorizeParams: {} },
-      ]);
-    },
-  );
-});
+test.each([
+  ['acme', 'Acme'],
+  // One with a profile: its endpoints then come from the issuer.
+  ['gitlab', 'GitLab'],
+])(
+  '%s is left to discovery with only what was set: the issuer decides the rest',
+  (name, displayName) => {
+    const prefix = name.toUpperCase();
+    const issuer = 'https://login.example/';
+    const env = { PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id', [`${prefix}_ISSUER`]: issuer };
+    const { providers, discoveries } = settingsOf(env);
+    expect(providers).toEqual([]);
+    expect(discoveries).toEqual([
+      { name, displayName, clientId: 'id', issuer, authorizeParams: {} },
+    ]);
+  },
+);
 
 describe('PROVIDERS', () => {
   const NAME_RULE = 'a name has only lowercase letters, digits and -, and does not begin with -.';
