@@ -7,10 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import workerd from 'workerd';
 import { buildWorker } from '../../scripts/build.ts';
-import type { Target } from './device.ts';
 import { forwardedFor, startForwarder } from './forwarder.ts';
 import { findFreePort, startChild } from './process.ts';
-import { createEventLog, type LogEvent, ROOT, untilHealthy } from './relay.ts';
+import { createEventLog, type RelayProcess, ROOT, untilHealthy } from './relay.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -24,13 +23,9 @@ export interface WorkersOptions {
   readonly storage?: string;
 }
 
-export interface WorkersRelay extends Target, AsyncDisposable {
-  readonly baseUrl: string;
-  readonly port: number;
-  readonly pid: number;
-  events(name?: string): readonly LogEvent[];
-  waitForEvents(name: string, count: number): Promise<readonly LogEvent[]>;
-  output(): string;
+type Running = 'ask' | 'baseUrl' | 'port' | 'pid' | 'events' | 'waitForEvents' | 'output';
+
+export interface WorkersRelay extends Pick<RelayProcess, Running>, AsyncDisposable {
   /** Ends the runtime at once, as a crash would. */
   kill(): Promise<void>;
 }
