@@ -48,15 +48,9 @@ const platform: Platform = {
 };
 
 export interface SignInRelay {
-  /**
-   * Opens the session of this relay, service, account and storage: the same object each time.
-   * Throws `options_differ` if it is open with other options.
-   */
+  /** Opens a session, as that of the module. */
   createSession(options: SessionOptions): Session;
-  /**
-   * What the relay offers, in the operator's order. Rejects where there is no relay, and at an
-   * older one, which does not say.
-   */
+  /** What the relay offers, in the operator's order. Rejects where there is no relay. */
   discover(options: { readonly relay: string } & RequestOptions): Promise<Offer>;
 }
 

@@ -13,7 +13,7 @@ import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { strangeMembers } from '../kit/strange-relay.ts';
 import { createUser, makeCode } from '../kit/user.ts';
-import { failureOf, pollUntil } from '../kit/wait.ts';
+import { failureOf } from '../kit/wait.ts';
 
 /** Public clients of one provider with S256, and of another without. Its codes are worth what their challenge says. */
 function startProvider() {
@@ -118,18 +118,6 @@ test('the menu of a television has the names of the services', async () => {
   ]);
 });
 
-test('a user who leaves cancels without an error, and the link shows that', async () => {
-  const session = openAgain();
-  const prompted = Promise.withResolvers<string>();
-  onLink(session, prompted.resolve);
-  const done = session.signIn();
-  const link = await prompted.promise;
-  expect((await relay.ask(link)).status).toBe(200);
-  session.cancel();
-  expect([await done, session.state.status]).toEqual([false, 'signed-out']);
-  await pollUntil('the link is cancelled', async () => (await relay.ask(link)).status === 404);
-});
-
 test('a signal that is aborted, or was, rejects with its reason, and cancels', async () => {
   const session = openAgain();
   const signal = AbortSignal.timeout(300);
@@ -219,14 +207,6 @@ test('blind where the relay offers it: the device alone exchanges and refreshes'
   expect(rest).toEqual([]);
 });
 
-test('a code is sent to no other address than the one that the app names', async () => {
-  const other = startProvider();
-  const failed = await failureOf(signInAtOnce({ tokenUrl: `${other.origin}/own` }));
-  expect(failed).toMatchObject({ code: 'exchange_failed' });
-  expect(other.forms.length).toBe(1);
-  await other.server.stop(true);
-});
-
 test('where the relay has a secret, or the app says so, the relay exchanges', async () => {
   for (const options of [{ service: 'confidential' }, { blind: false }]) {
     const { before: tokens } = await refreshed(await signInAtOnce(options));
@@ -281,13 +261,6 @@ describe('an open sign-in', () => {
     expect([exchange, renewal].map((form) => form?.get('client_id'))).toEqual(
       Array(2).fill('own-client'),
     );
-  });
-
-  test('whose callback names another issuer is refused, the code goes nowhere (RFC 9207)', async () => {
-    const before = provider.forms.length;
-    const { failure } = await signInOpenly({}, '&iss=https%3A%2F%2Fevil.test');
-    expect(failure).toMatchObject({ code: 'refused' });
-    expect(provider.forms.length).toBe(before);
   });
 
   test("completed by a stranger with every option: the code goes to the app's provider", async () => {

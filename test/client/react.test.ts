@@ -101,7 +101,7 @@ test('what a server has rendered becomes the app of a user who is signed in alre
   expect(await page.evaluate('app.errors')).toEqual([]);
 });
 
-test('shows the link and its time, that it was opened, and that the user is signed in', async () => {
+test('shows the link, its time, that it was opened, and that the user is signed in', async () => {
   await hydrate(false);
   await until('signed-out');
   await page.evaluate('void app.session.signIn()');

@@ -197,18 +197,6 @@ describe('a token', () => {
     expect(await asked).toBe(fresh.accessToken);
     expect(refresher.seen).toEqual([String(old.refreshToken)]);
   });
-
-  test('a refused refresh token that is still stored after a while is the end', async () => {
-    const old = refresher.grant(-1);
-    refresher.grant(HOUR_MS);
-    const { accessToken, storage, session } = keep(old);
-    const failure = await failureOf(accessToken());
-    expect(failure).toBeInstanceOf(SignInError);
-    expect(failure).toMatchObject({ code: 'invalid_grant', show: 'Please sign in again.' });
-    expect(refresher.seen.length).toBe(1);
-    expect(session.state).toMatchObject({ status: 'signed-out', error: { code: 'invalid_grant' } });
-    expect(storage.loads).toBeGreaterThan(3);
-  });
 });
 
 describe('the clock', () => {
@@ -285,20 +273,6 @@ describe('the storage', () => {
     expect(refresher.seen.length).toBe(1);
   });
 
-  test('that is empty, or throws: so does the session', async () => {
-    const empty = await failureOf(keep(undefined).accessToken());
-    expect(empty).toMatchObject({ code: 'signed_out' });
-    const trouble = Error('no disk');
-    const broken = keep(undefined, {
-      load() {
-        throw trouble;
-      },
-    });
-    const failure = { code: 'storage_failed', cause: trouble };
-    expect(await failureOf(broken.accessToken())).toMatchObject(failure);
-    expect(await failureOf(broken.accessToken())).toMatchObject(failure);
-  });
-
   test.each([
     ['signed out', () => undefined],
     ['signed in as another user', () => refresher.grant(HOUR_MS)],
@@ -336,16 +310,6 @@ describe('the storage', () => {
       expect(storage.tokens).toBeUndefined();
       expect(session.state.status).toBe('signed-out');
     }
-
-    test('while the relay has not answered', async () => {
-      const app = keep(refresher.grant(-1));
-      const held = refresher.gate.close();
-      await expectSignedOut(app, async (leave) => {
-        await held.arrived;
-        await leave();
-        held.release();
-      });
-    });
 
     test('while the relay has not answered, and another account signs out after it', async () => {
       const other = keep({ accessToken: 'of another account' }, { account: 'B' });
