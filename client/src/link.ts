@@ -104,8 +104,7 @@ const LINK = /^https?:\/\/(?!:|[^\s/?#\\]*@)[!-~]{1,2048}$/i;
 /** What a relay reports of the provider, apart from `authorization_failed` (docs/protocol.md §3). */
 const REPORTED = /^(access_denied|missing_code|exchange_failed)$/;
 const SHORT_LINK = /\/L\/[^/]*$/;
-/** 20 consonants, as the relay draws them. */
-const USER_CODE = /^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/;
+const USER_CODE = /^[A-Z]{4}-[A-Z]{4}$/;
 /** What a relay allows for SESSION_SECONDS. */
 const MAX_EXPIRES_IN_SECONDS = 86_400;
 

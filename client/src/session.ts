@@ -78,11 +78,6 @@ interface Opened {
 /** The sessions of this process: two of one key in one storage are the same. */
 const opened: Opened[] = [];
 
-/** Options that are data. Functions are often written anew for each call. */
-const DATA = 'device code details blind tokenUrl open origins headers timeoutMs allowHttp'.split(
-  ' ',
-);
-
 /** The one that is open, or a new one. Throws if that one has other options. */
 export function openOnce<Own extends Session>(
   options: SessionOptions,
@@ -96,8 +91,12 @@ export function openOnce<Own extends Session>(
     opened.push({ items, key, options, session });
     return session;
   }
+  // Of functions there is no text: they are often written anew for each call.
   const textOf = (of: SessionOptions, name: string) => JSON.stringify(of[name as 'open']);
-  const others = DATA.filter((name) => textOf(options, name) !== textOf(found.options, name));
+  const others = Object.keys({ ...found.options, ...options }).filter(
+    (name) =>
+      !/^(relay|storage)$/.test(name) && textOf(options, name) !== textOf(found.options, name),
+  );
   if (!others[0]) return found.session as Own;
   const detail = `This session is open with other options: ${others.join(', ')}`;
   throw new SignInError('options_differ', detail);

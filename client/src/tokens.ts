@@ -41,9 +41,9 @@ export interface Place {
   readonly service: string;
 }
 
-/** The members of `Tokens` that are text: what a response may have, and what this device adds to it. */
-const GIVEN = 'accessToken refreshToken tokenType scope idToken'.split(' ');
-const OWN = 'tokenUrl clientId revocationUrl'.split(' ');
+/** The members of `Tokens` that are text: what a response may have, then what this device adds to it. */
+const GIVEN = ['accessToken', 'refreshToken', 'tokenType', 'scope', 'idToken'];
+const TEXTS = GIVEN.concat('tokenUrl', 'clientId', 'revocationUrl');
 /** A century: more is no duration, and its end may be no date. */
 const MAX_EXPIRES_IN_SECONDS = 3e9;
 /** Tokens are refreshed so long before they expire, but not in the first half of their life. */
@@ -60,10 +60,10 @@ export const isText = (value: unknown): value is string =>
 
 type Members = Record<string, unknown>;
 
-/** The texts of these names. Whatever else there is, nobody reads it. */
-function textsFrom(from: object, names: readonly string[]): Members {
+/** Whatever else there is, nobody reads it. */
+function textsFrom(from: object): Members {
   const members: Members = {};
-  names.forEach((name) => {
+  TEXTS.forEach((name) => {
     const value = from[name as never];
     if (isText(value)) members[name] = value;
   });
@@ -76,7 +76,7 @@ export function tokensOf(
   dateMs: number,
   before: object = {},
 ): Tokens | undefined {
-  const tokens = textsFrom(before, GIVEN.concat(OWN));
+  const tokens = textsFrom(before);
   delete tokens.accessToken;
   GIVEN.forEach((name) => {
     // RFC 6749 §5.1 writes `access_token`.
@@ -98,7 +98,7 @@ export function tokensOf(
  * are no tokens.
  */
 export function storedTokens(stored: object, tokenUrl: string | undefined): Tokens | undefined {
-  const tokens = textsFrom(stored, GIVEN.concat(OWN));
+  const tokens = textsFrom(stored);
   ['expiresIn', 'expiresAt'].forEach((name) => {
     const value = stored[name as never];
     if (typeof value === 'number') tokens[name] = value;
