@@ -286,17 +286,21 @@ describe('cancelling', () => {
 const statuses = ({ states }: ReturnType<typeof open>) => states.map(({ status }) => status);
 
 describe('the state', () => {
-  test('tells each step of a sign-in, without a secret', async () => {
+  test('tells each step of a sign-in once, without a secret', async () => {
+    const opened: Answer = [200, '{"progress":"opened"}'];
     const network = createNetwork({
       '/services': [OFFER(['progress', 'wait'])],
       '/auth/start': [STARTED],
       '&ack=1': [[204]],
-      '/auth/result': [[204], [200, '{"progress":"opened"}'], GRANTED],
+      '/auth/result': [[204], opened, opened, GRANTED],
     });
     const begun = begin(network);
     await network.advance(10_000);
     expect(statuses(begun)).toEqual(['starting', 'waiting', 'opened', 'signed-in']);
     expect(JSON.stringify(begun.states)).not.toContain('secret');
+    expect(network.asksOf('progress=1')[0]?.url).toBe(
+      `${RELAY}/auth/result?session=secret&wait=25&progress=1`,
+    );
   });
 
   test('is "reconnecting" with the first request that fails, and goes on where it was', async () => {
@@ -390,21 +394,6 @@ describe('what the relay offers', () => {
       expect(network.asksOf('/auth/result')[0]?.url).toBe(`${RELAY}/auth/result?session=secret`);
     },
   );
-
-  test('that the link was opened is shown once', async () => {
-    const opened: Answer = [200, '{"progress":"opened"}'];
-    const network = createNetwork({
-      '/services': [OFFER(['progress', 'wait'])],
-      '/auth/start': [STARTED],
-      '/auth/result': [[204], opened, opened, GRANTED],
-    });
-    const begun = begin(network);
-    await network.advance(10_000);
-    expect(statuses(begun)).toEqual(['starting', 'waiting', 'opened', 'signed-in']);
-    expect(network.asksOf('progress=1')[0]?.url).toBe(
-      `${RELAY}/auth/result?session=secret&wait=25&progress=1`,
-    );
-  });
 
   test('a dead connection is noticed 10 s after the poll should have ended', async () => {
     const network = createNetwork({

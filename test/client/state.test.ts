@@ -7,6 +7,7 @@ import {
   RUNTIMES,
   type Runtimes,
   startRuntimes,
+  startServer,
   type Tools,
 } from '../kit/runtimes.ts';
 import { plantSecret } from '../kit/secrets.ts';
@@ -21,41 +22,6 @@ beforeAll(async () => {
   server = startServer();
 });
 afterAll(() => Promise.all([runtimes.stop(), server.stop()]));
-
-/** A relay, and an API, for pages of any origin. What it does not know it answers as a relay does. */
-function startServer() {
-  const asked: string[] = [];
-  let answers: Readonly<Record<string, (request: Request) => object | Promise<object>>> = {};
-  const headers = {
-    'Access-Control-Allow-Origin': '*',
-    'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Own',
-  };
-  const serving = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      const { pathname } = new URL(request.url);
-      if (request.method === 'OPTIONS') return new Response(null, { status: 204, headers });
-      asked.push(pathname);
-      const answer = answers[pathname];
-      if (!answer) return new Response('404 page not found\n', { status: 404, headers });
-      const answered = await answer(request);
-      if (!(answered instanceof Response)) return Response.json(answered, { headers });
-      for (const [name, value] of Object.entries(headers)) answered.headers.set(name, value);
-      return answered;
-    },
-  });
-  return {
-    url: serving.url.origin,
-    asked,
-    /** From now on, until the next call. */
-    answer(next: typeof answers) {
-      asked.length = 0;
-      answers = next;
-    },
-    stop: () => serving.stop(true),
-  };
-}
 
 const placeOf = () => ({ relay: server.url, service: 'mal' });
 

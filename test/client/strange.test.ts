@@ -14,7 +14,14 @@ import {
 } from 'bun:test';
 import { discover, type SessionOptions } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
-import { type Client, RUNTIMES, type Runtimes, startRuntimes } from '../kit/runtimes.ts';
+import {
+  type Client,
+  RUNTIMES,
+  type Runtimes,
+  startRuntimes,
+  startServer,
+  type Tools,
+} from '../kit/runtimes.ts';
 import { type Offered, type StrangeRelay, startStrangeRelay } from '../kit/strange-relay.ts';
 
 setDefaultTimeout(60_000);
@@ -39,16 +46,9 @@ interface Options extends Omit<SessionOptions, 'storage'> {
 }
 
 /** Signs in unless the storage, `items`, has tokens; refreshes them; signs out. */
-async function live({ createSession }: Client, { items, ...options }: Options): Promise<Ended> {
-  const storage = {
-    getItem: (key: string) => items[key],
-    setItem(key: string, text: string) {
-      items[key] = text;
-    },
-    removeItem(key: string) {
-      delete items[key];
-    },
-  };
+async function live({ createSession }: Client, given: Options, tools: Tools): Promise<Ended> {
+  const { items, ...options } = given;
+  const storage = tools.slow(items);
   const session = createSession({ ...options, storage });
   const kept = async (): Promise<Kept> =>
     JSON.parse(JSON.stringify((await session.getTokens()) ?? null));
@@ -89,26 +89,20 @@ test.each(['Bun', 'Node', 'Chromium'] as const)(
   '%s: a redirect to another origin leaves without the token',
   async (runtime) => {
     const sent: [string, string | null][] = [];
-    const serve = (answer: (path: string) => Response) =>
-      Bun.serve({
-        hostname: '127.0.0.1',
-        port: 0,
-        fetch({ method, url, headers }) {
-          const { pathname } = new URL(url);
-          if (method !== 'OPTIONS') sent.push([pathname, headers.get('Authorization')]);
-          const response =
-            method === 'OPTIONS' ? new Response(null, { status: 204 }) : answer(pathname);
-          response.headers.set('Access-Control-Allow-Origin', '*');
-          response.headers.set('Access-Control-Allow-Headers', 'Authorization');
-          return response;
-        },
-      });
-    const to = (location: string) =>
+    const [api, other] = [startServer(), startServer()];
+    onTestFinished(() => Promise.all([api.stop(), other.stop()]));
+    const noteAnd = (answer: () => object) => (request: Request) => {
+      sent.push([new URL(request.url).pathname, request.headers.get('Authorization')]);
+      return answer();
+    };
+    const to = (location: string) => () =>
       new Response(null, { status: 307, headers: { Location: location } });
-    using other = serve(() => new Response('the end'));
-    using api = serve((path) => to(path === '/first' ? '/second' : `${other.url.origin}/other`));
-    const { origin } = api.url;
-    await runtimes.run(runtime, askApi, { relay: origin, api: `${origin}/first` });
+    api.answer({
+      '/first': noteAnd(to('/second')),
+      '/second': noteAnd(to(`${other.url}/other`)),
+    });
+    other.answer({ '/other': noteAnd(() => ({})) });
+    await runtimes.run(runtime, askApi, { relay: api.url, api: `${api.url}/first` });
     expect(sent).toEqual([
       ['/first', 'Bearer of-the-user'],
       ['/second', 'Bearer of-the-user'],

@@ -11,7 +11,7 @@ import {
 import type { BrowserContext, Page } from 'playwright-core';
 import type { SessionState } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
-import { type Runtimes, startRuntimes } from '../kit/runtimes.ts';
+import { type Runtimes, startRuntimes, startServer } from '../kit/runtimes.ts';
 
 setDefaultTimeout(60_000);
 
@@ -28,37 +28,21 @@ afterAll(() => Promise.all([runtimes.stop(), relay.stop()]));
 
 /** Its user signs in at once, and its provider refreshes while it has not ended the sign-in. */
 function startRelay() {
+  const { url, asked, answer, stop } = startServer();
   const state = { serial: 0, isEnded: false, isPending: false };
-  const asked: string[] = [];
   const grant = () => {
     state.serial += 1;
     return { accessToken: `a${state.serial}`, refreshToken: `r${state.serial}`, expiresIn: 3_600 };
   };
-  const answers: Readonly<Record<string, (url: string) => object | undefined>> = {
+  const refused = () => Response.json({ error: 'invalid_grant' }, { status: 400 });
+  answer({
     '/services': () => ({ services: [], extensions: ['cancel'] }),
-    '/auth/start': (url) => ({ session: `s${asked.length}`, url: `${url}/x`, expiresIn: 600 }),
-    '/auth/result': () => (state.isPending ? undefined : grant()),
-    '/refresh': () => (state.isEnded ? { error: 'invalid_grant' } : grant()),
+    '/auth/start': () => ({ session: `s${asked.length}`, url: `${url}/x`, expiresIn: 600 }),
+    '/auth/result': () => (state.isPending ? new Response(null, { status: 204 }) : grant()),
+    '/refresh': () => (state.isEnded ? refused() : grant()),
     '/revoke': () => ({}),
-  };
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch({ url }) {
-      const { pathname, search, origin } = new URL(url);
-      asked.push(pathname + search);
-      const json = answers[pathname]?.(origin);
-      const headers = { 'Access-Control-Allow-Origin': '*' };
-      if (!json) return new Response(null, { status: 204, headers });
-      return Response.json(json, { status: 'error' in json ? 400 : 200, headers });
-    },
   });
-  return {
-    state,
-    asked,
-    place: { relay: server.url.origin, service: 'mal' },
-    stop: () => server.stop(true),
-  };
+  return { state, asked, place: { relay: url, service: 'mal' }, stop };
 }
 
 describe.each(['Chromium', 'the TV build'] as const)('%s', (runtime) => {
