@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { keyOf } from '../../client/src/storage.ts';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
 import { has } from '../kit/needs.ts';
@@ -189,13 +190,13 @@ describe('token', () => {
     const { printed } = await runToken(...atRelay, '--account', 'old');
     expect(printed).not.toBe(before.accessToken);
     expect(JSON.parse(await Bun.file(path()).text()).accessToken).toBe(printed);
-    const away = ['dev', '--relay', 'http://127.0.0.1:1', '--account', 'old'];
-    const named = join(folder, 'sign-in-relay__http_58-_47-_47-127.0.0.1_58-1__dev__old.json');
+    const away = { relay: 'http://127.0.0.1:1', service: 'dev', account: 'old' };
     writeFileSync(
-      named,
+      join(folder, `${keyOf(away)}.json`),
       JSON.stringify({ ...before, refreshToken: ' ', tokenUrl: 'x:', expiresAt: 1 }),
     );
-    expect(await runToken(...away)).toMatchObject({ exitCode: EXIT_CODES.relay, printed: '' });
+    const named = ['dev', '--relay', away.relay, '--account', away.account];
+    expect(await runToken(...named)).toMatchObject({ exitCode: EXIT_CODES.relay, printed: '' });
   });
 });
 
