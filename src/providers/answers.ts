@@ -68,6 +68,12 @@ export function canAnybodyCause({ reason, status, providerError, refusal }: Toke
   return !isAboutRelay && (status ?? 0) < 500;
 }
 
+/** True if the provider refuses: the user is late, or a setting is wrong. Otherwise it fails, or says to try again. */
+export function isRefusal({ status = 200, answer, refusal }: TokenFailure): boolean {
+  if (isTemporary(status) || answer === 'temporary') return false;
+  return refusal !== undefined || status >= 400 || answer === 'error';
+}
+
 export interface Failed {
   readonly ok: false;
   readonly failure: TokenFailure;
@@ -162,6 +168,7 @@ function parseRetryAfter(headers: Headers): number | undefined {
   return seconds && Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS);
 }
 
+/** RFC 6585 §4 has 429. */
 const isTemporary = (status: number) => status >= 500 || status === 429;
 
 function findMeaning(

@@ -118,7 +118,9 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     const query = request.parameters(MAX_CALLBACK_CHARACTERS);
     const { outcome } = await end(browserState, query, found.delivery);
     signInLog.finished(request, OPEN_SERVICE, browserState, outcome);
-    if (!endsSignIn(outcome)) return pages.respondWithPage(outcome, request);
+    if (!endsSignIn(outcome)) {
+      return respondToSecondCallback(dependencies, request, browserState, outcome, true);
+    }
     const { host } = openDestinationOf(found.delivery.authorizationUrl, baseUrl);
     const names = { deviceName: found.deviceName, provider: host };
     return pages.respondWithPage(cancelledPageOf(outcome, request), request, { names });

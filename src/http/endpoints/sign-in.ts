@@ -5,7 +5,7 @@
 import { log } from '../../log.ts';
 import type { OutcomeName } from '../../pages/outcome.tsx';
 import { cleanName } from '../../pages/shown-name.ts';
-import type { TokenFailure } from '../../providers/answers.ts';
+import { isRefusal, type TokenFailure } from '../../providers/answers.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
 import type { Provider, Providers } from '../../providers/provider.ts';
 import type { PollOutcome } from '../../sign-ins/polls.ts';
@@ -363,15 +363,8 @@ function pageOf({ outcome, failure }: EndedCallback<TokenFailure>, request: Rela
       ? outcome
       : 'authorization_refused';
   }
-  const { status = 0, answer, refusal } = failure ?? {};
-  // 429 is temporary. RFC 6585 §4.
-  const isRefused =
-    refusal !== undefined ||
-    (status < 500 &&
-      status !== 429 &&
-      answer !== 'temporary' &&
-      (status >= 400 || answer === 'error'));
-  return outcome === 'exchange_failed' && isRefused ? 'exchange_refused' : outcome;
+  if (outcome !== 'exchange_failed' || failure === undefined) return outcome;
+  return isRefusal(failure) ? 'exchange_refused' : outcome;
 }
 
 export function errorOf(error: string | undefined): ErrorResult['error'] {
