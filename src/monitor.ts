@@ -34,7 +34,7 @@ export const SIGN_IN_OUTCOMES = [
   'expired',
 ] as const;
 
-/** RFC 6749 §5.2, and the last one RFC 7009 §2.2.1. Any other error of a provider could contain anything, so it is not passed on. */
+/** RFC 6749 §5.2, and the last one RFC 7009 §2.2.1. Any other error of a provider could contain anything, so it is neither logged nor passed on as one. */
 export const TOKEN_ERRORS = [
   'invalid_request',
   'invalid_client',

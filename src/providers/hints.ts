@@ -16,8 +16,8 @@ export function hintForTokenFailure(
   grant: Grant,
 ): string {
   const { displayName } = provider;
-  const { status, providerError = failure.refusal } = failure;
-  const { host } = endpointOf(provider, grant);
+  const { status = 200, providerError = failure.refusal } = failure;
+  const { host, url, kind } = endpointOf(provider, grant);
   if (failure.reason === 'timeout') {
     return `${displayName} did not answer at ${host} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: wait, or check for a firewall in between`;
   }
@@ -26,11 +26,14 @@ export function hintForTokenFailure(
     return `the response of ${host} is longer than ${TOKEN_RESPONSE_BYTES / 1_024} KiB, and no setting of the relay changes that: ask for fewer scopes or claims`;
   }
   if (status === 429) return `${displayName} limits requests: wait, or ask it for a higher limit`;
-  if (status !== undefined && status >= 500) {
+  if (status >= 500) {
     const called = providerError === undefined ? '' : `, and calls it ${providerError}`;
     return `${displayName} has an error of its own (${status})${called}: wait`;
   }
   if (providerError !== undefined) return hintForError(provider, providerError, grant);
+  if (status >= 300 && status < 400) return `${host} redirects: correct ${url}`;
+  // Also in JSON, as gateways answer.
+  if (status === 404 || status === 405) return `there is no ${kind} endpoint: correct ${url}`;
   return hintForBody(provider, failure, grant) ?? hintForStatus(provider, failure, grant);
 }
 
@@ -46,7 +49,6 @@ function hintForBody(
   const { host } = endpointOf(provider, grant);
   switch (answer) {
     case 'tokens':
-      if (status >= 300) return undefined;
       return `${displayName} answers ${status} where RFC 6749 §5.1 demands 200, ${NO_SETTING}`;
     case 'nested':
       return `${displayName} sends tokens inside another member of its JSON, where RFC 6749 §5.1 has none, ${NO_SETTING}`;
@@ -114,9 +116,7 @@ function hintForStatus(
   grant: Grant,
 ): string {
   const { displayName, name, redirectUri } = provider;
-  const { host, url, kind } = endpointOf(provider, grant);
-  if (status >= 300 && status < 400) return `${host} redirects: correct ${url}`;
-  if (status === 404 || status === 405) return `there is no ${kind} endpoint: correct ${url}`;
+  const { host, url } = endpointOf(provider, grant);
   if (status === 200) {
     return answer === 'json'
       ? `${displayName} answered 200 without an access token: check ${url} and ${prefixOf(name)}CLIENT_AUTH`

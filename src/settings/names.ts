@@ -277,7 +277,8 @@ export const PROVIDER_SETTINGS = {
     example: 'access_type=offline&prompt=consent',
   },
   USER_AGENT: {
-    meaning: 'User-Agent of token requests, for providers that require one.',
+    meaning:
+      'User-Agent of token requests, for providers that want to know the app. Unset: sign-in-relay.',
     example: 'web:tv.example:1.0 (by /u/acme)',
     shown: 'all',
   },
