@@ -19,10 +19,13 @@ function writeModules(folder: string, format: readonly string[]): void {
   const command = [process.execPath, tsc, '--project', HERE, '--outDir', folder, ...format];
   const { exitCode, stdout } = Bun.spawnSync(command);
   if (exitCode !== 0) throw new Error(String(stdout));
+  rewrite(folder, /\.d\.ts$/, /(['"]\.\/[\w-]+)\.ts(['"])/g, '$1.js$2');
+}
+
+function rewrite(folder: string, names: RegExp, text: RegExp, by: string): void {
   for (const name of readdirSync(folder)) {
-    if (!name.endsWith('.d.ts')) continue;
-    const types = readFileSync(folder + name, 'utf8');
-    writeFileSync(folder + name, types.replace(/(['"]\.\/[\w-]+)\.ts(['"])/g, '$1.js$2'));
+    if (!names.test(name)) continue;
+    writeFileSync(folder + name, readFileSync(folder + name, 'utf8').replace(text, by));
   }
 }
 
@@ -37,7 +40,10 @@ try {
   writeFileSync(`${BUILT}tv.js`, await bundleForTv());
 
   // For `require`, and for TypeScript in projects that compile to it.
-  writeModules(`${BUILT}cjs/`, ['--module', 'commonjs', '--verbatimModuleSyntax', 'false']);
+  const format = ['--module', 'commonjs', '--verbatimModuleSyntax', 'false', '--noCheck'];
+  writeModules(`${BUILT}cjs/`, format);
+  // The one thing of ESM that it compiles to nothing else: the types were checked above.
+  rewrite(`${BUILT}cjs/`, /\.js$/, /\bimport\.meta\.url\b/g, '__filename');
   remove(`${BUILT}cjs/`, /^tv\./);
   writeFileSync(`${BUILT}cjs/package.json`, '{"type":"commonjs"}\n');
   mkdirSync(DIST, { recursive: true });

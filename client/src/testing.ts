@@ -2,7 +2,9 @@
 /** A relay and a provider for an app's own tests: `sign-in-relay dev`, of the package sign-in-relay. */
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import type { Prompt, SessionState } from './index.ts';
 
 export interface DevRelayOptions {
   /** The provider has the next one. 0, the default: two that are free. */
@@ -12,6 +14,9 @@ export interface DevRelayOptions {
   /** Whether the app may or must exchange the code itself. `no` if not given. */
   readonly blind?: 'no' | 'can' | 'must' | undefined;
 }
+
+/** Whose user it is: a session that signs in, its prompt, or the link in it. */
+export type DevUser = string | Pick<Prompt, 'link'> | { readonly state: SessionState };
 
 export interface DevRelay {
   /** For `relay` of a session. */
@@ -23,14 +28,29 @@ export interface DevRelay {
    * long, for those that take time. Rejects for an unknown ending, with the known ones.
    */
   next(ending: string, options?: { readonly seconds?: number }): Promise<void>;
-  /** The user opens the latest link, and signs in or does what was planned. Waits for a link for 5 s. */
-  approve(): Promise<void>;
+  /**
+   * The user opens the link, and signs in or does what was planned. Not given: that of the
+   * sign-in that was started last. Waits for a link for 5 s.
+   */
+  approve(user?: DevUser): Promise<void>;
+  /** As `approve`, but the user declines. */
+  decline(user?: DevUser): Promise<void>;
+  /** Between two tests: forgets what is planned, and whoever waits for a user. */
+  reset(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const STARTED_WITHIN_MS = 20_000;
 const LINK_WITHIN_MS = 5_000;
 const RETRY_MS = 50;
+
+function linkOf(user: DevUser): string {
+  if (typeof user === 'string') return user;
+  if ('link' in user) return user.link;
+  const { state } = user;
+  if ('prompt' in state && state.prompt) return state.prompt.link;
+  throw new Error(`The session has no link: it is ${state.status}`);
+}
 
 /** The address on the line that begins so. */
 function after(label: string, output: string): string {
@@ -39,13 +59,23 @@ function after(label: string, output: string): string {
   return line.slice(label.length).trim().split(' ')[0] ?? '';
 }
 
+/** From the current folder, which is the app's, or from this package: in a monorepo they may differ. */
+function findPackage(): string {
+  for (const from of [join(process.cwd(), 'test.js'), import.meta.url]) {
+    try {
+      return createRequire(from).resolve('sign-in-relay/package.json');
+    } catch {
+      // Not there.
+    }
+  }
+  throw new Error('The package sign-in-relay is not installed: npm i -D sign-in-relay');
+}
+
 /** Rejects if the package sign-in-relay is not installed, or if the relay does not start. */
 export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevRelay> {
   const { port = 0, services = ['dev'], blind = 'no' } = options;
   const args = ['--port', `${port}`, '--service', services.join(), '--blind', blind];
-  // The current folder is the app's.
-  const find = createRequire(join(process.cwd(), 'test.js'));
-  const main = join(dirname(find.resolve('sign-in-relay/package.json')), 'dist/cli/main.js');
+  const main = join(dirname(findPackage()), 'dist/cli/main.js');
   const child = spawn(process.execPath, [main, 'dev', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -71,15 +101,33 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   const url = after('The relay', output);
   const providerUrl = after('How sign-ins end', output);
 
-  async function ask(path: string, body: object): Promise<Response> {
-    return fetch(new URL(path, providerUrl), {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
+  async function ask(path: string, body: object, method = 'POST'): Promise<void> {
+    const headers = { 'Content-Type': 'application/json' };
+    const init = { method, headers, body: JSON.stringify(body) };
+    const response = await fetch(new URL(path, providerUrl), init);
+    if (!response.ok) throw new Error(await response.text());
   }
 
+  async function open(user: DevUser | undefined, ending?: string): Promise<void> {
+    const untilMs = Date.now() + LINK_WITHIN_MS;
+    for (;;) {
+      try {
+        return await ask('/open', { link: user && linkOf(user), ending });
+      } catch (error) {
+        if (Date.now() > untilMs) throw error;
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+  }
+
+  // A test that failed before it stopped the relay does not keep its process running.
+  child.unref();
+  (child.stdout as Socket).unref();
+
   async function stop(): Promise<void> {
+    child.ref();
+    // After what the app has just sent, such as an acknowledgement, which it would repeat for a minute.
+    await fetch(new URL('/health', url)).catch(() => {});
     kill();
     await exited;
   }
@@ -87,19 +135,10 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   return {
     url,
     providerUrl: providerUrl.slice(0, -1),
-    async next(ending, { seconds } = {}) {
-      const response = await ask('/next', { ending, seconds });
-      if (!response.ok) throw new Error(await response.text());
-    },
-    async approve() {
-      const untilMs = Date.now() + LINK_WITHIN_MS;
-      for (;;) {
-        const response = await ask('/open', {});
-        if (response.ok) return;
-        if (Date.now() > untilMs) throw new Error(await response.text());
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
-    },
+    next: (ending, { seconds } = {}) => ask('/next', { ending, seconds }),
+    approve: (user) => open(user),
+    decline: (user) => open(user, 'deny'),
+    reset: () => ask('/next', {}, 'DELETE'),
     stop,
   };
 }

@@ -53,8 +53,8 @@ export class DevProvider {
       .on(['GET', 'POST'], '/authorize', (c) => this.#authorize(c))
       .get('/next', (c) => this.#showPlanned(c))
       .post('/next', (c) => this.#planNext(c))
-      .delete('/next', (c) => this.#showPlanned(c, []))
-      .post('/open', (c) => this.#openLatest(c))
+      .delete('/next', (c) => this.#reset(c))
+      .post('/open', (c) => this.#openLink(c))
       .get('/try/:ending', (c) => this.#tryOut(c))
       .get('/endings', (c) =>
         c.json(ENDING_NAMES.map((ending) => ({ ending, ...ENDINGS[ending] }))),
@@ -144,15 +144,19 @@ export class DevProvider {
     return back({ code: this.#issuer.createCode({ user, plan, asked }) });
   }
 
-  #showPlanned(c: Context, planned = this.relay.signIns.planned): Response {
-    this.relay.signIns.planned = planned;
-    return c.json({ planned });
+  #showPlanned(c: Context): Response {
+    return c.json({ planned: this.relay.signIns.planned });
+  }
+
+  #reset(c: Context): Response {
+    this.relay.signIns.reset();
+    return this.#showPlanned(c);
   }
 
   /** Called by a test or from the page. */
   async #planNext(c: Context): Promise<Response> {
     const { signIns } = this.relay;
-    const plan = readPlan(await c.req.text());
+    const plan = readPlan(readMembers(await c.req.text()));
     if ('error' in plan) return c.json(plan, 400);
     signIns.planned.push(plan);
     say(`the next sign-in is planned to end as "${plan.ending}"`);
@@ -160,11 +164,18 @@ export class DevProvider {
     return isBrowser ? c.redirect('/', 303) : c.json({ planned: signIns.planned });
   }
 
-  /** The user of the latest sign-in that waits for one: it ends as planned, or with tokens. */
-  #openLatest(c: Context): Response {
-    const signIn = this.relay.signIns.findWaiting();
-    if (signIn === undefined) return c.json({ error: 'no sign-in waits for its user' }, 409);
-    signIn.plan ??= planFor('approve');
+  /** The user of this link, or of the latest that waits: it ends as is asked here, as planned, or with tokens. */
+  async #openLink(c: Context): Promise<Response> {
+    const members = readMembers(await c.req.text());
+    const { link, ending } = members;
+    const asked = ending === undefined ? undefined : readPlan(members);
+    if (asked !== undefined && 'error' in asked) return c.json(asked, 400);
+    const signIn = this.relay.signIns.findWaiting(link);
+    if (signIn === undefined) {
+      const error = `no sign-in waits for its user${link === undefined ? '' : ' with this link'}`;
+      return c.json({ error }, 409);
+    }
+    signIn.plan = asked ?? signIn.plan ?? planFor('approve');
     void this.relay.openLink(signIn);
     const { number, session, deviceName } = signIn;
     return c.json({ number, service: session.service, device: deviceName });
@@ -221,8 +232,8 @@ function planOf(form: URLSearchParams): Plan {
 }
 
 /** What a request plans, or what is wrong with it. */
-function readPlan(text: string): Plan | { readonly error: string; readonly endings?: unknown } {
-  const { ending: named, seconds, auto = false } = readMembers(text);
+function readPlan(members: Members): Plan | { readonly error: string; readonly endings?: unknown } {
+  const { ending: named, seconds, auto = false } = members;
   const ending = parseEnding(named);
   if (ending === undefined) {
     const error = named === undefined ? 'name an ending: {"ending":"deny"}' : 'unknown ending';
@@ -235,8 +246,10 @@ function readPlan(text: string): Plan | { readonly error: string; readonly endin
   return planFor(ending, seconds as number | undefined, auto);
 }
 
+type Members = Readonly<Record<string, unknown>>;
+
 /** JSON, or else a form, whatever the content type: that of `curl -d` is always a form. */
-function readMembers(text: string): Readonly<Record<string, unknown>> {
+function readMembers(text: string): Members {
   const whole = readValue(text);
   if (typeof whole === 'object') return Object(whole);
   const form = [...new URLSearchParams(text)];

@@ -261,6 +261,9 @@ function settingsFor({ baseUrl, providerUrl, services, blind }: DevRelayOptions)
   return { ...read.settings, baseUrl, providers };
 }
 
+/** A runtime writes its stack to stderr, into the output of an app's tests. */
+const CUT_OFF = Object.assign(new Error(), { stack: 'The connection is cut off, as planned.' });
+
 /** Sends the first half of the body, then breaks the connection. */
 async function breakOff(response: Response): Promise<Response> {
   const body = new Uint8Array(await response.arrayBuffer());
@@ -269,7 +272,7 @@ async function breakOff(response: Response): Promise<Response> {
     async pull(controller) {
       // Time for the first half to leave.
       await pause(50);
-      controller.error(new Error('cut off'));
+      controller.error(CUT_OFF);
     },
   });
   return new Response(half, { status: response.status, headers: response.headers });

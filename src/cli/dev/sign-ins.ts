@@ -3,7 +3,7 @@
  * observed in the session store, which both the relay's own protocol and the device grant use.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { digestOf } from '../../sign-ins/secrets.ts';
+import { digestOf, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Change, NewSession, Polled, Session, SessionResult } from '../../sign-ins/session.ts';
 import type { Store } from '../../sign-ins/store.ts';
 import { systemClock } from '../../sign-ins/time.ts';
@@ -120,6 +120,7 @@ export class DevSignIns {
   readonly requests = new AsyncLocalStorage<DevRequest>();
   readonly #all: DevSignIn[] = [];
   #count = 0;
+  #resetAt = 0;
 
   find(browserState: string): DevSignIn | undefined {
     return this.#all.findLast(({ session }) => session.ids.link === browserState);
@@ -130,9 +131,22 @@ export class DevSignIns {
     return this.#all.findLast(({ session }) => session.ids.poll === id);
   }
 
-  /** The latest that waits for its user. */
-  findWaiting(): DevSignIn | undefined {
-    return this.#all.findLast(({ state, ended }) => state === WAITING && ended === undefined);
+  /** The latest that waits for its user: with this link, short or long, or else since the last reset. */
+  findWaiting(link?: unknown): DevSignIn | undefined {
+    const [, code, state] = /\/L\/([A-Z-]+)$|\?state=([\w-]+)$/.exec(`${link}`) ?? [];
+    return this.#all.findLast(({ state: latest, ended, number, session: { ids } }) => {
+      const isAsked =
+        link === undefined
+          ? number > this.#resetAt
+          : ids.link === state || (ids.code !== undefined && ids.code === parseUserCode(code ?? ''));
+      return isAsked && latest === WAITING && ended === undefined;
+    });
+  }
+
+  /** Of what was before nothing is planned, and nobody's user is sought. */
+  reset(): void {
+    this.planned = [];
+    this.#resetAt = this.#count;
   }
 
   /** The latest first. */
