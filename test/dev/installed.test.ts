@@ -194,7 +194,7 @@ test('what is planned, by how many, for which service', async () => {
   await relay.stop();
 });
 
-test('the user of one session, of its prompt or its link, approves or declines, and no other', async () => {
+test('the user of a session, a prompt or a link approves or declines, and no other', async () => {
   const relay = await startDevRelay();
   const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((account) =>
     createSession({ relay: relay.url, service: 'dev', account, code: account !== 'c' }),
