@@ -14,7 +14,7 @@ const CHECK_MS = 30_000;
 const FLAP_MS = 300_000;
 /** The default of Prometheus' Alertmanager (`repeat_interval`). */
 const REMIND_MS = 4 * 3_600_000;
-/** Whatever fails, nobody reads more. */
+/** Upper limit, however much fails: nobody would read more. */
 const NOTICES_AN_HOUR = 10;
 const HOUR_MS = 3_600_000;
 const TIMEOUT_MS = 5_000;
@@ -23,7 +23,7 @@ const OUTCOMES = 9;
 const LEAST_FAILURES = 3;
 /** Counts this many failures of one client, which would push out those of others. */
 const FAILURES_OF_CLIENT = 4;
-/** What anybody can cause is no reason for a notice while it comes from fewer. */
+/** Failures that a stranger can cause trigger a notice only if they come from at least this many clients. */
 const LEAST_CLIENTS = 2;
 
 /** The end of a sign-in whose user came back from the provider. */
@@ -70,7 +70,7 @@ export async function send(target: Target, cause: string, text: string, isOver =
 }
 
 interface Cause {
-  /** Another one is told although the cause is. */
+  /** A new reason is sent even while a notice about the same cause is open. */
   readonly reason: string;
   readonly text: string;
 }
@@ -106,7 +106,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
   const providers = services.map((service) => ({ ...service, ended: [] as Ended[] }));
   /** The last notice of each cause that is not over. */
   const open = new Map<string, Cause>();
-  /** When each reason was told last. There are as many as our own texts. */
+  /** When a notice with each reason was last sent. Bounded: reasons are provider names and our own texts. */
   const toldAtMs = new Map<string, number>();
   /** The notices of the last hour. */
   let sentAtMs: number[] = [];

@@ -158,7 +158,7 @@ export function createService(
   /** Undefined if the store does not answer. */
   async function countLive(): Promise<number | undefined> {
     try {
-      // What has expired is counted as such by now.
+      // Expire sessions first, so that the count is current.
       await signIns.sweep();
       return await signIns.countLive();
     } catch {

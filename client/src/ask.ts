@@ -37,7 +37,7 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
 /** A proxy that says a day in `Retry-After` is asked again sooner. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
-/** The clocks are looked at so often. Also, a process that was stopped has so long to read what waits in its socket. */
+/** How often the clocks are compared, and how long a resumed process gets to read what is waiting in its socket. */
 const TICK_MS = 1_000;
 /** If one clock has moved by so much against the other, the device slept or its clock was set. */
 const JUMP_MS = 2_000;
@@ -194,7 +194,7 @@ const send = (call: Call, request: Request): Promise<Response> =>
     };
   });
 
-/** JSON may hold secrets, and so may half of it: of that, only what `said` is shown. */
+/** A JSON body, even a truncated one, may contain secrets, so only its `error` (`said`) is shown. */
 function describe(
   { url, isProvider }: Request,
   { status, text, location, cause }: Response,

@@ -280,7 +280,7 @@ export async function poll(
     let gapMs = POLL_GAP_MS - tookMs;
     if (status === 204) {
       countdown.confirm(askedSkewMs);
-      // With nothing left at the start, nobody was shown the link.
+      // The link had already expired when polling began, so it is not on any screen.
       if (!restMs || now() >= endMs + PATIENCE_MS) {
         throw new SignInError('expired', 'The time of the link has passed');
       }
@@ -322,7 +322,7 @@ function exchange(
   json: Reply['json'],
 ): Promise<Tokens> {
   const { open } = options;
-  // Whoever completes an open sign-in writes the callback. All that the app knows comes from the app.
+  // The callback of an open sign-in is untrusted. What the app already knows comes from its own options.
   const { code, iss, state } = Object(open ? json.callback : json);
   const { clientId, revocationUrl } = open || json;
   const problem = open && callbackProblem(open, iss, state);
@@ -332,7 +332,7 @@ function exchange(
   const own = `${addressOf(options.relay)}/`;
   const isElsewhere = isText(tokenUrl) && (!!named || tokenUrl.indexOf(own) !== 0);
   if (!isText(code) || !isElsewhere || !isText(clientId)) {
-    const what = 'The relay sent tokens, no code, or itself for a blind sign-in';
+    const what = 'The relay sent tokens, no code, or its own token URL for a blind sign-in';
     throw new SignInError('refused', what);
   }
   const form = {

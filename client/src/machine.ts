@@ -135,7 +135,7 @@ export const hears = (attempt: number, detail: string | undefined): Event =>
     return [{ ...state, signIn: { shown, trouble: away } }];
   });
 
-/** It has brought tokens, which begin an era. Nobody waits for those of another. */
+/** The attempt returned tokens, which start a new era. Tokens of an outdated attempt are revoked. */
 export const granted =
   (attempt: number, tokens: Tokens): Event =>
   (state, dateMs) => {
@@ -203,7 +203,7 @@ export const refreshed =
     if (state.era === era && state.tokens?.refreshToken === spent) {
       return [hold(state, tokens, dateMs), { type: 'save', tokens }];
     }
-    // Who has signed in again has other tokens, with which some providers would revoke these.
+    // If the user has signed in again, these are not revoked: some providers would revoke the new tokens too.
     return state.tokens ? [state] : [state, { type: 'revoke', tokens }];
   };
 

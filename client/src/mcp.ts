@@ -89,14 +89,14 @@ export function relayProvider(options: RelayProviderOptions) {
   /** Settled when it has stored those of everybody who asked. */
   let last: Promise<void> = current;
 
-  /** One after the other, so that no write is of what was read before another one. */
+  /** Serializes reads and writes, so that no write is based on a stale read. */
   function inTurn(run: () => Promise<void>): Promise<void> {
     const done = turn.then(run);
     turn = done.catch(() => {});
     return done;
   }
 
-  /** What another process has kept meanwhile counts. */
+  /** Reads the storage again, because another process may have written to it. */
   async function read(): Promise<void> {
     const stored = parse(await storage.getItem(key));
     kept = isObject(stored) ? stored : {};
@@ -126,7 +126,7 @@ export function relayProvider(options: RelayProviderOptions) {
       headers,
       allowHttp,
       device: name,
-      // Of one storage object there is one session.
+      // createSession returns the same session for the same storage object, so pass a new wrapper.
       storage: anotherObject(storage),
       open: {
         authorizationUrl: authorizationUrl ?? authorizationEndpoint(discovery),
@@ -216,7 +216,7 @@ export function relayProvider(options: RelayProviderOptions) {
       await keep({ client, authorizationUrl: undefined });
     },
 
-    /** What another authorization server has given is not for this one. */
+    /** Discards what another authorization server issued: it must not be sent to this one. */
     async saveDiscoveryState(found: Discovery): Promise<void> {
       await load();
       const { authorizationServerUrl, authorizationServerMetadata, resourceMetadata } = found;

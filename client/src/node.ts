@@ -11,7 +11,7 @@ import type { SessionStorage } from './storage.ts';
 const RETRY_MS = 50;
 /** Longer than any refresh, also of a process that was stopped. */
 const STALE_MS = 300_000;
-/** A lock that names nobody for so long is of a process that was killed while it wrote that. */
+/** A lock file still empty after this long belongs to a process that was killed while writing it. */
 const UNNAMED_MS = 5_000;
 
 const storages = new Map<string, SessionStorage>();
@@ -104,7 +104,7 @@ async function isStale(path: string, owner: string): Promise<boolean> {
   return pid === process.pid ? !held.has(owner) : !isRunning(pid);
 }
 
-/** What was renamed is looked at again: another process may have broken it first, and have its own there. */
+/** Reads the lock again after renaming it: another process may have broken it first and taken it. */
 async function breakLock(path: string, stale: string): Promise<void> {
   const aside = `${path}.${nonce()}`;
   await rename(path, aside).catch(unless('ENOENT'));

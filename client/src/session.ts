@@ -155,7 +155,7 @@ export function createCore(
     if (shown !== before) listeners.forEach(tellApp);
   }
 
-  /** What a function of the app throws is its own, and disturbs nobody else. */
+  /** Rethrows a listener's exception asynchronously, so that it does not affect other listeners. */
   function tellApp(run: () => void): void {
     try {
       run();
@@ -361,7 +361,7 @@ export function createCore(
       }
     });
     if (!fresh) return update();
-    // Whoever has signed out meanwhile, here or in another process, or in again, stays so.
+    // If the user has signed out or in again meanwhile, here or in another process, that takes precedence.
     await read().catch(ignore);
     apply(machine.refreshed(era, spent, fresh));
     return state.tokens === fresh ? saving : update();
@@ -386,7 +386,7 @@ export function createCore(
         waiters.push({ resolve, reject });
         apply(machine.signIn);
       });
-      // Who shows the state alone has nothing to catch.
+      // An app that only renders the state need not handle this rejection.
       ended.catch(ignore);
       return ended;
     },

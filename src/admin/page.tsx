@@ -208,7 +208,7 @@ interface Column {
 const text = (name: string): Column => ({ name, isText: true });
 const numbers = (...names: readonly string[]): Column[] => names.map((name) => ({ name }));
 
-/** A part of what another relay has started says nothing. */
+/** With a shared store, percentages are left out: another relay may have started the sign-in. */
 const FunnelTable = ({ funnels, isShared }: { funnels: readonly Funnel[]; isShared: boolean }) => (
   <Table
     id="funnel"

@@ -26,7 +26,7 @@ import { codeOf, describeConnectProblem } from './connect-problem.ts';
 /** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
 export const PROVIDER_SHARES = 4;
 
-/** So many of the requests that the runtime sends at once are for discovery. */
+/** Concurrent requests reserved for discovery. */
 export const RESERVED_FOR_DISCOVERY = 16;
 
 export interface TokenRequest {

@@ -14,7 +14,7 @@ import { createWaiters } from './waiters.ts';
 /** Where sessions are kept besides this process. If it throws, nothing has changed. */
 export interface Journal {
   load(): readonly Session[];
-  /** Called before the session is so. */
+  /** Called before the session takes this state. */
   write(session: Session): void;
   /** Called before the session is removed, or becomes a tombstone. */
   remove(session: Session): void;

@@ -112,7 +112,7 @@ function requireSettings(env: Env): EnabledSettings {
   return settings;
 }
 
-/** All callers share a run. After it there is none for so long. */
+/** Concurrent callers share one run. The next one starts no sooner than `intervalMs` later. */
 function atMostEvery(intervalMs: number, run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   let startedAtMs = Number.NEGATIVE_INFINITY;

@@ -29,7 +29,7 @@ end
 -- KOReader has declared it already.
 pcall(ffi.cdef, 'int clock_gettime(int, void *);')
 
--- Of a clock that nobody sets (CLOCK_MONOTONIC).
+-- Seconds of the monotonic clock (CLOCK_MONOTONIC).
 local function now()
   local time = ffi.new('long[2]')
   ffi.C.clock_gettime(1, ffi.cast('void *', time))

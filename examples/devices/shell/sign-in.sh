@@ -92,7 +92,7 @@ ask() {
   esac
   # The relay writes on one line. A second one would get into the configuration of curl.
   answer=$(head -n 1 "$folder/body")
-  # Of a program that is killed nothing secret is left.
+  # Leave no secrets behind if the program is killed.
   : >"$folder/body"
   : >"$folder/request"
   pause=$(sed -n 's/^[Rr][Ee][Tt][Rr][Yy]-[Aa][Ff][Tt][Ee][Rr]: *\([0-9]\{1,2\}\)[^0-9]*$/\1/p' "$folder/headers")

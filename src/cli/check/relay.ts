@@ -71,7 +71,7 @@ async function findServices(
   const remedy =
     status >= 300 && status < 400
       ? 'it redirects: name the URL to which it does, and set OAUTH_BASE_URL to that one'
-      : 'is OAUTH_BASE_URL set there, and does the URL have the path that it has?';
+      : 'is OAUTH_BASE_URL set there, and does the URL include its path?';
   return fault(RELAY, `${baseUrl}/services gets a ${status}, not a list`, remedy);
 }
 

@@ -36,7 +36,7 @@ export const CLIENT_ID = 'sign-in-relay-dev';
 /** The peer of requests that are made in this process. */
 const LOCAL_PEERS: Peers = { requestIP: () => ({ address: '127.0.0.1' }) };
 
-/** What a start that is planned so gets. Planned and refused otherwise, it is still to come. */
+/** The status of a start that is planned to be refused. If a start fails with another status, its plan stays queued. */
 const REFUSALS: Readonly<Record<string, number | undefined>> = { full: 503, 'rate-limited': 429 };
 
 /** Before it closes, responses in progress get this long to finish, then they are cut off. */

@@ -138,7 +138,8 @@ export class DevSignIns {
       const isAsked =
         link === undefined
           ? number > this.#resetAt
-          : ids.link === state || (ids.code !== undefined && ids.code === parseUserCode(code ?? ''));
+          : ids.link === state ||
+            (ids.code !== undefined && ids.code === parseUserCode(code ?? ''));
       return isAsked && latest === WAITING && ended === undefined;
     });
   }

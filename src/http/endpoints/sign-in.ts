@@ -199,7 +199,7 @@ export function createLink({ signIns, providers, signInLog, pages }: BrowserDepe
   };
 }
 
-/** Nobody has tapped the link yet, so nobody is told. https://wicg.github.io/nav-speculation/prefetch.html */
+/** A prefetch is not a tap, so nobody is notified. https://wicg.github.io/nav-speculation/prefetch.html */
 function isPrefetch(request: RelayRequest): boolean {
   return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
     /^(?:prefetch|prerender|preview)\b/.test(request.header(name) ?? ''),

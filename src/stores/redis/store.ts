@@ -65,7 +65,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     // A record that was put in another's place.
     if (session?.ids.link !== link) return undefined;
     const found = { tokens, session, nowMs };
-    // What a failover has lost is not known by less.
+    // Never replace a newer record, which a failover lost, with this older one.
     if (known.findLost(found) === undefined) known.set(found, body.length, since);
     return found;
   }
