@@ -27,7 +27,10 @@ export async function startService(
 ): Promise<Service> {
   if (!isEnabled(settings)) return createDisabledService();
   const stores = await openStores(settings, dependencies);
-  const service = maintain(createService(settings, dependencies, stores), dependencies.clock);
+  const service = startBackgroundTasks(
+    createService(settings, dependencies, stores),
+    dependencies.clock,
+  );
   await service.discover();
   return service;
 }
@@ -36,7 +39,7 @@ export async function startService(
 export const SWEEP_INTERVAL_MS = 30_000;
 
 /** The same service, which sweeps and discovers periodically until it is closed. */
-export function maintain(service: ManualService, clock: Clock): ManualService {
+export function startBackgroundTasks(service: ManualService, clock: Clock): ManualService {
   const stopSweeping = repeat(clock, SWEEP_INTERVAL_MS, service.sweep);
   const stopDiscovering = repeat(clock, DISCOVERY_RETRY_MS, service.discover);
   return {

@@ -48,7 +48,7 @@ The relay, check and health: --env-file FILE adds settings from a file.
 
 async function main(): Promise<void> {
   raiseFetchLimit();
-  exemptThisMachine();
+  bypassProxyForLoopback();
   // A pipe may be closed by its reader at any time. Each write handles its own failure.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   const [command = '', ...args] = process.argv.slice(2);
@@ -264,7 +264,7 @@ function raiseFetchLimit(): void {
 }
 
 /** Bun sends even what is for this machine through the proxy that the environment names. */
-function exemptThisMachine(): void {
+function bypassProxyForLoopback(): void {
   for (const name of ['NO_PROXY', 'no_proxy']) {
     process.env[name] = [process.env[name], 'localhost,127.0.0.1,[::1]'].filter(Boolean).join();
   }

@@ -76,16 +76,18 @@ function toResponse(incoming: IncomingMessage): ProviderResponse {
 /** How long an idle connection is kept, unless the provider asks for less (`Keep-Alive: timeout`). */
 const IDLE_CONNECTION_MS = 60_000;
 
-const httpAgent = closeAtStrayBytes(
+const httpAgent = destroyOnUnsolicitedData(
   new HttpAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }),
 );
-const tlsAgent = closeAtStrayBytes(new TlsAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }));
+const tlsAgent = destroyOnUnsolicitedData(
+  new TlsAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }),
+);
 
 /**
  * Bytes on an idle connection are the response to no request (docs/protocol.md §9), and would count
  * as that of the next one. Node itself closes the connection since 22.23 and 24.17 (CVE-2026-48931).
  */
-function closeAtStrayBytes<Agent extends HttpAgent>(agent: Agent): Agent {
+function destroyOnUnsolicitedData<Agent extends HttpAgent>(agent: Agent): Agent {
   const { keepSocketAlive, reuseSocket } = HttpAgent.prototype;
   return Object.assign(agent, {
     keepSocketAlive(socket: Duplex) {

@@ -3,7 +3,6 @@ import type { Picture } from '../pages/picture.ts';
 import { mayTakeChallenge, type ProviderConfig, prefixOf } from '../providers/config.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
 import { RELAY_CHECKS } from './checks.ts';
-import { warnOfHazards } from './hazards.ts';
 import { findMisspeltNames } from './misspelt.ts';
 import { RELAY_SETTINGS } from './names.ts';
 import type { SettingFault, SettingWarning } from './problems.ts';
@@ -20,6 +19,7 @@ import {
   withoutUndefined,
 } from './reading.ts';
 import type { Settings } from './settings.ts';
+import { warnOfHazards } from './warnings.ts';
 
 export { settingsHelp } from './names.ts';
 export { countWrong, describeFaults, type SettingWarning } from './problems.ts';

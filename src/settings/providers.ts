@@ -6,11 +6,11 @@ import { OWN_URL, type Profile } from '../providers/profile.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
-import { warnOfProviderHazards } from './hazards.ts';
 import { didYouMean } from './misspelt.ts';
 import { namesOf, PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
+import { warnOfProviderHazards } from './warnings.ts';
 
 /**
  * Undefined if the provider is disabled, or a setting is wrong. Its settings are checked even

@@ -28,15 +28,15 @@ export type PollOutcome =
   | { readonly state: 'pending'; readonly isOpened?: boolean }
   | { readonly state: 'gone' };
 
-/** What a look at the session found. `steadyForMs`: how long until the session changes by itself. */
-export type Looked = PollOutcome & { readonly steadyForMs?: number };
+/** What a claim found. `unchangedForMs`: how long until the session changes by itself. */
+export type Claim = PollOutcome & { readonly unchangedForMs?: number };
 
 const PENDING = { state: 'pending' } as const;
 
-/** `look` asks for the result, and takes it if there is one. */
+/** `claim` asks for the result, and takes it if there is one. */
 export function createPolls(
   store: Pick<Store, 'watch' | 'unwatch'>,
-  look: (key: PollKey, wantsProgress: boolean) => Awaitable<Looked>,
+  claim: (key: PollKey, wantsProgress: boolean) => Awaitable<Claim>,
   clock: Clock,
   maxParked = MAX_PARKED_POLLS,
 ) {
@@ -57,7 +57,7 @@ export function createPolls(
 
   async function park(poll: ParkedPoll, key: PollKey, signal: AbortSignal): Promise<PollOutcome> {
     // Watch first, look second: a change in between notifies the poll.
-    let steadyForMs = store.watch(poll);
+    let unchangedForMs = store.watch(poll);
     signal.addEventListener('abort', poll);
     try {
       for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
@@ -65,19 +65,19 @@ export function createPolls(
         if (signal.aborted) return PENDING;
         const { notice } = poll;
         poll.notice = undefined;
-        if (steadyForMs === undefined) {
-          const found = await tryToLook(key, poll.wantsProgress);
+        if (unchangedForMs === undefined) {
+          const found = await tryToClaim(key, poll.wantsProgress);
           // A store that restarted without its sessions ends the poll as pending. The next one gets 'gone'.
           if (found?.state === 'gone') return notice === 'recheck' ? PENDING : found;
           if (found?.state === 'delivered' || found?.isOpened) return found;
           // After a fault nothing may notify this poll.
-          steadyForMs = found === undefined ? retryMs : (found.steadyForMs ?? retryMs);
+          unchangedForMs = found === undefined ? retryMs : (found.unchangedForMs ?? retryMs);
         }
         if (poll.isOver || isClosed) return PENDING;
         // Only now, so that a poll with an invented secret evicts no other.
         if (poll.isNew) count(poll);
-        if (poll.notice === undefined) await sleep(poll, steadyForMs);
-        steadyForMs = undefined;
+        if (poll.notice === undefined) await sleep(poll, unchangedForMs);
+        unchangedForMs = undefined;
       }
     } finally {
       store.unwatch(poll);
@@ -88,9 +88,9 @@ export function createPolls(
   }
 
   /** Undefined if the store refused or did not reply. The poll keeps waiting, because a device treats any error as final. */
-  async function tryToLook(key: PollKey, wantsProgress: boolean): Promise<Looked | undefined> {
+  async function tryToClaim(key: PollKey, wantsProgress: boolean): Promise<Claim | undefined> {
     try {
-      return await look(key, wantsProgress);
+      return await claim(key, wantsProgress);
     } catch (error) {
       if (error instanceof StoreUnavailable) return undefined;
       throw error;
@@ -98,10 +98,10 @@ export function createPolls(
   }
 
   /** Until it is notified, its deadline, or the session may have changed by itself. */
-  async function sleep(poll: ParkedPoll, steadyForMs: number): Promise<void> {
+  async function sleep(poll: ParkedPoll, unchangedForMs: number): Promise<void> {
     const recheck: Deadline = { dueAtMs: 0, onDue: () => poll.wake() };
-    const isSoon = steadyForMs < EXCHANGE_LEASE_MS;
-    const cancelTimer = isSoon ? clock.setTimer(steadyForMs, () => poll.wake()) : undefined;
+    const isSoon = unchangedForMs < EXCHANGE_LEASE_MS;
+    const cancelTimer = isSoon ? clock.setTimer(unchangedForMs, () => poll.wake()) : undefined;
     if (!isSoon) rechecks.add(recheck);
     await poll.woken();
     cancelTimer?.();
@@ -151,7 +151,7 @@ export function createPolls(
       wantsProgress: boolean,
     ): Promise<PollOutcome> {
       if (signal.aborted) return PENDING;
-      if (holdSeconds === 0 || isClosed) return (await tryToLook(key, wantsProgress)) ?? PENDING;
+      if (holdSeconds === 0 || isClosed) return (await tryToClaim(key, wantsProgress)) ?? PENDING;
       const poll = new ParkedPoll(key.id, wantsProgress, clock.now(), queueOf(holdSeconds));
       return park(poll, key, signal);
     },

@@ -204,7 +204,7 @@ export function neededUntilMs(session: Session): number {
 }
 
 /** The last millisecond before it changes by itself. */
-export function steadyUntilMs(session: Session): number {
+export function unchangedUntilMs(session: Session): number {
   if (session.state === 'delivered') return session.redeliveredUntilMs;
   return session.state === 'exchanging'
     ? Math.min(session.leaseEndsAtMs, session.expiresAtMs)
@@ -299,7 +299,7 @@ export type Polled =
       /** The device asked for progress, and this is the one time at which it learns that the link was opened. */
       readonly isOpened: boolean;
       /** How long until the session changes by itself. */
-      readonly steadyForMs: number;
+      readonly unchangedForMs: number;
     }
   | {
       readonly state: 'delivered';
@@ -320,8 +320,8 @@ export const poll =
       case 'pending':
       case 'exchanging': {
         const isOpened = wantsProgress && current.opening === 'unreported';
-        const steadyForMs = steadyUntilMs(current) + 1 - nowMs;
-        const reply = { state: 'pending', isOpened, steadyForMs } as const;
+        const unchangedForMs = unchangedUntilMs(current) + 1 - nowMs;
+        const reply = { state: 'pending', isOpened, unchangedForMs } as const;
         return isOpened ? { reply, next: { ...current, opening: 'reported' } } : { reply };
       }
       case 'completed':

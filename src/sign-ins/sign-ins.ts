@@ -3,7 +3,7 @@
  * (session.ts) at one store. The vault is opened here, and the observer is notified once the change is
  * stored. Depends on no HTTP and no provider. docs/protocol.md.
  */
-import { createPolls, type Looked, type PollOutcome } from './polls.ts';
+import { type Claim, createPolls, type PollOutcome } from './polls.ts';
 import {
   createBrowserState,
   createCapability,
@@ -117,14 +117,14 @@ export type SignIns = ReturnType<typeof createSignIns>;
 
 export function createSignIns(options: SignInOptions) {
   const { store, vault, observer, clock, randomBytes, sessionSeconds } = options;
-  const polls = createPolls(store, look, clock, options.maxParkedPolls);
+  const polls = createPolls(store, claim, clock, options.maxParkedPolls);
   /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
   let exchanges = 0;
   let onIdle: (() => void) | undefined;
   let isDraining = false;
 
   /** Tells the observer of a delivery, and opens the result. */
-  async function look(key: PollKey, wantsProgress: boolean): Promise<Looked> {
+  async function claim(key: PollKey, wantsProgress: boolean): Promise<Claim> {
     let service = '';
     const event = machine.poll(wantsProgress);
     const polled = await store.update({ poll: key.id }, (session, nowMs) => {
@@ -164,7 +164,7 @@ export function createSignIns(options: SignInOptions) {
   ): Promise<EndedCallback<Failure>> {
     const link = vault.link(browserState);
     const key = { link: link.id };
-    const leased = await store.update(key, of(service, machine.lease));
+    const leased = await store.update(key, forService(service, machine.lease));
     if (typeof leased !== 'object') return { outcome: refusalFor(leased) };
     const delivery = link.deliveryOf(leased);
     const deviceName = link.deviceNameOf(leased);
@@ -218,7 +218,7 @@ export function createSignIns(options: SignInOptions) {
       browserState: string,
     ): Promise<Delivery | SessionOutcome | undefined> {
       const link = vault.link(browserState);
-      const opened = await store.update({ link: link.id }, of(service, machine.open));
+      const opened = await store.update({ link: link.id }, forService(service, machine.open));
       if (typeof opened !== 'object') return opened;
       if (opened.isFirst) observer.opened(service);
       const delivery = link.deliveryOf(opened.pending);
@@ -255,7 +255,7 @@ export function createSignIns(options: SignInOptions) {
       const link = vault.link(browserState);
       const outcome = result.error === 'access_denied' ? 'access_denied' : 'failed';
       const event = machine.fail(outcome, link.keepError(result));
-      const failed = await store.update({ link: link.id }, of(service, event));
+      const failed = await store.update({ link: link.id }, forService(service, event));
       if (typeof failed !== 'object') return { outcome: refusalFor(failed) };
       return { outcome: result.error, deviceName: link.deviceNameOf(failed) };
     },
@@ -330,7 +330,7 @@ export function createSignIns(options: SignInOptions) {
 }
 
 /** The event, for a session of this service. For any other there is none. */
-const of =
+const forService =
   <Reply>(service: string, event: Event<Reply>): Event<Reply | undefined> =>
   (session, nowMs) =>
     session.service === service ? event(session, nowMs) : { reply: undefined };

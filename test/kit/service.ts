@@ -10,7 +10,7 @@ import { createMemoryRateLimiter, type MemoryRateLimiter } from '../../src/sign-
 import type { Event, Pending } from '../../src/sign-ins/session.ts';
 import type { Awaitable, SessionKey, Store } from '../../src/sign-ins/store.ts';
 import { plainVault, type Vault } from '../../src/sign-ins/vault.ts';
-import { maintain } from '../../src/start-service.ts';
+import { startBackgroundTasks } from '../../src/start-service.ts';
 import { createMemoryRefreshStore, createMemoryStore } from '../../src/stores/memory.ts';
 import { createApiCheck } from './api-document.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
@@ -156,7 +156,7 @@ export function createTestService(
       sessions: beforeStore ? withHook(store, beforeStore) : store,
     },
   );
-  const service = maintain(manual, clock);
+  const service = startBackgroundTasks(manual, clock);
 
   /** Every answer must be one that the API document describes. Without a peer: by a client that was not seen before. */
   async function ask(path: string, init: RequestInit = {}, peer: string = nextPeer()) {

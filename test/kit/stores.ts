@@ -47,7 +47,7 @@ export const DELIVERED = { state: 'delivered', result: TOKENS } as const;
 export const PENDING = {
   state: 'pending',
   isOpened: false,
-  steadyForMs: expect.any(Number),
+  unchangedForMs: expect.any(Number),
 } as const;
 export const GONE = { state: 'gone' } as const;
 

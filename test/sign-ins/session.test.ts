@@ -173,19 +173,19 @@ test('a device that asks learns once that its link was opened, and not after a r
 });
 
 test('a pending session says how long it stays as it is', () => {
-  const steadyForMs = (session: machine.Session, nowMs: number) =>
-    Object(machine.poll(false)(session, nowMs).reply).steadyForMs;
-  expect(steadyForMs(PENDING, 1_000)).toBe(EXPIRES_AT_MS - 999);
-  expect(steadyForMs(EXCHANGING, 1_000)).toBe(EXCHANGE_LEASE_MS - 999);
+  const unchangedForMs = (session: machine.Session, nowMs: number) =>
+    Object(machine.poll(false)(session, nowMs).reply).unchangedForMs;
+  expect(unchangedForMs(PENDING, 1_000)).toBe(EXPIRES_AT_MS - 999);
+  expect(unchangedForMs(EXCHANGING, 1_000)).toBe(EXCHANGE_LEASE_MS - 999);
   const late = { ...EXCHANGING, leaseEndsAtMs: EXPIRES_AT_MS + 5 };
-  expect(steadyForMs(late, EXPIRES_AT_MS)).toBe(1);
+  expect(unchangedForMs(late, EXPIRES_AT_MS)).toBe(1);
 });
 
 test('what a store knows: until when a session counts, is needed, and stays', () => {
   const times = (session: machine.Session) => [
     machine.liveUntilMs(session),
     machine.neededUntilMs(session),
-    machine.steadyUntilMs(session),
+    machine.unchangedUntilMs(session),
   ];
   const short = { ...DELIVERED, redeliveredUntilMs: 10 };
   expect(times(PENDING)).toEqual([EXPIRES_AT_MS, EXPIRES_AT_MS, EXPIRES_AT_MS]);

@@ -157,7 +157,7 @@ function testTime(open: OpenStores): void {
     const [lapsed, cancelled] = [await create(store), await create(store)];
     for (const session of [lapsed, cancelled]) await store.lease(session);
     time.advance(EXCHANGE_LEASE_MS);
-    expect(await store.poll(lapsed.pollSecret)).toEqual({ ...PENDING, steadyForMs: 1 });
+    expect(await store.poll(lapsed.pollSecret)).toEqual({ ...PENDING, unchangedForMs: 1 });
     time.advance(1);
     expect(await store.complete(lapsed)).toBe(false);
     expect(await store.find(lapsed)).toBe('failed');

@@ -19,7 +19,7 @@ import {
 import { createMemoryRateLimiter } from '../../sign-ins/rate-limits.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { plainVault } from '../../sign-ins/vault.ts';
-import { maintain } from '../../start-service.ts';
+import { startBackgroundTasks } from '../../start-service.ts';
 import { createMemoryRefreshStore, createMemoryStore } from '../../stores/memory.ts';
 import { readTextFile } from '../../text-file.ts';
 import type { Plan } from './endings.ts';
@@ -83,7 +83,7 @@ export class DevRelay {
   constructor(readonly options: DevRelayOptions) {
     this.#settings = settingsFor(options);
     this.#stores = createStores(this.signIns, this.#settings.maxSessions);
-    this.#service = maintain(this.#create(), systemClock);
+    this.#service = startBackgroundTasks(this.#create(), systemClock);
   }
 
   async open(): Promise<void> {
@@ -158,7 +158,7 @@ export class DevRelay {
       this.signIns.forgetAll();
       this.#stores = createStores(this.signIns, this.#settings.maxSessions);
     }
-    this.#service = maintain(this.#create(), systemClock);
+    this.#service = startBackgroundTasks(this.#create(), systemClock);
     await this.open();
     const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
     say(`the relay is up again: ${kept}`);

@@ -25,7 +25,7 @@ export const STORE_PATIENCE_MS = 4_000;
 export type RedisCommands = ReturnType<typeof createRedisCommands>;
 
 /** How long a command without a reply is repeated: while somebody waits, or as long as an exchange may hold its session. */
-export type Patience = 'briefly' | 'until lease ends';
+export type RetryPolicy = 'briefly' | 'until lease ends';
 
 export interface RedisCommandsOptions {
   readonly client: RedisClient;
@@ -123,7 +123,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     run,
     get: (key: string): Promise<string | null> => within(client.get(key)),
     within,
-    repeat: <T>(howLong: Patience, attempt: () => Promise<T>): Promise<T> =>
+    repeat: <T>(howLong: RetryPolicy, attempt: () => Promise<T>): Promise<T> =>
       track(repeat(clock, howLong, attempt)),
     /** The time of the store, as far as it is known. */
     storeNow: testClock?.now ?? storeClock.now,
@@ -144,7 +144,11 @@ export const createCallId = (randomBytes: RandomBytes) =>
  * too late; until the lease ends after any failure. Takes effect once, with the same reply each
  * time. Time in which the process was paused does not count.
  */
-async function repeat<T>(clock: Clock, howLong: Patience, attempt: () => Promise<T>): Promise<T> {
+async function repeat<T>(
+  clock: Clock,
+  howLong: RetryPolicy,
+  attempt: () => Promise<T>,
+): Promise<T> {
   const untilLeaseEnds = howLong === 'until lease ends';
   let leftMs = untilLeaseEnds ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
   let isUnknown = false;

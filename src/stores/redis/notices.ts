@@ -10,7 +10,7 @@ import { createWaiters } from '../waiters.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisClient } from './connect.ts';
 import type { StoreHealth } from './health.ts';
-import type { KnownSessions } from './known-sessions.ts';
+import type { SessionCache } from './session-cache.ts';
 
 /** How often an instance sends a heartbeat, and so checks that it receives messages. */
 export const HEARTBEAT_MS = 300;
@@ -34,7 +34,7 @@ export interface NoticesOptions {
   /** The store's clock is probed with every heartbeat. */
   readonly commands: RedisCommands;
   readonly clock: Clock;
-  readonly known: KnownSessions;
+  readonly cache: SessionCache;
   readonly channel: string;
   /** The name of this process. */
   readonly instance: string;
@@ -44,7 +44,7 @@ export interface NoticesOptions {
 export type Notices = ReturnType<typeof createNotices>;
 
 export function createNotices(options: NoticesOptions) {
-  const { client, commands, clock, known, channel, instance, health } = options;
+  const { client, commands, clock, cache, channel, instance, health } = options;
   const waiters = createWaiters();
   /** Own heartbeats in a row that were not received. */
   let missed = 0;
@@ -68,7 +68,7 @@ export function createNotices(options: NoticesOptions) {
     if (from !== instance) {
       othersSeenAtMs = clock.now();
       if (what === HEARTBEAT) return;
-      known.changed(pollId);
+      cache.changed(pollId);
       waiters.notify(pollId, what === 'opened' ? what : 'completed');
     } else if (what === HEARTBEAT) {
       onOwnHeartbeat();
@@ -78,7 +78,7 @@ export function createNotices(options: NoticesOptions) {
   function onOwnHeartbeat(): void {
     health.received();
     if (missed > 1 || mayBeMissing) {
-      known.recheckAll();
+      cache.recheckAll();
       waiters.recheckAll();
     }
     missed = 0;

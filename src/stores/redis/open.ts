@@ -13,11 +13,11 @@ import { connectRedis } from './connect.ts';
 import { type ConnectFailure, describeConnectFailure, noAnswer } from './failures.ts';
 import { createStoreHealth, type HealthEvent } from './health.ts';
 import { createRedisKeys } from './keys.ts';
-import { createKnownSessions } from './known-sessions.ts';
 import { createNotices, type Notices } from './notices.ts';
 import { createRedisRateLimiter } from './rate-limits.ts';
 import { createRedisRefreshStore } from './refreshes.ts';
 import { SCRIPTS } from './scripts.ts';
+import { createSessionCache } from './session-cache.ts';
 import { createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
 
@@ -139,13 +139,13 @@ async function startStores(
     testClock,
   });
   const problems = describeUnfit(await commands.within(client.describe()));
-  const known = createKnownSessions(testClock ?? clock);
-  notices = createNotices({ client, commands, clock, known, channel, instance, health });
+  const cache = createSessionCache(testClock ?? clock);
+  notices = createNotices({ client, commands, clock, cache, channel, instance, health });
   await notices.start();
   await health.start();
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
   const { maxSessions } = options;
-  const store = { commands, keys, known, notices, health, randomBytes, maxSessions };
+  const store = { commands, keys, cache, notices, health, randomBytes, maxSessions };
   return {
     sessions: createRedisStore(store),
     vault: createSealedVault(randomBytes),

@@ -10,12 +10,12 @@ import * as machine from '../../sign-ins/session.ts';
 
 import { type SessionKey, type Store, StoreUnavailable } from '../../sign-ins/store.ts';
 import { RECORD_VERSION, readBody, writeBody } from '../record.ts';
-import { createCallId, type Patience, type RedisCommands } from './commands.ts';
+import { createCallId, type RedisCommands, type RetryPolicy } from './commands.ts';
 import type { StoreHealth } from './health.ts';
 import type { RedisKeys } from './keys.ts';
-import type { Found, KnownSessions } from './known-sessions.ts';
 import type { Notices } from './notices.ts';
 import { SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
+import type { Found, SessionCache } from './session-cache.ts';
 
 /** A change is computed again when another one was faster. More often than this is a fault. */
 const MAX_TRIES = 20;
@@ -26,7 +26,7 @@ const GUESS_MARGIN_MS = 2_000;
 export interface RedisStoreOptions {
   readonly commands: RedisCommands;
   readonly keys: RedisKeys;
-  readonly known: KnownSessions;
+  readonly cache: SessionCache;
   readonly notices: Notices;
   readonly health: Pick<StoreHealth, 'refused'>;
   readonly randomBytes: RandomBytes;
@@ -34,19 +34,19 @@ export interface RedisStoreOptions {
 }
 
 export function createRedisStore(options: RedisStoreOptions): Store {
-  const { commands, keys, known, notices, health, randomBytes, maxSessions } = options;
+  const { commands, keys, cache, notices, health, randomBytes, maxSessions } = options;
 
   /** Undefined if there is no such session. A pointer never changes. */
   async function findLink(key: SessionKey): Promise<string | undefined> {
     if ('link' in key) return key.link;
     if ('code' in key) return (await commands.get(keys.code(key.code)))?.split(' ')[1];
-    const link = known.linkOf(key.poll) ?? (await commands.get(keys.poll(key.poll))) ?? undefined;
-    if (link !== undefined) known.setLink(key.poll, link);
+    const link = cache.linkOf(key.poll) ?? (await commands.get(keys.poll(key.poll))) ?? undefined;
+    if (link !== undefined) cache.setLink(key.poll, link);
     return link;
   }
 
   async function read(link: string): Promise<Found | undefined> {
-    const since = known.changes();
+    const since = cache.changes();
     const reply = await commands.repeat('briefly', () =>
       commands.run(SCRIPTS.read, [keys.session(link)], []),
     );
@@ -66,7 +66,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     if (session?.ids.link !== link) return undefined;
     const found = { tokens, session, nowMs };
     // Never replace a newer record, which a failover lost, with this older one.
-    if (known.findLost(found) === undefined) known.set(found, body.length, since);
+    if (cache.findLost(found) === undefined) cache.set(found, body.length, since);
     return found;
   }
 
@@ -79,11 +79,11 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   /** What the store probably has, if nothing changes by itself soon. */
   function guess(link: string): Found | undefined {
     const nowMs = commands.storeNow();
-    const probable = nowMs === undefined ? undefined : known.guess(link);
+    const probable = nowMs === undefined ? undefined : cache.peek(link);
     if (nowMs === undefined || probable === undefined) return undefined;
     const { tokens, session } = probable;
-    const isSteady = nowMs + GUESS_MARGIN_MS < machine.steadyUntilMs(session);
-    return isSteady ? { tokens, session, nowMs } : undefined;
+    const isUnchanged = nowMs + GUESS_MARGIN_MS < machine.unchangedUntilMs(session);
+    return isUnchanged ? { tokens, session, nowMs } : undefined;
   }
 
   /** Returns what it found instead: nothing if there is no such session; the same if it is stored. */
@@ -91,22 +91,22 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     found: Found,
     next: Session,
     notice: machine.Notice | undefined,
-    howLong: Patience,
+    howLong: RetryPolicy,
     token = createCallId(randomBytes),
   ): Promise<Found | undefined> {
     const { ids } = found.session;
-    const since = known.changes();
+    const since = cache.changes();
     const body = writeBody(next);
     // The limit of the state that the change was computed for, such as a lease that has run out.
     const before = machine.stateAt(found.session, found.nowMs) ?? found.session;
-    const steadyUntilMs = machine.steadyUntilMs(before);
+    const unchangedUntilMs = machine.unchangedUntilMs(before);
     const args = [
       ids.link,
       found.tokens.split(',', 1)[0] ?? '',
       token,
       RECORD_VERSION,
       body,
-      steadyUntilMs,
+      unchangedUntilMs,
       machine.neededUntilMs(next),
       machine.liveUntilMs(next) ?? '',
       notice === undefined ? '' : notices.channelToOthers(),
@@ -116,7 +116,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     const reply = await commands.repeat(howLong, () => commands.run(SCRIPTS.commit, names, args));
     if (reply !== 1) return parse(reply, ids.link, since);
     const tokens = `${token},${found.tokens}`;
-    known.set({ tokens, session: next, nowMs: found.nowMs }, body.length, since, true);
+    cache.set({ tokens, session: next, nowMs: found.nowMs }, body.length, since, true);
     if (notice !== undefined) notices.notifyHere(ids.poll, notice);
     return found;
   }
@@ -124,7 +124,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   async function updateAt<Reply>(
     link: string,
     change: Event<Reply>,
-    howLong: Patience,
+    howLong: RetryPolicy,
   ): Promise<Reply | undefined> {
     let found = guess(link);
     let isGuess = found !== undefined;
@@ -134,7 +134,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
         if (found === undefined) return undefined;
         isGuess = false;
       }
-      const lost = known.findLost(found);
+      const lost = cache.findLost(found);
       if (lost !== undefined) {
         await restore(found, lost);
         found = undefined;
@@ -167,7 +167,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     async create(newSession, lifetimeMs) {
       const { ids } = newSession;
       const token = createCallId(randomBytes);
-      const since = known.changes();
+      const since = cache.changes();
       const body = writeBody(machine.pendingSince(newSession, 0, lifetimeMs));
       const names = [keys.live, keys.session(ids.link), keys.poll(ids.poll)];
       if (ids.code !== undefined) names.push(keys.code(ids.code));
@@ -175,7 +175,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       const reply = await commands.run(SCRIPTS.create, names, args);
       if (typeof reply !== 'number') return reply as 'collision' | 'full';
       const session = machine.pendingSince(newSession, reply, lifetimeMs);
-      known.set({ tokens: token, session, nowMs: reply }, body.length, since, true);
+      cache.set({ tokens: token, session, nowMs: reply }, body.length, since, true);
       return 'created';
     },
 
@@ -186,7 +186,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
 
     watch(waiter) {
       notices.add(waiter);
-      return known.pendingForMs(waiter.pollId, waiter.wantsProgress);
+      return cache.pendingForMs(waiter.pollId, waiter.wantsProgress);
     },
 
     unwatch: notices.remove,

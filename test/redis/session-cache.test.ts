@@ -2,10 +2,10 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Pending } from '../../src/sign-ins/session.ts';
 import {
-  createKnownSessions,
+  createSessionCache,
   type Found,
   OWN_COMMIT_MS,
-} from '../../src/stores/redis/known-sessions.ts';
+} from '../../src/stores/redis/session-cache.ts';
 import { createFakeClock, type FakeClock, isPending, runTurns } from '../kit/clock.ts';
 import { poll, start } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, KNOWN_PENDING_MS } from '../kit/limits.ts';
@@ -74,56 +74,56 @@ describe('what this process knows', () => {
 
   function open() {
     const clock = createFakeClock();
-    return { clock, known: createKnownSessions(clock) };
+    return { clock, cache: createSessionCache(clock) };
   }
 
   test('what was asked for before a change proves nothing, even if its reply comes later', () => {
-    const { clock, known } = open();
+    const { clock, cache } = open();
     const one = found(clock, 'a');
     const { link, poll } = one.session.ids;
-    const since = known.changes();
-    known.changed(poll);
-    known.set(one, LENGTH, since);
-    expect([known.guess(link), known.pendingForMs(poll, false)]).toEqual([undefined, undefined]);
-    known.set(one, LENGTH, known.changes());
-    expect(known.guess(link)).toMatchObject(one);
-    known.recheckAll();
-    expect([known.guess(link), known.pendingForMs(poll, false)]).toEqual([undefined, undefined]);
+    const since = cache.changes();
+    cache.changed(poll);
+    cache.set(one, LENGTH, since);
+    expect([cache.peek(link), cache.pendingForMs(poll, false)]).toEqual([undefined, undefined]);
+    cache.set(one, LENGTH, cache.changes());
+    expect(cache.peek(link)).toMatchObject(one);
+    cache.recheckAll();
+    expect([cache.peek(link), cache.pendingForMs(poll, false)]).toEqual([undefined, undefined]);
   });
 
   test('it is pending for KNOWN_PENDING_MS, not past its expiry or with news', () => {
-    const { clock, known } = open();
+    const { clock, cache } = open();
     const [one, short] = [found(clock, 'a'), found(clock, 'a', { expiresAtMs: clock.now() + 999 })];
     const opened = found(clock, 'a', { opening: 'unreported' });
-    for (const each of [one, short, opened]) known.set(each, LENGTH, known.changes());
+    for (const each of [one, short, opened]) cache.set(each, LENGTH, cache.changes());
     const pollOf = ({ session }: Found) => session.ids.poll;
-    expect(known.pendingForMs(pollOf(one), true)).toBe(EXCHANGE_LEASE_MS);
-    expect(known.pendingForMs(pollOf(short), true)).toBe(1_000);
-    expect(known.pendingForMs(pollOf(opened), true)).toBeUndefined();
-    expect(known.pendingForMs(pollOf(opened), false)).toBe(EXCHANGE_LEASE_MS);
+    expect(cache.pendingForMs(pollOf(one), true)).toBe(EXCHANGE_LEASE_MS);
+    expect(cache.pendingForMs(pollOf(short), true)).toBe(1_000);
+    expect(cache.pendingForMs(pollOf(opened), true)).toBeUndefined();
+    expect(cache.pendingForMs(pollOf(opened), false)).toBe(EXCHANGE_LEASE_MS);
     clock.advance(KNOWN_PENDING_MS - 1);
-    expect(known.pendingForMs(pollOf(one), true)).toBeGreaterThan(0);
+    expect(cache.pendingForMs(pollOf(one), true)).toBeGreaterThan(0);
     clock.advance(1);
-    expect(known.pendingForMs(pollOf(one), true)).toBeUndefined();
+    expect(cache.pendingForMs(pollOf(one), true)).toBeUndefined();
   });
 
   test('what it wrote itself is lost where an ancestor of it is found, for a minute', () => {
-    const { clock, known } = open();
+    const { clock, cache } = open();
     const own = found(clock, 'c,b,a');
     const at = (tokens: string) => ({ ...own, tokens });
-    known.set(own, LENGTH, known.changes(), true);
+    cache.set(own, LENGTH, cache.changes(), true);
     // Seen again, it is still its own.
-    known.set(own, LENGTH, known.changes());
-    expect(['b,a', 'a'].map((tokens) => known.findLost(at(tokens))?.tokens)).toEqual([
+    cache.set(own, LENGTH, cache.changes());
+    expect(['b,a', 'a'].map((tokens) => cache.findLost(at(tokens))?.tokens)).toEqual([
       ...['c,b,a', 'c,b,a'],
     ]);
     for (const tokens of ['c,b,a', 'd,c,b,a', 'x,a', 'c']) {
-      expect([tokens, known.findLost(at(tokens))]).toEqual([tokens, undefined]);
+      expect([tokens, cache.findLost(at(tokens))]).toEqual([tokens, undefined]);
     }
     clock.advance(OWN_COMMIT_MS);
-    expect(known.findLost(at('a'))).toBeDefined();
+    expect(cache.findLost(at('a'))).toBeDefined();
     clock.advance(1);
-    expect(known.findLost(at('a'))).toBeUndefined();
+    expect(cache.findLost(at('a'))).toBeUndefined();
   });
 
   test('however many come, and however large, little more than the latest are kept', () => {
@@ -131,13 +131,13 @@ describe('what this process knows', () => {
       [70_000, 1, 20_000, 40_000],
       [2_000, 100_000, 120, 260],
     ] as const) {
-      const { clock, known } = open();
+      const { clock, cache } = open();
       const links = Array.from({ length: count }, () => {
         const each = found(clock, 'a');
-        known.set(each, length, known.changes());
+        cache.set(each, length, cache.changes());
         return each.session.ids.link;
       });
-      const kept = links.filter((link) => known.guess(link) !== undefined);
+      const kept = links.filter((link) => cache.peek(link) !== undefined);
       expect(kept).toEqual(links.slice(-kept.length));
       expect(kept.length).toBeWithin(least, most + 1);
     }

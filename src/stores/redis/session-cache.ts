@@ -4,7 +4,7 @@
  * nothing new, and brings back what a failover has lost.
  */
 import { EXCHANGE_LEASE_MS } from '../../limits.ts';
-import { type Session, steadyUntilMs } from '../../sign-ins/session.ts';
+import { type Session, unchangedUntilMs } from '../../sign-ins/session.ts';
 import type { Clock } from '../../sign-ins/time.ts';
 
 /**
@@ -51,9 +51,9 @@ const createGeneration = (): Generation => ({
   characters: 0,
 });
 
-export type KnownSessions = ReturnType<typeof createKnownSessions>;
+export type SessionCache = ReturnType<typeof createSessionCache>;
 
-export function createKnownSessions(clock: Clock) {
+export function createSessionCache(clock: Clock) {
   // Two generations, because removing the oldest entry of one for each new one is slow.
   let recent = createGeneration();
   let older = createGeneration();
@@ -89,7 +89,7 @@ export function createKnownSessions(clock: Clock) {
     },
 
     /** The record that the store probably has. */
-    guess(link: string): Found | undefined {
+    peek(link: string): Found | undefined {
       const known = get(link);
       return known?.isCurrent ? known : undefined;
     },
@@ -110,8 +110,9 @@ export function createKnownSessions(clock: Clock) {
       const isNews = wantsProgress && session.opening === 'unreported';
       const sinceMs = clock.now() - seenAtMs;
       if (!isOpen || isNews || sinceMs >= KNOWN_PENDING_MS) return undefined;
-      const steadyForMs = Math.min(steadyUntilMs(session) + 1 - nowMs, EXCHANGE_LEASE_MS) - sinceMs;
-      return steadyForMs > 0 ? steadyForMs : undefined;
+      const unchangedForMs =
+        Math.min(unchangedUntilMs(session) + 1 - nowMs, EXCHANGE_LEASE_MS) - sinceMs;
+      return unchangedForMs > 0 ? unchangedForMs : undefined;
     },
 
     /** Another instance has changed the session of this poll id. */
