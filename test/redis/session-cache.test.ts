@@ -144,6 +144,14 @@ describe('what this process knows', () => {
   });
 });
 
+test('what may have been missed while the connection was cut is looked at again', async () => {
+  const { pollSecret } = await create(own.store);
+  const notified = own.store.untilNotified(pollSecret);
+  await redis.cli('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  expect(await notified).toBe('recheck');
+  expect(isKnown(own.store, pollSecret)).toBe(false);
+});
+
 describe('a poll whose session expires while it is held', () => {
   /** A relay, and a store whose clock is years ahead, 5 s before the session expires. */
   async function openApart() {
