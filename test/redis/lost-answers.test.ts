@@ -34,7 +34,6 @@ test.concurrent('a relay is killed with a claim: no other poll gets what its dev
   expect(await pollUntilDone([other], session)).toBe('gone');
 });
 
-/** The user is asked to try again. */
 test.concurrent('without a reply to a lease: a 503 page, no code is sent, exchange_failed', async () => {
   await using pair = await startCutOffPair();
   const { redis, proxy, cutOff, other, provider } = pair;
