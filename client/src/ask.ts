@@ -71,10 +71,12 @@ export function addressProblem(url: string, allowHttp: unknown): string | undefi
 const shownUrl = (url: string): string =>
   visible(url.replace(/^[\s\S]*@/, '…@').replace(/[?#][\s\S]*/, '')).slice(0, 99);
 
-export const createCall = (
-  platform: Platform,
-  { headers, timeoutMs, allowHttp }: RequestOptions,
-): Call => ({ platform, headers, timeoutMs, allowHttp });
+export const createCall = (platform: Platform, options: RequestOptions): Call => ({
+  platform,
+  headers: options.headers,
+  timeoutMs: options.timeoutMs,
+  allowHttp: options.allowHttp,
+});
 
 /** Another call for the same app, which goes on when this one is stopped. */
 export const another = (call: Call): Call => createCall(call.platform, call);

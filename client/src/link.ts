@@ -48,8 +48,8 @@ export interface StartOptions extends Place, RequestOptions {
 }
 
 /** The token endpoint that the app names, if it does. */
-export const ownTokenUrl = ({ tokenUrl, open }: StartOptions): string | undefined =>
-  tokenUrl || open?.tokenUrl;
+export const ownTokenUrl = (options: StartOptions): string | undefined =>
+  options.tokenUrl || options.open?.tokenUrl;
 
 /** What the app shows until the user has signed in. */
 export interface Prompt {
@@ -208,20 +208,20 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
 }
 
 /** RFC 6749 §4.1.1, RFC 7636 §4.3. The relay adds redirect_uri and state. */
-function authorizationUrlOf({ authorizationUrl, clientId }: OpenClient, challenge = ''): string {
+function authorizationUrlOf(open: OpenClient, challenge: string | undefined): string {
   const query = formOf({
     response_type: 'code',
-    client_id: clientId,
+    client_id: open.clientId,
     code_challenge: challenge,
     code_challenge_method: 'S256',
   });
-  return `${authorizationUrl}${authorizationUrl.indexOf('?') < 0 ? '?' : '&'}${query}`;
+  return open.authorizationUrl + (open.authorizationUrl.indexOf('?') < 0 ? '?' : '&') + query;
 }
 
-const offers = ({ session }: Link, name: string) => session.extensions.indexOf(name) >= 0;
+const offers = (link: Link, name: string) => link.session.extensions.indexOf(name) >= 0;
 
-const resultUrlOf = ({ session: { relay, started } }: Link) =>
-  `${relay}/auth/result?session=${encodeURIComponent(started.session)}`;
+const resultUrlOf = ({ session }: Link) =>
+  `${session.relay}/auth/result?session=${encodeURIComponent(session.started.session)}`;
 
 /**
  * Acknowledges the result, or cancels the sign-in, so that its link says so; an older relay would

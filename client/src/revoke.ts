@@ -35,16 +35,20 @@ export const revoke = (call: Call, place: Place, tokens: Tokens): Promise<Signed
   });
 
 /** After a blind sign-in the relay must not see the tokens. They go to the server that made them, and nowhere else. */
-function requestsFor({ relay, service }: Place, tokens: Tokens): readonly Request[] {
-  const { refreshToken, accessToken, tokenUrl, revocationUrl: url, clientId } = tokens;
-  if (!tokenUrl) {
-    const body = JSON.stringify({ service, refreshToken, accessToken: accessToken || undefined });
-    return [{ url: `${addressOf(relay)}/revoke`, body }];
+function requestsFor(place: Place, tokens: Tokens): readonly Request[] {
+  const { refreshToken, accessToken, revocationUrl: url } = tokens;
+  if (!tokens.tokenUrl) {
+    const given = { service: place.service, refreshToken, accessToken: accessToken || undefined };
+    return [{ url: `${addressOf(place.relay)}/revoke`, body: JSON.stringify(given) }];
   }
-  if (!isText(url) || originOf(url) !== originOf(tokenUrl)) return [];
+  if (!isText(url) || originOf(url) !== originOf(tokens.tokenUrl)) return [];
   return [refreshToken, accessToken]
     .filter(isText)
-    .map((token) => ({ url, body: formOf({ token, client_id: clientId }), isProvider: true }));
+    .map((token) => ({
+      url,
+      body: formOf({ token, client_id: tokens.clientId }),
+      isProvider: true,
+    }));
 }
 
 /** One after the other, until one is not revoked. */

@@ -182,15 +182,23 @@ const askForTokens = (call: Call, request: Request, before: object): Promise<Tok
 /** The new tokens, with the old refresh token if there is no new one. */
 export function refresh(
   call: Call,
-  { relay, service }: Place,
+  place: Place,
   tokens: Tokens,
   refreshToken: string,
 ): Promise<Tokens> {
-  const { tokenUrl, clientId, tokenType } = tokens;
+  const { tokenUrl } = tokens;
   if (tokenUrl) {
-    const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId };
+    const form = {
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+      client_id: tokens.clientId,
+    };
     return requestTokens(call, tokenUrl, form, tokens);
   }
-  const body = JSON.stringify({ service, refreshToken, details: !!tokenType });
-  return askForTokens(call, { url: `${addressOf(relay)}/refresh`, body }, tokens);
+  const body = JSON.stringify({
+    service: place.service,
+    refreshToken,
+    details: !!tokens.tokenType,
+  });
+  return askForTokens(call, { url: `${addressOf(place.relay)}/refresh`, body }, tokens);
 }
