@@ -47,7 +47,8 @@ const CLOSED: ReadonlySet<string> = new Set([
 ]);
 
 /** Node's parser; Bun. */
-const MALFORMED = /^HPE_|^Malformed_HTTP_Response$|^InvalidHTTPResponse$/;
+const MALFORMED =
+  /^(?:HPE_|Malformed_HTTP_Response$|InvalidHTTPResponse$|ResponseHeadersTooLarge$)/;
 
 /** Bun reports EPROTO for a server that does not speak TLS. */
 const TLS = /CERT|SIGNATURE|ISSUER|SSL|TLS|^EPROTO$|^UNABLE_TO_/;

@@ -100,7 +100,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     [
       'what is not HTTP',
       (socket) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n'),
-      { reason: 'unreachable' },
+      { reason: 'unreachable', cause: 'malformed' },
     ],
     [
       'headers without end',
@@ -110,7 +110,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
           socket.write(`X-${line}: ${'x'.repeat(10_000)}\r\n`);
         }
       },
-      { reason: 'unreachable' },
+      { reason: 'unreachable', cause: 'malformed' },
     ],
     [
       'a redirect, which is not followed',
