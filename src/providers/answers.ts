@@ -149,7 +149,7 @@ export function describeErrors(
   const error = providerError ?? (isAboutClient ? 'invalid_client' : undefined);
   const refusal = isTemporary(status) || error === 'redirect_uri_mismatch' ? undefined : error;
   const description = json && refusal !== 'invalid_grant' ? describe(json, provider) : undefined;
-  const retryAfterMs = refusal === undefined ? parseRetryAfter(answer.headers) : undefined;
+  const retryAfterMs = refusal === undefined ? parseRetryAfter(answer) : undefined;
   return {
     answer: kindOf(answer, json),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -162,9 +162,10 @@ export function describeErrors(
 /** Devices wait no longer than this: an hour, after which most limits begin anew. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** In seconds. A date, which the other form is, would need a clock that is right. */
-function parseRetryAfter(headers: Headers): number | undefined {
-  const seconds = parseSeconds(headers.get('retry-after'));
+/** Seconds, or a date. */
+function parseRetryAfter({ headers, receivedAtMs }: Answer): number | undefined {
+  const value = headers.get('retry-after') ?? '';
+  const seconds = parseSeconds(value) ?? parseMoment(Date.parse(value) / 1_000, receivedAtMs);
   return seconds && Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS);
 }
 
@@ -306,7 +307,7 @@ function parseSeconds(value: unknown): number | undefined {
   return Number.isSafeInteger(seconds) && seconds > 0 ? seconds : undefined;
 }
 
-/** The time of `expires_at`, in seconds since the epoch, as those that are left. */
+/** A time in seconds since the epoch as the seconds that are left. */
 function parseMoment(value: unknown, nowMs: number): number | undefined {
   const seconds = parseSeconds(value);
   return seconds === undefined ? undefined : parseSeconds(seconds - nowMs / 1_000);

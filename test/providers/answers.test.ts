@@ -75,11 +75,13 @@ test.each<[string, object, string | undefined]>([
   expect(await inText.json()).toEqual({ error: 'invalid_request', ...passedOn });
 });
 
+// The fake clock begins 1,000 s after the epoch.
 test.each([
   ['seconds', '120', '120'],
   ['an hour at most', '86400', '3600'],
   ['5 s if it says nothing', undefined, '5'],
-  ['5 s for a date', 'Wed, 21 Oct 2026 07:28:00 GMT', '5'],
+  ['a date as seconds', new Date(1_600_000).toUTCString(), '600'],
+  ['5 s for a date that has passed', new Date(0).toUTCString(), '5'],
 ])('Retry-After of a provider that limits refreshes: %s', async (_, given, passedOn) => {
   const headers = given === undefined ? {} : { 'Retry-After': given };
   const answer = { ...DEAD, status: 429, body: '{}', headers };
