@@ -116,8 +116,7 @@ async function sendMadeUpCode(config: ProviderConfig, baseUrl: string, fetch: Fe
 }
 
 /** A provider that refuses the code has accepted the client. RFC 6749 §5.2. */
-const isAccepted = ({ providerError, refusal }: TokenFailure) =>
-  providerError === 'invalid_grant' || refusal === 'invalid_grant';
+const isAccepted = ({ providerError }: TokenFailure) => providerError === 'invalid_grant';
 
 /** The provider may be down for a moment, or have its own error for a wrong code. */
 function isUndecided({ reason, status = 0, providerError, refusal }: TokenFailure): boolean {
