@@ -42,13 +42,11 @@ function requestsFor(place: Place, tokens: Tokens): readonly Request[] {
     return [{ url: `${addressOf(place.relay)}/revoke`, body: JSON.stringify(given) }];
   }
   if (!isText(url) || originOf(url) !== originOf(tokens.tokenUrl)) return [];
-  return [refreshToken, accessToken]
-    .filter(isText)
-    .map((token) => ({
-      url,
-      body: formOf({ token, client_id: tokens.clientId }),
-      isProvider: true,
-    }));
+  return [refreshToken, accessToken].filter(isText).map((token) => ({
+    url,
+    body: formOf({ token, client_id: tokens.clientId }),
+    isProvider: true,
+  }));
 }
 
 /** One after the other, until one is not revoked. */
