@@ -25,6 +25,7 @@ Usage: sign-in-relay dev [options]
   --service NAME     what your app calls the service (${DEFAULT_SERVICE}); several with commas
   --blind WHICH      whether devices may or must exchange the code themselves:
                      no, can or must (no)
+  --open             open sign-ins too, and an MCP server for them
   --lan              can be reached from other devices in your network
   --address ADDRESS  with --lan: this machine's, if a wrong one is found
   --help
@@ -74,6 +75,7 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
     providerUrl: `http://${host}:${port + 1}`,
     services: options.services,
     blind: options.blind,
+    open: options.open,
     runtime,
     askProvider: (request) => provider.handle(request),
   });
@@ -139,7 +141,7 @@ const loginCommand = () =>
 
 function introduce(
   { lan, port: asked }: DevOptions,
-  { port, baseUrl, providerUrl, services }: DevRelayOptions,
+  { port, baseUrl, providerUrl, services, open }: DevRelayOptions,
   otherAddresses: readonly string[],
 ): void {
   const link = (text: string) => style(['cyan', 'underline'], text);
@@ -155,6 +157,7 @@ function introduce(
     `The relay            ${link(baseUrl)}  service ${services.map((name) => `"${name}"`).join(', ')}`,
     `How sign-ins end     ${link(`${providerUrl}/`)}`,
     `A television         ${link(`${providerUrl}/tv`)}`,
+    open && `An MCP server        ${link(`${providerUrl}/mcp`)}`,
     '',
     ...(lan
       ? [
@@ -183,7 +186,7 @@ type DevOptions = Exclude<ReturnType<typeof readOptions>, 'help'>;
 function readOptions(args: readonly string[]) {
   const { values } = parse(args);
   if (values.help) return 'help' as const;
-  const { lan = false, address, blind = 'no' } = values;
+  const { lan = false, open = false, address, blind = 'no' } = values;
   const port = values.port === undefined ? undefined : Number(values.port);
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= MAX_PORT)) {
     throw new CommandError(`--port is a number from 0 to ${MAX_PORT}.`);
@@ -201,7 +204,7 @@ function readOptions(args: readonly string[]) {
   if (!Object.hasOwn(BLIND, blind)) throw new CommandError('--blind is no, can or must.');
   const policy = BLIND[blind as keyof typeof BLIND];
   // Absent port: DEFAULT_PORT, if that is free. */
-  return { port, services, blind: policy, lan: lan || address !== undefined, address };
+  return { port, services, blind: policy, open, lan: lan || address !== undefined, address };
 }
 
 function parse(args: readonly string[]) {
@@ -212,6 +215,7 @@ function parse(args: readonly string[]) {
         port: { type: 'string' },
         service: { type: 'string' },
         blind: { type: 'string' },
+        open: { type: 'boolean' },
         lan: { type: 'boolean' },
         address: { type: 'string' },
         help: { type: 'boolean', short: 'h' },

@@ -8,9 +8,11 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
 import { refuse } from '../../http/responses.ts';
+import { openRedirectUri } from '../../providers/open.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { ENDING_NAMES, ENDINGS, type Plan, parseEnding, planFor } from './endings.ts';
 import { findRefusal, urlOf } from './http.ts';
+import { createMcpServer } from './mcp.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
 import type { DevSignIn } from './sign-ins.ts';
@@ -62,6 +64,8 @@ export class DevProvider {
       .get('/tv', (c) => showTv(c, relay.options.baseUrl))
       // The page names it by this path, to work from a file too.
       .get('/client/dist/tv.js', (c) => this.#sendTvClient(c));
+    const { open, baseUrl, providerUrl } = relay.options;
+    if (open) this.#app.route('/', createMcpServer(providerUrl, openRedirectUri(baseUrl), issuer));
   }
 
   async handle(request: Request): Promise<Response> {
@@ -96,8 +100,9 @@ export class DevProvider {
 
   /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
   #isFromRelay(asked: URLSearchParams): boolean {
-    const { baseUrl, services } = this.relay.options;
+    const { baseUrl, services, open } = this.relay.options;
     const redirectUris = services.map((name) => `${baseUrl}/auth/${name}/callback`);
+    if (open) redirectUris.push(openRedirectUri(baseUrl));
     return (
       redirectUris.includes(asked.get('redirect_uri') ?? '') &&
       asked.get('client_id') === CLIENT_ID &&
@@ -115,7 +120,9 @@ export class DevProvider {
     signIn: DevSignIn | undefined,
   ): Promise<Response> {
     const back = (result: Record<string, string>) => {
-      const query = new URLSearchParams({ ...result, state: asked.get('state') ?? '' });
+      // RFC 9207 §2.
+      const iss = this.relay.options.providerUrl;
+      const query = new URLSearchParams({ ...result, state: asked.get('state') ?? '', iss });
       return c.redirect(`${asked.get('redirect_uri')}?${query}`, 303);
     };
     switch (plan.ending) {

@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { linkOf, type Peers } from '../../http/request.ts';
 import { refuse } from '../../http/responses.ts';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
+import { OPEN_SERVICE } from '../../providers/open.ts';
 import type { Listener, Runtime } from '../../server/runtime.ts';
 import { createService, type Service, type Stores } from '../../service.ts';
 import {
@@ -46,13 +47,14 @@ const CLOSE_MS = 300;
 const AUTO_DELAY_MS = 200;
 
 /** As the form of the confirmation page. */
-const DECLINE = {
+const choose = (choice: 'continue' | 'decline') => ({
   method: 'POST',
   headers: { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/x-www-form-urlencoded' },
-  body: 'choice=decline',
-};
+  body: `choice=${choice}`,
+});
 
 const locationOf = ({ headers }: Response) => headers.get('location');
+const pairOf = (cookie: string) => cookie.replace(/;.*/, '');
 
 export interface DevRelayOptions {
   readonly hostname: string;
@@ -60,6 +62,8 @@ export interface DevRelayOptions {
   readonly baseUrl: string;
   readonly providerUrl: string;
   readonly services: readonly string[];
+  /** Whether there are open sign-ins, at the dev provider alone, and an MCP server. */
+  readonly open: boolean;
   /** The relay's BLIND. */
   readonly blind: 'never' | 'allow' | 'always';
   readonly runtime: Runtime;
@@ -125,12 +129,20 @@ export class DevRelay {
     const { baseUrl, askProvider } = this.options;
     await pause(AUTO_DELAY_MS);
     try {
-      const link = linkOf(baseUrl, session.service, session.ids.link);
-      const choice = plan?.ending === 'deny-at-relay' ? DECLINE : {};
-      const authorizeUrl = locationOf(await this.handle(new Request(link, choice)));
+      const isOpen = session.service === OPEN_SERVICE;
+      const state = session.ids.link;
+      const link = isOpen
+        ? `${baseUrl}/open?state=${state}`
+        : linkOf(baseUrl, session.service, state);
+      const usual = isOpen ? choose('continue') : {};
+      const choice = plan?.ending === 'deny-at-relay' ? choose('decline') : usual;
+      const continued = await this.handle(new Request(link, choice));
+      const authorizeUrl = locationOf(continued);
       if (authorizeUrl === null) return;
       const callbackUrl = locationOf(await askProvider(new Request(authorizeUrl)));
-      if (callbackUrl !== null) await this.handle(new Request(callbackUrl));
+      // By its cookie the relay knows the browser that has continued.
+      const headers = { Cookie: continued.headers.getSetCookie().map(pairOf).join('; ') };
+      if (callbackUrl !== null) await this.handle(new Request(callbackUrl, { headers }));
     } catch (error) {
       tell(`its link could not be opened: ${error}`);
     }
@@ -197,8 +209,11 @@ export class DevRelay {
   }
 }
 
-const isStart = ({ method }: Request, { pathname }: URL) =>
-  method === 'POST' && /^\/auth\/start$|^\/oauth2\/[^/]+\/device_authorization$/.test(pathname);
+/** With a state `/open` is a link. */
+const isStart = ({ method }: Request, { pathname, searchParams }: URL) =>
+  method === 'POST' &&
+  !searchParams.has('state') &&
+  /^\/auth\/start$|^\/open$|^\/oauth2\/[^/]+\/device_authorization$/.test(pathname);
 
 /** Undefined: not a device, or one with the device grant, whose errors have a description. */
 function describeAsked({ pathname, searchParams }: URL): string | undefined {
@@ -209,7 +224,7 @@ function describeAsked({ pathname, searchParams }: URL): string | undefined {
 }
 
 /** An app's tests start, refresh and revoke often. Guessing codes stays limited. */
-const UNLIMITED = ['start', 'refresh', 'revoke'];
+const UNLIMITED = ['start', 'open', 'refresh', 'revoke'];
 const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
 function createStores(signIns: DevSignIns, maxSessions: number): Stores {
@@ -220,7 +235,7 @@ function createStores(signIns: DevSignIns, maxSessions: number): Stores {
     createRateLimiter(name, policy) {
       const isFree = UNLIMITED.includes(name);
       const limiter = createMemoryRateLimiter(systemClock, isFree ? NO_LIMIT : policy);
-      if (name !== 'start') return limiter;
+      if (name !== 'start' && name !== 'open') return limiter;
       const waitMs = (plan: Plan | undefined) =>
         plan?.ending === 'rate-limited' ? plan.seconds * 1_000 : 0;
       return { ...limiter, take: () => waitMs(signIns.requests.getStore()?.plan) };
@@ -233,7 +248,7 @@ function createStores(signIns: DevSignIns, maxSessions: number): Stores {
 const PAGE_SETTINGS = ['APP_NAME', 'LOGO', 'ACCENT', 'PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'];
 
 /** Read as an operator's settings are, to get the relay's defaults. */
-function settingsFor({ baseUrl, providerUrl, services, blind }: DevRelayOptions) {
+function settingsFor({ baseUrl, providerUrl, services, blind, open }: DevRelayOptions) {
   const env: Record<string, string | undefined> = {
     ...Object.fromEntries(PAGE_SETTINGS.map((name) => [name, process.env[name]])),
     OAUTH_BASE_URL: baseUrl,
@@ -258,7 +273,8 @@ function settingsFor({ baseUrl, providerUrl, services, blind }: DevRelayOptions)
     tokenUrl: `${providerUrl}/token`,
     revocation: { url: `${providerUrl}/revoke` },
   }));
-  return { ...read.settings, baseUrl, providers };
+  const openEndpoints = open ? [`${providerUrl}/authorize`] : undefined;
+  return { ...read.settings, baseUrl, providers, ...(openEndpoints && { openEndpoints }) };
 }
 
 /** A runtime writes its stack to stderr, into the output of an app's tests. */

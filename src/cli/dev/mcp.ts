@@ -1,0 +1,95 @@
+/**
+ * With `dev --open`: an MCP server behind the dev provider, so that a client tries open sign-ins
+ * (docs/open.md) without any configuration. It has one tool, and keeps nothing.
+ * @see https://modelcontextprotocol.io/specification/2025-06-18/basic/authorization
+ */
+import { type Context, Hono } from 'hono';
+import { CLIENT_ID } from './relay.ts';
+import type { TokenIssuer } from './tokens.ts';
+
+const SCOPES = ['profile'];
+
+const WHOAMI = {
+  name: 'whoami',
+  description: 'Says who has signed in.',
+  inputSchema: { type: 'object' },
+};
+
+/** `redirectUri`: that of the relay's open sign-ins, the only one that a client can register. */
+export function createMcpServer(providerUrl: string, redirectUri: string, issuer: TokenIssuer) {
+  const metadataUrl = `${providerUrl}/.well-known/oauth-protected-resource/mcp`;
+
+  async function answer(c: Context): Promise<Response> {
+    const user = issuer.userinfo(c.req.header('authorization') ?? '');
+    if (!user.ok) {
+      const headers = { 'WWW-Authenticate': `Bearer resource_metadata="${metadataUrl}"` };
+      return c.json({ error: 'invalid_token' }, 401, headers);
+    }
+    const { name } = (await user.json()) as { name: string };
+    const { id, method, params } = Object(await c.req.json().catch(() => undefined));
+    // A notification. JSON-RPC 2.0 §4.1.
+    if (id === undefined) return c.body(null, 202);
+    const result = resultOf(method, Object(params), name);
+    const error = { code: -32_601, message: 'Method not found' };
+    return c.json({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) });
+  }
+
+  return (
+    new Hono()
+      // RFC 9728 §2.
+      .get('/.well-known/oauth-protected-resource/mcp', (c) =>
+        c.json({
+          resource: `${providerUrl}/mcp`,
+          authorization_servers: [providerUrl],
+          scopes_supported: SCOPES,
+        }),
+      )
+      // RFC 8414 §2, RFC 9207 §3.
+      .get('/.well-known/oauth-authorization-server', (c) =>
+        c.json({
+          issuer: providerUrl,
+          authorization_endpoint: `${providerUrl}/authorize`,
+          token_endpoint: `${providerUrl}/token`,
+          revocation_endpoint: `${providerUrl}/revoke`,
+          registration_endpoint: `${providerUrl}/register`,
+          scopes_supported: SCOPES,
+          response_types_supported: ['code'],
+          grant_types_supported: ['authorization_code', 'refresh_token'],
+          token_endpoint_auth_methods_supported: ['none'],
+          code_challenge_methods_supported: ['S256'],
+          authorization_response_iss_parameter_supported: true,
+        }),
+      )
+      // RFC 7591 §3. All clients are one.
+      .post('/register', async (c) => {
+        const asked: unknown = await c.req.json().catch(() => undefined);
+        const { redirect_uris } = Object(asked);
+        const isOpen = Array.isArray(redirect_uris) && `${redirect_uris}` === redirectUri;
+        if (!isOpen) return c.json({ error: 'invalid_redirect_uri' }, 400);
+        const client = { client_id: CLIENT_ID, token_endpoint_auth_method: 'none' };
+        return c.json({ ...client, redirect_uris: [redirectUri] }, 201);
+      })
+      .post('/mcp', answer)
+      .all('/mcp', (c) => c.body(null, 405, { Allow: 'POST' }))
+  );
+}
+
+/** Undefined: there is no such method. */
+function resultOf(method: unknown, params: Record<string, unknown>, user: string) {
+  switch (method) {
+    case 'initialize':
+      return {
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: {} },
+        serverInfo: { name: 'sign-in-relay-dev', version: '1' },
+      };
+    case 'ping':
+      return {};
+    case 'tools/list':
+      return { tools: [WHOAMI] };
+    case 'tools/call':
+      return { content: [{ type: 'text', text: `You are ${user}.` }] };
+    default:
+      return undefined;
+  }
+}
