@@ -80,6 +80,8 @@ export function relayProvider(options: RelayProviderOptions) {
   let given: string | undefined;
   /** A refresh token that the authorization server has refused. */
   let refused: string | null | undefined;
+  /** How often there were new tokens. */
+  let grants = 0;
   /** The SDK waits for a token request of the session. */
   let takeForm: ((form: URLSearchParams) => void) | undefined;
   /** The session waits for the answer to it. */
@@ -154,7 +156,7 @@ export function relayProvider(options: RelayProviderOptions) {
   }
 
   /** Refreshes, or has the user sign in, until the SDK has a token request. Waits until the tokens are stored. */
-  async function obtain(rejected: string | undefined): Promise<void> {
+  async function obtain(rejected: string | undefined, grantsBefore: number): Promise<void> {
     while (takeForm) {
       const { accessToken, refreshToken } = (await session?.getTokens()) ?? {};
       if (refreshToken && refreshToken !== refused) {
@@ -163,7 +165,7 @@ export function relayProvider(options: RelayProviderOptions) {
           if (error.code !== 'invalid_grant' || !takeForm) throw error;
           refused = refreshToken;
         });
-      } else if (accessToken && rejected && accessToken !== rejected) {
+      } else if (accessToken && (grants > grantsBefore || (rejected && accessToken !== rejected))) {
         throw new Error('The user has signed in meanwhile: send the request again');
       } else await signIn();
     }
@@ -239,10 +241,11 @@ export function relayProvider(options: RelayProviderOptions) {
     /** One after the other, when several requests were refused at once. */
     prepareTokenRequest(): Promise<URLSearchParams> {
       const rejected = given;
+      const grantsBefore = grants;
       return new Promise((resolve, reject) => {
         const run = async () => {
           takeForm = resolve;
-          current = obtain(rejected).finally(() => {
+          current = obtain(rejected, grantsBefore).finally(() => {
             takeForm = undefined;
             sent = undefined;
           });
@@ -256,6 +259,7 @@ export function relayProvider(options: RelayProviderOptions) {
       if (!sent) throw new Error('The tokens came too late');
       sent.answer(Response.json(tokens));
       await current;
+      grants += 1;
     },
 
     /** `all` signs out, if it is not the SDK that says so during a sign-in or a refresh. */

@@ -24,7 +24,9 @@ const authProvider = relayProvider({ relay, server, storage, onPrompt, name: 'A 
 const client = new Client({ name: 'a-shell', version: '1.0.0' });
 
 try {
-  await client.connect(new StreamableHTTPClientTransport(new URL(server), { authProvider }));
+  const transport = new StreamableHTTPClientTransport(new URL(server), { authProvider });
+  // The SDK's own minute is too short for a user.
+  await client.connect(transport, { timeout: 600_000 });
   for (const { name, description } of (await client.listTools()).tools) {
     print(`${name}: ${description}`);
   }

@@ -186,12 +186,10 @@ function createClient(
     },
   });
   const client = new Client({ name: 'test', version: '1.0.0' });
-  const connect = () =>
-    client.connect(
-      new StreamableHTTPClientTransport(server, { authProvider }) as Parameters<
-        Client['connect']
-      >[0],
-    );
+  const connect = (timeout = 600_000) => {
+    const transport = new StreamableHTTPClientTransport(server, { authProvider }) as Transport;
+    return client.connect(transport, { timeout });
+  };
   const toolNames = async () => (await client.listTools()).tools.map(({ name }) => name);
   return { authProvider, connect, toolNames, close: () => client.close() };
 }
@@ -276,6 +274,18 @@ test('after a restart it goes on with the link that the user has', async () => {
   await answer(links[0] as string);
   await connected;
   expect(await next.toolNames()).toEqual(['greet']);
+});
+
+test('connecting again after a time-out of the SDK goes on with the same link', async () => {
+  const { connect, toolNames } = createClient(() => {});
+  const timedOut = connect(100);
+  await expect(timedOut).rejects.toThrow('timed out');
+  await pollUntil('it shows its link', () => links.length > 0);
+  const again = connect();
+  await answer(links[0] as string);
+  await again;
+  expect(await toolNames()).toEqual(['greet']);
+  expect(links).toHaveLength(1);
 });
 
 test('signing out deletes the tokens, and the next connection shows a link', async () => {
