@@ -87,7 +87,7 @@ export const FILES: Readonly<Record<string, Part>> = {
   },
   'clients/': {
     needs: ['Chromium'],
-    shows: 'OAuth libraries, MCP clients and the starter sign in, with a user in a browser',
+    shows: 'OAuth libraries and the starter of React sign in, with a user in a browser',
   },
   'deploy/alerts.': {
     needs: ['Prometheus', 'Redis'],
