@@ -15,6 +15,7 @@ import { type Admission, createAdmission } from './admission.ts';
 import type { Route } from './app.ts';
 import type { FindClientAddress } from './client-address.ts';
 import { type ContinueCookies, createContinueCookies } from './continue-cookies.ts';
+import { createCallback, createLink } from './endpoints/callback.ts';
 import {
   createDeviceAuthorization,
   createMetadata,
@@ -31,15 +32,10 @@ import {
 import { createOpenApi } from './endpoints/openapi.ts';
 import { createQr } from './endpoints/qr.ts';
 import { createRefresh } from './endpoints/refresh.ts';
+import { createResult, respondToResultFault } from './endpoints/result.ts';
 import { createRevocation, createRevoke, REVOCATION_UNAVAILABLE } from './endpoints/revoke.ts';
 import { createServices } from './endpoints/services.ts';
-import {
-  createCallback,
-  createLink,
-  createResult,
-  createStart,
-  respondToResultFault,
-} from './endpoints/sign-in.ts';
+import { createStart } from './endpoints/start.ts';
 import {
   createCodeForm,
   createConfirmLink,

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readAtMost } from '../../body.ts';
 import { createFindClientAddress } from '../../http/client-address.ts';
-import { MAX_WAIT_SECONDS } from '../../http/endpoints/sign-in.ts';
+import { MAX_WAIT_SECONDS } from '../../http/endpoints/result.ts';
 import {
   type Fetch,
   type FetchInit,

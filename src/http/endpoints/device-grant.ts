@@ -28,7 +28,7 @@ import {
 import { type Refused, refused } from '../responses.ts';
 import { MAX_REFRESH_BODY_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
 import { canRevoke } from './services.ts';
-import { type StartDependencies, tokensOf } from './sign-in.ts';
+import { type StartDependencies, tokensOf } from './start.ts';
 
 /** RFC 8628 §3.2, and its default. */
 const POLL_INTERVAL_SECONDS = 5;

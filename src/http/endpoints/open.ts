@@ -23,15 +23,9 @@ import type { ContinueCookies } from '../continue-cookies.ts';
 import type { BodyReader, RelayRequest } from '../request.ts';
 import { jsonResponse, type PageResponses, refused, textResponse } from '../responses.ts';
 import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
+import { cancelledPageOf, errorOf, respondToSecondCallback } from './callback.ts';
 import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
-import {
-  ACK_MS,
-  cancelledPageOf,
-  describeStarted,
-  errorOf,
-  readMembers,
-  respondToSecondCallback,
-} from './sign-in.ts';
+import { ACK_MS, describeStarted, readMembers } from './start.ts';
 
 /** An authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;

@@ -1,0 +1,153 @@
+/** `POST /auth/start`: a device starts a sign-in. docs/protocol.md §2. */
+import { log } from '../../log.ts';
+import { cleanName } from '../../pages/shown-name.ts';
+import type { BlindPolicy } from '../../providers/config.ts';
+import type { Provider, Providers } from '../../providers/provider.ts';
+import {
+  createVerifier,
+  formatUserCode,
+  isChallenge,
+  type RandomBytes,
+  type SessionSecrets,
+} from '../../sign-ins/secrets.ts';
+import type { Delivery } from '../../sign-ins/session.ts';
+import type { SignIns } from '../../sign-ins/sign-ins.ts';
+import type { Admission } from '../admission.ts';
+import type { Handler } from '../app.ts';
+import { type BodyReader, linkOf, type RelayRequest, shortLinkOf } from '../request.ts';
+import { jsonResponse, type Refused, refused } from '../responses.ts';
+import type { SignInLog } from '../sign-in-log.ts';
+
+/** How much of the body of a start is read. A longer body is cut there. */
+const MAX_START_BYTES = 512;
+
+/** How long after its first delivery a device that acknowledges (`ack`) may claim its result again. */
+export const ACK_MS = 60_000;
+
+/** The members of a start and their types. */
+const MEMBERS = {
+  service: 'string',
+  code: 'boolean',
+  device: 'string',
+  ack: 'boolean',
+  details: 'boolean',
+  challenge: 'string',
+} as const;
+
+type StartMembers = Readonly<Record<string, unknown>>;
+
+export interface StartDependencies {
+  readonly signIns: SignIns;
+  readonly providers: Providers;
+  readonly admission: Admission;
+  readonly bodies: BodyReader;
+  readonly signInLog: SignInLog;
+  readonly randomBytes: RandomBytes;
+  readonly blind: BlindPolicy;
+  readonly baseUrl: string;
+  readonly sessionSeconds: number;
+}
+
+/** `POST /auth/start`. Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
+export function createStart(dependencies: StartDependencies): Handler {
+  const { signIns, providers, admission, bodies, signInLog, randomBytes, blind } = dependencies;
+  return async (request) => {
+    const admitted = await admission.admitStart(request);
+    if (!admitted.ok) return admitted;
+    const asked = await readMembers(request, bodies, MAX_START_BYTES);
+    if (asked === undefined) return refused('invalid_json');
+    if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
+    // A member of a wrong type counts as missing, except the challenge: the relay would see
+    // tokens that the device wanted to hide from it.
+    const service = typeof asked.service === 'string' ? asked.service : '';
+    const found = providers.find(service);
+    if (!found.ok) return found;
+    const { provider } = found;
+    const challenge = readChallenge(asked.challenge, provider, blind);
+    if (!challenge.ok) return challenge;
+    const delivery: Delivery =
+      challenge.value === undefined
+        ? tokensOf(provider, asked.details === true, randomBytes)
+        : { kind: 'code', challenge: challenge.value };
+    const started = await signIns.start(service, {
+      delivery,
+      withUserCode: asked.code === true,
+      deviceName: cleanName(asked.device),
+      redeliveryMs: asked.ack === true ? ACK_MS : undefined,
+      redeliverErrors: false,
+    });
+    signInLog.started(request, service, started);
+    if (!started.ok) return started;
+    const url = linkOf(dependencies.baseUrl, service, started.secrets.browserState);
+    return jsonResponse(describeStarted(started.secrets, url, dependencies));
+  };
+}
+
+/** The relay exchanges the code, with a new verifier if the provider has PKCE. */
+export function tokensOf(provider: Provider, details: boolean, randomBytes: RandomBytes): Delivery {
+  const verifier = provider.usesPkce ? createVerifier(randomBytes) : undefined;
+  return { kind: 'tokens', verifier, ...(details && { details }) };
+}
+
+/** Undefined if it is not JSON, or the device disconnects. */
+export async function readMembers(
+  request: RelayRequest,
+  bodies: BodyReader,
+  maxBytes: number,
+): Promise<StartMembers | undefined> {
+  const { members, isCut } = await bodies.readMembers(request.raw, maxBytes);
+  if (isCut) log.debug('start_body_cut', { requestId: request.id, readBytes: maxBytes });
+  return members;
+}
+
+/** The device's own challenge, if it sends one. */
+function readChallenge(
+  challenge: unknown,
+  provider: Provider,
+  blind: BlindPolicy,
+): { readonly ok: true; readonly value: string | undefined } | Refused {
+  if (challenge === undefined) {
+    return blind === 'always' ? refused('challenge_required') : { ok: true, value: undefined };
+  }
+  if (!isChallenge(challenge)) return refused('invalid_challenge');
+  const isTaken = blind !== 'never' && provider.takesChallenge;
+  return isTaken ? { ok: true, value: challenge } : refused('challenge_not_supported');
+}
+
+/** Lines of one request. 512 bytes hold 80 members. */
+const MAX_LOGGED_MEMBERS = 8;
+
+/** A longer name could be a secret: the relay's own have 24 characters and more. */
+const LOGGABLE_NAME = /^[a-z_]\w{0,22}$/i;
+
+/** Tells app developers. Never logs a value. */
+function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
+  const known: Readonly<Record<string, string>> = MEMBERS;
+  const ignored = Object.keys(asked).filter(
+    (name) => !Object.hasOwn(known, name) || typeof asked[name] !== known[name],
+  );
+  for (const name of ignored.slice(0, MAX_LOGGED_MEMBERS)) {
+    log.debug('start_member_ignored', {
+      requestId: request.id,
+      member: LOGGABLE_NAME.test(name) ? name : '…',
+      expected: Object.hasOwn(known, name) ? known[name] : 'no such member',
+    });
+  }
+}
+
+/** With a user code it has three more members. */
+export function describeStarted(
+  { pollSecret, userCode }: SessionSecrets,
+  url: string,
+  { baseUrl, sessionSeconds }: Pick<StartDependencies, 'baseUrl' | 'sessionSeconds'>,
+): object {
+  if (userCode === undefined) return { session: pollSecret, url, expiresIn: sessionSeconds };
+  return {
+    session: pollSecret,
+    url,
+    expiresIn: sessionSeconds,
+    userCode: formatUserCode(userCode),
+    link: shortLinkOf(baseUrl, userCode),
+    qr: `${baseUrl}/qr/${formatUserCode(userCode)}.png`,
+  };
+}
