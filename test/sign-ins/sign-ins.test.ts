@@ -91,7 +91,9 @@ test('link, poll secret and user code are drawn apart, and share no byte', async
     },
   });
   const { browserState, pollSecret } = await start(signIns, { withUserCode: true });
-  expect([browserState, pollSecret]).toEqual(drawn.slice(0, 2));
+  // A state that link finders would cut is drawn again.
+  const at = drawn.findIndex((each) => !/[-_]$/.test(each));
+  expect([browserState, pollSecret]).toEqual(drawn.slice(at, at + 2));
   expect(drawn.length).toBeGreaterThan(2);
 });
 
