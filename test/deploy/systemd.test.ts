@@ -117,7 +117,7 @@ beforeAll(async () => {
     until [ -s notices ]; do sleep 0.1; done
     systemctl list-units --plain --no-legend --failed
     begin errors
-    journalctl --unit=sign-in-relay --priority=err --output=cat --no-pager _COMM=sign-in-relay
+    journalctl --unit=sign-in-relay --identifier=sign-in-relay --priority=err --output=cat --no-pager
   `;
   writeFileSync(join(shared, 'script'), script);
   // Answers, and keeps the body, which is one line.
