@@ -67,7 +67,7 @@ export function addressProblem(url: string, allowHttp: unknown): string | undefi
   return allowHttp || isPrivate(url) ? undefined : 'must start with https:// (see allowHttp)';
 }
 
-/** What a developer may read of a URL: neither a user name nor the query, which has secrets. */
+/** The part of a URL that a developer may see: no user name, and no query, which has secrets. */
 const shownUrl = (url: string): string =>
   visible(url.replace(/^[\s\S]*@/, '…@').replace(/[?#][\s\S]*/, '')).slice(0, 99);
 
@@ -78,7 +78,7 @@ export const createCall = (platform: Platform, options: RequestOptions): Call =>
   allowHttp: options.allowHttp,
 });
 
-/** Another call for the same app, which goes on when this one is stopped. */
+/** Another call with the same options, which continues when this one is stopped. */
 export const another = (call: Call): Call => createCall(call.platform, call);
 
 export function stop(call: Call): void {
@@ -87,10 +87,10 @@ export function stop(call: Call): void {
 }
 
 /**
- * Asks until `read` returns a value; undefined: it will pass. Rejects with what `read` throws.
- * Without `sessionEndMs` it is tried for a minute, and what would be refused again, or is JSON of
- * something else, is the end. Otherwise until the session's end. Either way once more after that:
- * the device may have slept, and what failed was cut off by it.
+ * Repeats a request until `read` returns a value. Undefined means that a repeat may help. Rejects
+ * with what `read` throws. If there is no `sessionEndMs`, it tries for a minute, and a final refusal
+ * or unexpected JSON ends it. Otherwise it tries until the session's end. It tries once more after
+ * that, because the device may have slept, which cut off the last try.
  */
 export async function ask<Value>(
   call: Call,
@@ -113,7 +113,7 @@ export async function ask<Value>(
     const json = isObject(parsed) ? parsed : {};
     const words = describe(request, response, isHtml, json.error, origin);
     const detail = `${words} (${shownUrl(request.url)})`;
-    // The relay writes no HTML here: it is of a proxy or a captive portal, whatever its status.
+    // The relay sends no HTML here: it comes from a proxy or a captive portal, whatever its status.
     const isRefusal = /^(4(?!08|25|29)|301|308)/.test(`${status}`) && (isRedirect || !isHtml);
     const isJson = parsed !== undefined;
     const refusal = isRefusal ? new SignInError('refused', detail, cause) : undefined;
@@ -122,7 +122,7 @@ export async function ask<Value>(
     call.onReply?.(call.trouble);
     if (value !== undefined) return value;
     const isFinal = !sessionEndMs && (isRefusal || (status === 200 && isJson));
-    // A gateway that misses the relay has pages too (5xx), and the relay will be back.
+    // A gateway that cannot reach the relay sends pages too (5xx), and the relay will be back.
     pages = isRedirect || (isHtml && !/^5(?!11)/.test(`${status}`)) ? pages + 1 : 0;
     if (isFinal || askedAtMs >= endMs || (!sessionEndMs && pages === MAX_PAGES)) {
       const code = status > 399 && !isHtml ? 'busy' : 'unreachable';
@@ -134,13 +134,13 @@ export async function ask<Value>(
   }
 }
 
-/** A jump of the clock ends it. */
+/** Ends early if the clock jumps. */
 export const pause = (call: Call, delayMs: number): Promise<void> =>
   new Promise((resolve) => {
     call.abandon = wait(call.platform, delayMs, true, resolve);
   });
 
-/** Calls back after so long. If `isHasty`, a jump of the clock ends it. Returns what cancels it. */
+/** Calls `run` after the delay. If `isHasty`, a jump of the clock ends the wait. Returns a function that cancels it. */
 function wait(
   { now, date, later }: Platform,
   delayMs: number,
@@ -156,7 +156,7 @@ function wait(
       const before = skewMs;
       skewMs = date() - now();
       const isJump = Math.abs(skewMs - before) > JUMP_MS;
-      // By the timers too: there are engines whose `performance` is the clock that can be set.
+      // Timers count too: in some engines `performance` follows the clock that users set.
       const restMs = Math.min(untilMs - now(), leftMs - stepMs);
       if ((isHasty && isJump) || restMs <= 0) run();
       else step(restMs);
@@ -166,7 +166,7 @@ function wait(
   return () => cancelTimer();
 }
 
-/** Rejects if nothing may be sent to that address, and never settles once the call is stopped. */
+/** Rejects if nothing may be sent to that address. Never settles once the call is stopped. */
 const send = (call: Call, request: Request): Promise<Response> =>
   new Promise((resolve) => {
     const { platform, headers = {}, allowHttp } = call;
@@ -182,7 +182,7 @@ const send = (call: Call, request: Request): Promise<Response> =>
       resolve(received);
     };
     const cancelRequest = platform.send(request, headers, end);
-    // A GET may be repeated. After a jump its connection is as good as dead.
+    // A GET may be repeated. After a jump of the clock its connection is probably dead.
     let cancelTimer = wait(platform, timeoutMs, body === undefined, () => {
       cancelTimer = platform.later(TICK_MS, () => {
         cancelRequest();
@@ -221,7 +221,7 @@ function describe(
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   Object(value) === value && !Array.isArray(value);
 
-/** Undefined: no JSON. */
+/** Undefined if it is not JSON. */
 export function parse(text: unknown): unknown {
   try {
     return JSON.parse(text as string);

@@ -14,83 +14,83 @@ import {
   tokensOf,
 } from './tokens.ts';
 
-/** A client of the app's own at a provider: the relay lends only its address (docs/open.md). */
+/** The app's own client at a provider. The relay lends only its https address (docs/open.md). */
 export interface OpenClient {
-  /** The authorization endpoint, with `scope` and what else the provider wants in the query. With a `state` in it, a callback with another one is refused. */
+  /** The authorization endpoint, with `scope` and other parameters in its query. If it has a `state`, a callback with another one is refused. */
   readonly authorizationUrl: string;
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly revocationUrl?: string | undefined;
   /**
-   * The provider's issuer. Given: a callback that names another one is refused (RFC 9207). One
-   * that names none is not, since not every provider does.
+   * The provider's issuer. If given, a callback that names another one is refused (RFC 9207). A
+   * callback without an issuer is accepted, since not every provider sends one.
    */
   readonly issuer?: string | undefined;
 }
 
 export interface StartOptions extends Place, RequestOptions {
-  /** Not given: `service` is one of the relay's. */
+  /** Default: `service` is one of the relay's. */
   readonly open?: OpenClient | undefined;
-  /** What the device calls itself, for the user to see: up to 40 characters. */
+  /** The device's name, which the user sees: up to 40 characters. */
   readonly device?: string | undefined;
-  /** `false`: no user code, and a longer link that does not ask the user first. */
+  /** `false`: no user code, and a longer link that does not ask for confirmation. */
   readonly code?: boolean | undefined;
-  /** `true`: the tokens come with `tokenType`, `scope` and `idToken` where the provider gives them. */
+  /** `true`: the tokens include `tokenType`, `scope` and `idToken` if the provider sends them. */
   readonly details?: boolean | undefined;
   /**
-   * The device exchanges the code itself, so that the relay sees no token. Not given:
-   * where the relay offers it, but not in a web page, which CORS may keep from it.
-   * `true`: fail with `refused` rather than do without. `false`: only if the relay demands it.
+   * The device exchanges the code itself, so that the relay sees no token. Default:
+   * if the relay offers it, but not in a web page, where CORS may prevent it.
+   * `true`: fail with `refused` if that is impossible. `false`: only if the relay requires it.
    */
   readonly blind?: boolean | undefined;
-  /** The provider's token endpoint, if the app knows it: then a code, its verifier and the tokens of a blind sign-in are sent nowhere else. */
+  /** The provider's token endpoint, if the app knows it. Then the code, verifier and tokens of a blind sign-in go nowhere else. */
   readonly tokenUrl?: string | undefined;
 }
 
-/** The token endpoint that the app names, if it does. */
+/** The token endpoint that the app named, if any. */
 export const ownTokenUrl = (options: StartOptions): string | undefined =>
   options.tokenUrl || options.open?.tokenUrl;
 
-/** What the app shows until the user has signed in. */
+/** What the app shows while the user signs in. */
 export interface Prompt {
   /** The user opens or scans it. */
   readonly link: string;
-  /** To type at `verificationUrl`. Undefined if none was asked for, or the relay has none. */
+  /** To type at `verificationUrl`. Undefined if the app asked for none, or the relay has none. */
   readonly userCode: string | undefined;
   readonly verificationUrl: string | undefined;
-  /** The address of a PNG of the link as a QR code, drawn by the relay. `.svg` instead of `.png` is an SVG. Undefined if no code was asked for. */
+  /** The address of a PNG of the link as a QR code, drawn by the relay. `.svg` instead of `.png` is an SVG. Undefined if there is no user code. */
   readonly qr: string | undefined;
   /** Seconds from the start until the link expires. */
   readonly expiresIn: number;
-  /** For a countdown: never more than what is left, whatever happens to the clock. */
+  /** For a countdown. Never more than the time left, even if the clock is changed. */
   secondsLeft(): number;
 }
 
-/** A sign-in that was started. Its secrets are not in the prompt, so that nobody logs them with it. */
+/** A sign-in that was started. Its secrets are not in the prompt, so that apps don't log them. */
 export interface Link {
   readonly prompt: Prompt;
-  /** By the clock: only its result is asked for. */
+  /** True if it has expired by the clock. Its result may still arrive. */
   readonly isExpired: boolean;
   readonly session: Session;
   readonly countdown: Countdown;
 }
 
-/** What another process needs to go on with it. */
+/** What another process needs to continue it. */
 interface Session extends Place {
   readonly started: NonNullable<ReturnType<typeof startedOf>>;
   readonly extensions: readonly string[];
   readonly verifier: string | undefined;
-  /** A time of the clock that people see: no other is the same in two processes. */
+  /** Wall-clock time: no other clock is the same in two processes. */
   readonly startedAtMs: number;
 }
 
 /** Shorter than the relay's 50 s: some proxies cut after 30 s, and a dead connection is noticed sooner. */
 const WAIT_SECONDS = 25;
-/** A dead connection is noticed so long after a poll should have ended. */
+/** How long after a poll should have ended a dead connection is noticed. */
 const LATENCY_MS = 10_000;
 /** A relay that restarts answers polls at once. */
 const POLL_GAP_MS = 2_000;
-/** A relay that says for so long after the end of a session that it is pending is broken. */
+/** A relay that still says 'pending' this long after the session's end is broken. */
 const PATIENCE_MS = 3_600_000;
 /** A relay without `wait` holds a poll for 50 s. */
 const LONG_POLL_MS = 65_000;
@@ -108,7 +108,7 @@ const USER_CODE = /^[A-Z]{4}-[A-Z]{4}$/;
 /** What a relay allows for SESSION_SECONDS. */
 const MAX_EXPIRES_IN_SECONDS = 86_400;
 
-/** What the relay answered to the start. Undefined: this is not of a relay. */
+/** The relay's answer to the start. Undefined if no relay sent this. */
 function startedOf(json: Reply['json']) {
   const { session, url, link = url, userCode, qr, expiresIn } = json;
   const isGood =
@@ -130,7 +130,7 @@ function startedOf(json: Reply['json']) {
   };
 }
 
-/** Undefined: of another relay or service, or damaged. */
+/** Undefined if it belongs to another relay or service, or is damaged. */
 export function resume(platform: Platform, options: StartOptions, text: unknown): Link | undefined {
   const kept = Object(parse(text));
   const { relay, service, extensions, verifier, startedAtMs } = kept;
@@ -198,7 +198,7 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
     ({ status, json, tookMs }) => {
       const started = status === 200 && startedOf(json);
       if (!started) return undefined;
-      // The device may have slept since it asked. By more than that its clock was set.
+      // The device may have slept since it asked. A larger difference means that its clock was set.
       const sinceMs = platform.date() - askedAtMs;
       const ageMs = sinceMs < started.expiresIn * 1_000 ? Math.max(sinceMs, tookMs) : tookMs;
       const startedAtMs = platform.date() - ageMs;
@@ -224,8 +224,8 @@ const resultUrlOf = ({ session }: Link) =>
   `${session.relay}/auth/result?session=${encodeURIComponent(session.started.session)}`;
 
 /**
- * Acknowledges the result, or cancels the sign-in, so that its link says so; an older relay would
- * take that for a poll. Whether the relay hears of it makes no difference.
+ * Acknowledges the result, or cancels the sign-in, so that its link says so. Best effort. An older
+ * relay would take a cancellation for a poll.
  */
 export function tell(call: Call, link: Link, what: 'ack' | 'cancel'): void {
   if (what === 'cancel' && !offers(link, what)) return;
@@ -237,7 +237,7 @@ export function tell(call: Call, link: Link, what: 'ack' | 'cancel'): void {
   ).catch(() => {});
 }
 
-/** Waits for the tokens, until the sign-in ends, or the link does. `onOpened`: the user has opened the link. Older relays do not tell. */
+/** Waits for the tokens, until the sign-in or the link ends. `onOpened`: the user has opened the link; older relays do not report it. */
 export async function poll(
   call: Call,
   options: StartOptions,
@@ -255,7 +255,7 @@ export async function poll(
 
   function next() {
     askedSkewMs = countdown.skew();
-    // After trouble a short one, so that the app soon hears that it is over.
+    // After a failure a short poll, so that the app soon learns that it is over.
     const mostSeconds = call.trouble ? 1 : WAIT_SECONDS;
     const seconds = Math.max(Math.min(Math.floor(leftMs() / 1_000), mostSeconds), 1);
     const wait = hasWait ? `&wait=${seconds}` : '';
@@ -265,12 +265,12 @@ export async function poll(
 
   function read(reply: Reply) {
     const { status, json, isJson, refusal, detail } = reply;
-    // Other refusals are of a proxy: the relay has no more than these for a poll.
+    // Any other refusal comes from a proxy: the relay refuses a poll with these alone.
     if (status === 410 && refusal) throw new SignInError('expired', detail);
     if (refusal && /400|405/.test(`${status}`)) throw refusal;
     if (status === 204) return reply;
     if (status !== 200) return undefined;
-    // A blind sign-in brings a code, and a relay that sends anything else instead is refused.
+    // A blind sign-in returns a code. Anything else is refused later.
     const isOther = json.progress || json.error || session.verifier;
     return (isOther ? isJson : tokensOf(json, date())) ? reply : undefined;
   }
@@ -314,7 +314,7 @@ function takeResult(
     : (tokensOf(json, call.platform.date()) as Tokens);
 }
 
-/** In a blind sign-in the result is a code, which this device exchanges. A relay that has tokens has seen them. */
+/** Exchanges the code of a blind sign-in. A relay that sends tokens instead has seen them. */
 function exchange(
   call: Call,
   options: StartOptions,
@@ -348,7 +348,7 @@ function exchange(
   });
 }
 
-/** What does not fit to the app's own issuer and state, where it has them. */
+/** What contradicts the app's own issuer or state, if it has them. */
 function callbackProblem(open: OpenClient, iss: unknown, state: unknown): string | undefined {
   const { authorizationUrl, issuer } = open;
   // Providers that do not know RFC 9207 send no `iss`.

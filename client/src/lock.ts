@@ -3,10 +3,10 @@ import { SignInError } from './errors.ts';
 import { type Platform, sleep } from './platform.ts';
 import type { SessionStorage } from './storage.ts';
 
-/** Runs something alone among all processes that share the storage. Rejects with what that rejects with. */
+/** Runs a function while no other process that shares the storage does. Rejects with its error. */
 export type Lock = (run: () => Promise<void>) => Promise<void>;
 
-/** Whoever has the lock tries a refresh for a minute. */
+/** Longer than the minute for which the holder of the lock tries a refresh. */
 const LOCK_MS = 75_000;
 /** A tab sees what another one has written to localStorage a moment later, although it has the lock. */
 const LAG_MS = 250;
@@ -30,7 +30,7 @@ export const lockFor =
       );
     });
 
-/** The storage's own lock, or that of the browser. Some pages may not use that: then none. */
+/** Takes the storage's own lock, or the browser's. Some pages may not use that; then there is no lock. */
 async function take(
   platform: Platform,
   items: SessionStorage,

@@ -1,7 +1,7 @@
 /**
- * The state of a session: one pure function for each event, from a state to the next one and to
- * what is to be done. Nothing else sets the state. What began before a sign-out, a cancellation or
- * a newer sign-in is of another era or attempt, and changes nothing.
+ * The state of a session: one pure function for each event, from a state to the next one and to the
+ * effects to run. Nothing else sets the state. Whatever began before a sign-out, a cancellation or
+ * a newer sign-in belongs to another era or attempt, and changes nothing.
  */
 import { SignInError } from './errors.ts';
 import type { Prompt } from './link.ts';
@@ -12,7 +12,7 @@ export type SessionState =
   | { readonly status: 'loading' }
   /**
    * With an `error`: why the user has to sign in again, or what the storage failed to do.
-   * `resumable`: a sign-in has not ended, perhaps of the process before; `signIn` goes on with it.
+   * `resumable`: a sign-in has not ended, perhaps one of an earlier process; `signIn` continues it.
    */
   | { readonly status: 'signed-out'; readonly error?: SignInError; readonly resumable?: true }
   /** There is no link yet. */
@@ -21,26 +21,26 @@ export type SessionState =
   | { readonly status: 'waiting'; readonly prompt: Prompt }
   /** The user has opened the link. */
   | { readonly status: 'opened'; readonly prompt: Prompt }
-  /** The relay cannot be reached, or cannot serve: `detail` says why. It is asked again until it can. */
+  /** The relay cannot be reached, or cannot serve: `detail` says why. The client retries until it can. */
   | { readonly status: 'reconnecting'; readonly detail: string; readonly prompt?: Prompt }
   /**
    * `expiresAt`: when the access token expires, in milliseconds of `Date.now()`; it is refreshed
    * before. `user`: if there is an ID token, and not verified.
    */
   | { readonly status: 'signed-in'; readonly expiresAt?: number; readonly user?: UnverifiedUser }
-  /** The sign-in failed. Who was signed in before still is. */
+  /** The sign-in failed. A user who was signed in before still is. */
   | { readonly status: 'failed'; readonly error: SignInError };
 
 export interface State {
-  /** Ends with a sign-out, with the tokens of a new sign-in, and when the provider ends it. */
+  /** Increases at a sign-out, with the tokens of a new sign-in, and when the provider ends the session. */
   readonly era: number;
-  /** What the storage has, unless it has `unsaved.before` until these are stored. */
+  /** The tokens that count. If `unsaved`, the storage still has those with the refresh token `unsaved.before`. */
   readonly tokens?: Tokens | undefined;
   readonly unsaved?: { readonly before: string | undefined } | undefined;
   /** What is shown while there is no sign-in, and after one that failed. */
   readonly account: SessionState;
   readonly failure?: SessionState | undefined;
-  /** How many sign-ins there were, and the one in progress. */
+  /** The number of sign-ins so far, and the one in progress. */
   readonly attempt: number;
   readonly signIn?: SignIn | undefined;
 }
@@ -49,7 +49,7 @@ interface SignIn {
   readonly shown: SessionState;
   /** Shown instead until the relay answers again. */
   readonly trouble?: SessionState;
-  /** It has brought tokens: too late to cancel. */
+  /** The tokens have arrived, so it is too late to cancel. */
   readonly isSaving?: boolean;
 }
 
@@ -59,18 +59,18 @@ export type End = 'saved' | 'failed' | 'cancelled' | 'overtaken';
 export type Effect =
   | { readonly type: 'sign-in'; readonly attempt: number }
   | { readonly type: 'end'; readonly how: End; readonly error?: SignInError }
-  /** `attempt`: the sign-in that has brought them. */
+  /** `attempt`: the sign-in that returned them. */
   | { readonly type: 'save'; readonly tokens: Tokens; readonly attempt?: number }
-  /** Stores why there are no tokens any more. */
+  /** Stores why the tokens are gone. */
   | { readonly type: 'bury'; readonly error: SignInError }
-  /** Deletes what is stored, and has it revoked, or `known` if it cannot be read. */
+  /** Deletes and revokes what is stored. If the storage cannot be read, revokes `known`. */
   | { readonly type: 'clear'; readonly known: Tokens | undefined }
-  /** Nobody has these tokens any more. */
+  /** Nothing refers to these tokens now. */
   | { readonly type: 'revoke'; readonly tokens: Tokens };
 
 type Step = readonly [State, ...Effect[]];
 
-/** `dateMs`: the time of the clock that people see. */
+/** `dateMs`: wall-clock time. */
 export type Event = (state: State, dateMs: number) => Step;
 
 const LOADING: SessionState = { status: 'loading' };
@@ -113,7 +113,7 @@ export const signOut: Event = ({ era, attempt, tokens, unsaved, signIn }) => {
 
 /* What happens in a sign-in. */
 
-/** Only the one that is in progress counts. */
+/** Ignores events of an attempt that is not in progress. */
 const inAttempt =
   (
     attempt: number | undefined,
@@ -126,7 +126,7 @@ const inAttempt =
 export const prompts = (attempt: number, status: 'waiting' | 'opened', prompt: Prompt): Event =>
   inAttempt(attempt, (state) => [{ ...state, signIn: { shown: { status, prompt } } }]);
 
-/** The relay answered, or did not. */
+/** The relay answered (no `detail`), or did not. */
 export const hears = (attempt: number, detail: string | undefined): Event =>
   inAttempt(attempt, (state, { shown }) => {
     if (!detail) return [{ ...state, signIn: { shown } }];
@@ -162,13 +162,13 @@ const leave = (state: State, how: End): Step => [
 
 /* What happens to tokens. */
 
-/** Only tokens of the era that is now count. */
+/** Ignores events of another era. */
 const inEra =
   (era: number, event: Event): Event =>
   (state, dateMs) =>
     state.era === era ? event(state, dateMs) : [state];
 
-/** The storage has these, or the reason why the provider ended them, or a link of the process before. */
+/** The storage has these tokens, or the reason why the provider ended them, or an earlier process's link. */
 export const stored = (
   era: number,
   tokens: Tokens | undefined,
@@ -196,7 +196,7 @@ export const unread = (era: number, error: SignInError): Event =>
     state.account.status === 'loading' ? { ...state, account: signedOut(error) } : state,
   ]);
 
-/** The refresh token `spent` has brought these. */
+/** A refresh with the token `spent` returned these. */
 export const refreshed =
   (era: number, spent: string, tokens: Tokens): Event =>
   (state, dateMs) => {
@@ -207,7 +207,7 @@ export const refreshed =
     return state.tokens ? [state] : [state, { type: 'revoke', tokens }];
   };
 
-/** The provider does not accept the tokens any more, or the storage could not delete them. */
+/** The provider no longer accepts the tokens, or the storage could not delete them. */
 export const ended = (era: number, error: SignInError): Event =>
   inEra(era, (state) => {
     const next = { ...state, tokens: undefined, unsaved: undefined, account: signedOut(error) };
@@ -226,7 +226,7 @@ export const saved =
     return state.signIn?.isSaving ? leave(next, 'saved') : [next];
   };
 
-/** New tokens, which are to be stored. */
+/** Takes new tokens, which must be stored. */
 const hold = (state: State, tokens: Tokens, dateMs: number): State => ({
   ...state,
   tokens,

@@ -7,9 +7,9 @@ export interface Service {
   readonly service: string;
   /** For people to read. */
   readonly name: string;
-  /** Whether the device may, or must, exchange the code itself. */
+  /** Says if the device may, or must, exchange the code itself. */
   readonly blind: 'no' | 'can' | 'must';
-  /** Whether the relay revokes tokens of this service. */
+  /** True if the relay revokes tokens of this service. */
   readonly revoke: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface Offer {
   readonly extensions: readonly string[];
 }
 
-/** `orNothing`: an older relay does not say, nor does a proxy that passes on nothing but /auth/. */
+/** `orNothing`: resolves with an empty offer where an older relay, or a proxy that forwards /auth/ only, has none. */
 export const discover = (call: Call, relay: string, orNothing?: boolean): Promise<Offer> =>
   ask(
     call,

@@ -1,22 +1,22 @@
-/** Asks the provider to accept tokens no longer (RFC 7009): through the relay, or directly after a blind sign-in. */
+/** Revokes tokens at the provider (RFC 7009): through the relay, or directly after a blind sign-in. */
 import { ask, type Call, originOf, stop } from './ask.ts';
 import type { SignInError } from './errors.ts';
 import type { Request } from './platform.ts';
 import { addressOf, formOf, isText, type Place, type Tokens } from './tokens.ts';
 
-/** What came of asking the provider. The app has forgotten the tokens anyway. */
+/** The provider's answer. The app has deleted the tokens in any case. */
 export interface SignedOut {
   /** False: the tokens may work until they expire. */
   readonly revoked: boolean;
-  /** The provider has no revocation endpoint that is known. */
+  /** No revocation endpoint of the provider is known. */
   readonly unsupported?: true;
-  /** Where the user can remove the app at such a provider: a URL, or the way through its settings. */
+  /** Where the user can remove the app at such a provider: a URL, or the path through its settings. */
   readonly removeAt?: string;
-  /** For the app's developer: why they were not revoked. It has no secret. */
+  /** For the app's developer: why they were not revoked. Contains no secret. */
   readonly detail?: string;
 }
 
-/** The user waits for it, and has signed out already. */
+/** The user is waiting, and is already signed out. */
 const LONGEST_MS = 15_000;
 
 export const notRevoked = (detail: string): SignedOut => ({ revoked: false, detail });
@@ -34,7 +34,7 @@ export const revoke = (call: Call, place: Place, tokens: Tokens): Promise<Signed
     sendAll(call, requests).then(end, ({ detail }: SignInError) => end(notRevoked(detail)));
   });
 
-/** After a blind sign-in the relay must not see the tokens. They go to the server that made them, and nowhere else. */
+/** After a blind sign-in the relay must not see the tokens. They go only to the server that issued them. */
 function requestsFor(place: Place, tokens: Tokens): readonly Request[] {
   const { refreshToken, accessToken, revocationUrl: url } = tokens;
   if (!tokens.tokenUrl) {
@@ -49,7 +49,7 @@ function requestsFor(place: Place, tokens: Tokens): readonly Request[] {
   }));
 }
 
-/** One after the other, until one is not revoked. */
+/** Revokes them one by one, and stops at a failure. */
 const sendAll = (call: Call, requests: readonly Request[]): Promise<SignedOut> =>
   requests.reduce<Promise<SignedOut>>(
     (before, request, nth) =>
@@ -63,7 +63,7 @@ const send = (call: Call, request: Request): Promise<SignedOut> =>
     () => request,
     ({ status, json, isJson, refusal, detail }) => {
       const { error, removeAt } = json;
-      // RFC 7009 §2.2: a provider's response needs no content. What answers without JSON may be a captive portal.
+      // RFC 7009 §2.2: a provider's response needs no content. A response without JSON may come from a captive portal.
       if (status === 200 && (isJson || request.isProvider)) return { revoked: true };
       if (!refusal) return undefined;
       return {

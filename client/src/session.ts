@@ -1,4 +1,4 @@
-/** The object that an app has: it carries out what the machine wants, and refreshes tokens. */
+/** The session object: it runs the effects of the state machine (machine.ts), and refreshes tokens. */
 import { type Call, createCall, stop } from './ask.ts';
 import { SignInError, type SignInErrorCode } from './errors.ts';
 import {
@@ -19,53 +19,53 @@ import { createMemory, keyOf, type Owner, openStorage, type SessionStorage } fro
 import { isEnding, isExpired, isValid, refresh, type Tokens } from './tokens.ts';
 
 export interface SessionOptions extends StartOptions, Owner {
-  /** Where tokens and unfinished sign-ins are kept. Not given: in memory, until the process ends. */
+  /** Where tokens and unfinished sign-ins are kept. Default: in memory, until the process ends. */
   readonly storage?: SessionStorage | undefined;
 }
 
-/** `rejected`: the access token that the API did not accept, so that another one is fetched. */
+/** `rejected`: the access token that the API refused, so that it is replaced. */
 export interface TokenOptions {
   readonly rejected?: string | undefined;
 }
 
-/** One account at one service. Every function can be passed on by itself. */
+/** One account at one service. Its functions need no `this`. */
 export interface Session {
   readonly state: machine.SessionState;
-  /** Called after each change of `state`. Returns what ends that. */
+  /** Calls the listener after each change of `state`. Returns a function that unsubscribes it. */
   subscribe(listener: () => void): () => void;
   /**
    * Resolves with true when the user has signed in and the tokens are stored, with false after
-   * `cancel`. Goes on with a sign-in that the process before has not ended. Whoever calls it
-   * during a sign-in waits for that one.
+   * `cancel`. Continues a sign-in that an earlier process has not ended. A call during a sign-in
+   * waits for that one.
    */
   signIn(): Promise<boolean>;
   /** Ends a sign-in, so that its link says so, and dismisses a failed one. Too late once the tokens have arrived. */
   cancel(): void;
   /**
-   * Deletes the tokens, then has the provider accept them no longer, which is tried for 15 s.
+   * Deletes the tokens, then asks the provider for up to 15 s to revoke them.
    * Rejects only if the storage cannot delete them.
    */
   signOut(): Promise<SignedOut>;
   /**
-   * An access token that is valid, as far as the device knows. Refreshed in time, once for all
-   * who ask. Rejects with `signed_out` or `invalid_grant` if the user has to sign in.
+   * An access token that is valid as far as the device knows. It is refreshed in time, once for
+   * all callers. Rejects with `signed_out` or `invalid_grant` if the user has to sign in.
    */
   getToken(options?: TokenOptions): Promise<string>;
-  /** All that is stored, as it is: nothing is refreshed. Undefined: nobody is signed in. */
+  /** Everything that is stored, without a refresh. Undefined if nobody is signed in. */
   getTokens(): Promise<Tokens | undefined>;
 }
 
-/** On a forgotten screen. Every link is a session at the relay. */
+/** Limits a forgotten screen: every link is a session at the relay. */
 const MAX_RENEWALS = 3;
-/** A session that is gone so soon is not known to the instance that was polled. Another start would not help. */
+/** A session that is gone this soon is unknown to the instance that was polled. Another start would not help. */
 const LOST_MS = 5_000;
-/** Another process that has got the new tokens saves them within three seconds. */
+/** Another process that received the new tokens saves them within three seconds. */
 const RECHECKS = 4;
 const RECHECK_MS = 1_000;
-/** After a refresh that failed, while the token is still valid. */
+/** The pause after a failed refresh, while the token is still valid. */
 const PAUSE_MS = 10_000;
 
-/** Where sessions without a storage of their own keep their tokens. */
+/** The default storage. */
 const memory = createMemory();
 
 interface Opened {
@@ -75,10 +75,10 @@ interface Opened {
   readonly session: Session;
 }
 
-/** The sessions of this process: two of one key in one storage are the same. */
+/** The sessions of this process. There is one for each key of a storage. */
 const opened: Opened[] = [];
 
-/** The one that is open, or a new one. Throws if that one has other options. */
+/** Returns the open session, or a new one. Throws if the open one has other options. */
 export function openOnce<Own extends Session>(
   options: SessionOptions,
   open: (items: SessionStorage, key: string) => Own,
@@ -91,7 +91,7 @@ export function openOnce<Own extends Session>(
     opened.push({ items, key, options, session });
     return session;
   }
-  // Of functions there is no text: they are often written anew for each call.
+  // Functions are not compared: apps often create new ones for each call.
   const textOf = (of: SessionOptions, name: string) => JSON.stringify(of[name as 'open']);
   const others = Object.keys({ ...found.options, ...options }).filter(
     (name) =>
@@ -110,7 +110,7 @@ const isA = (code: SignInErrorCode, error: unknown) => (error as SignInError)?.c
 interface Running {
   readonly call: Call;
   link?: Link | undefined;
-  /** How many links have taken the place of another since the user opened one. */
+  /** How many links were replaced since the user opened one. */
   renewals: number;
 }
 
@@ -134,19 +134,19 @@ export function createCore(
   let state = machine.FIRST_STATE;
   let shown = machine.shownOf(state);
   let listeners: (() => void)[] = [];
-  /** The sign-in in progress, and who waits for its end. */
+  /** The sign-in in progress, and the callers that wait for its end. */
   let running: Running = { call: newCall(), renewals: 0 };
   let waiters: Waiter[] = [];
   let saving: Promise<void> | undefined;
   let leaving: Promise<SignedOut>;
-  /** The last access token that the API did not accept. */
+  /** The last access token that the API refused. */
   let rejectedToken: string | undefined;
   let pausedUntilMs = 0;
 
   function apply(event: machine.Event): void {
     const [next, ...effects] = event(state, date());
     state = next;
-    // The same object until it changes, as React demands.
+    // The same object until it changes, as React requires.
     const before = shown;
     const after = machine.shownOf(state);
     const isSame = promptOf(after) === promptOf(before);
@@ -196,18 +196,18 @@ export function createCore(
     const own: Running = { call, renewals: 0 };
     running = own;
     call.onReply = (detail) => apply(machine.hears(attempt, detail));
-    // The process before may have left a link.
+    // An earlier process may have left a link.
     own.link = resume(platform, options, await storage.unfinished.read());
     apply(machine.granted(attempt, await follow(own, attempt, !!own.link)));
   }
 
-  /** From a link to the tokens. When it expires, another one takes its place. */
+  /** Waits for the tokens. Replaces the link when it expires. */
   async function follow(own: Running, attempt: number, isResumed: boolean): Promise<Tokens> {
     const link = own.link || (await begin(own));
     const { prompt, isExpired } = link;
     const shownAtMs = now();
     const show = (status: 'waiting' | 'opened') => {
-      // Of a link that has expired only the result is asked for.
+      // An expired link is not shown, but its result may still arrive.
       if (!isExpired) apply(machine.prompts(attempt, status, prompt));
     };
     const onOpened = () => {
@@ -226,14 +226,14 @@ export function createCore(
     });
   }
 
-  /** A new link, which another process can go on with. */
+  /** Starts a sign-in, and stores its link so that another process can continue it. */
   const begin = (own: Running): Promise<Link> =>
     start(own.call, options).then((link) => {
       own.link = link;
       return storage.unfinished.save(JSON.stringify(link.session)).then(
         () => link,
         (error) => {
-          // It is shown to nobody.
+          // Nobody has seen this link.
           tell(newCall(), link, 'cancel');
           throw error;
         },
@@ -251,7 +251,7 @@ export function createCore(
         if (error) reject(error);
         else resolve(how !== 'cancelled');
       });
-    // The relay keeps a result for a moment, in which it may be stored after all.
+    // If storing failed, keep the link: the relay still has the result for a minute.
     if (link && !isA('storage_failed', error)) void storage.unfinished.remove().then(settle);
     else settle();
   }
@@ -270,7 +270,7 @@ export function createCore(
     );
   });
 
-  /** `attempt`: the sign-in that has brought them. */
+  /** `attempt`: the sign-in that returned them. */
   function save(tokens: Tokens, attempt?: number): Promise<void> {
     const end = (event: machine.Event) => {
       saving = undefined;
@@ -290,7 +290,7 @@ export function createCore(
 
   async function clear(known: Tokens | undefined): Promise<SignedOut> {
     const { era } = state;
-    // All in turn, before anything that the app does next.
+    // Queued now, before anything that the app does next.
     const found = storage.read().catch(() => ({ tokens: known }));
     void storage.unfinished.remove();
     const cleared = storage.clear().then(ignore, (reason: SignInError) => reason);
@@ -317,7 +317,7 @@ export function createCore(
       return tokens.accessToken;
     }
     await refreshOnce().catch((error) => {
-      // A token that perhaps works is better than nothing, while nobody can refresh it.
+      // While a refresh is impossible, a token that may work is better than none.
       const { tokens: kept, unsaved } = state;
       const isUsable = kept?.accessToken && kept.accessToken !== rejected && !unsaved;
       if (!isUsable || isExpired(kept, date())) throw error;
@@ -333,8 +333,8 @@ export function createCore(
   );
 
   /**
-   * Refreshes what is stored, unless that is enough once it was read: with the lock held it
-   * may be what another process has just saved.
+   * Refreshes the stored tokens, unless those just read are still good: with the lock held they
+   * may be those that another process has just saved.
    */
   async function update(): Promise<void> {
     await read();
@@ -347,13 +347,13 @@ export function createCore(
     if (!isEnding(tokens, date()) && isValid(tokens, date(), rejectedToken)) return;
     const { accessToken, refreshToken: spent } = tokens;
     if (!spent) {
-      // The device's clock may be wrong: only what the API says is the end.
+      // The device's clock may be wrong, so only the API's refusal ends the session.
       if (accessToken !== rejectedToken) throw machine.noRefreshToken('has expired');
       return apply(machine.ended(era, machine.noRefreshToken('was not accepted')));
     }
     const fresh = await refresh(newCall(), place, tokens, spent).catch(async (error) => {
       if (!isA('invalid_grant', error)) throw error;
-      // Another process has perhaps used it, if it is good for one use: then it stores its tokens soon.
+      // Another process may have used this single-use token. Then it stores its new tokens soon.
       for (let nth = 0; state.tokens?.refreshToken === spent; nth += 1) {
         if (nth === RECHECKS) return apply(machine.ended(era, error));
         await sleep(platform, nth && RECHECK_MS);
@@ -401,7 +401,7 @@ export function createCore(
   };
 }
 
-/** Runs once for all who ask meanwhile. */
+/** Concurrent callers share one run. */
 function shared(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   const end = () => {

@@ -13,7 +13,7 @@ export interface Cancellable {
   readonly signal?: CancelSignal | undefined;
 }
 
-/** Waits for what `run` begins. An aborted signal ends the waiting, and calls `leave`. */
+/** Waits for `run`. An aborted signal ends the wait, and calls `leave`. */
 export function unlessAborted<Value>(
   signal: CancelSignal | undefined,
   run: () => Promise<Value>,
