@@ -1,4 +1,4 @@
-/** How much of a session is left. */
+/** The time left of a session. */
 import type { Platform } from './platform.ts';
 
 /** For a result whose response was lost at the very end. */
@@ -6,13 +6,13 @@ const GRACE_MS = 10_000;
 
 export type Countdown = ReturnType<typeof createCountdown>;
 
-/** Uses two clocks, of which one may stop while the device sleeps, and the other may be set. */
+/** Uses two clocks: one may stop while the device sleeps, the other may be set. */
 export function createCountdown({ now, date }: Platform, expiresInMs: number, startedAtMs: number) {
   const skew = () => date() - now();
   const sinceMs = now();
   let skewMs = skew();
   const ageMs = date() - startedAtMs;
-  // Before it started: the clock was set, and nobody knows how old it is.
+  // It seems to start in the future: the clock was set, so its age is unknown.
   const restMs = ageMs < 0 ? 0 : Math.max(expiresInMs - ageMs, 0);
 
   function leftMs(atSkewMs = skew()): number {
@@ -25,7 +25,7 @@ export function createCountdown({ now, date }: Platform, expiresInMs: number, st
     leftMs,
     restMs,
     endMs: sinceMs + restMs + GRACE_MS,
-    /** The relay says that the session lives. If it has expired by the clocks, the device did not sleep: its clock was set. */
+    /** The relay confirms that the session lives. If it has expired by the clocks, the device's clock was set. */
     confirm(askedSkewMs: number) {
       if (!leftMs(askedSkewMs)) skewMs = askedSkewMs;
     },

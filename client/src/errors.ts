@@ -1,4 +1,4 @@
-/** Why there are no tokens, and what the app shows then. client/README.md says what each code means. */
+/** Errors, and what the app shows for them. client/README.md says what each code means. */
 
 const FAILED = 'Sign-in failed. Please try again.';
 const MISTAKE = 'Sign-in is not available here.';
@@ -20,7 +20,7 @@ const SHOWN = {
 
 export type SignInErrorCode = keyof typeof SHOWN;
 
-/** Its message is `detail`. */
+/** `message` is `detail`. */
 export class SignInError extends Error {
   /** What the app shows, in English. For other languages, translate by `code`. */
   readonly show: string;
@@ -37,10 +37,10 @@ export class SignInError extends Error {
   }
 }
 
-/** Colours and moves of the cursor (ECMA-48 §5.4). */
+/** Colours and cursor movements (ECMA-48 §5.4). */
 const CONTROL_SEQUENCE = /(?:[^ -\uffff]\[|\x9b)[ -?]*[@-~]/g;
 
-/** Controls, changes of direction, and characters that show nothing. */
+/** Controls, changes of direction, and invisible characters. */
 const UNSEEN = unseen(
   '[\\p{C}\\p{Default_Ignorable_Code_Point}\\u2800\\u{1D159}\\u{13441}\\u{13442}]',
 );
@@ -50,16 +50,16 @@ function unseen(characters: string): RegExp {
   try {
     return new RegExp(characters, 'gu');
   } catch {
-    // Old engines know no properties of Unicode.
+    // Old engines have no Unicode property escapes.
     return /[^ -\uffff]|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
   }
 }
 
-/** What a stranger writes, in one line, with nothing in it that controls a terminal or cannot be seen. */
+/** Untrusted text in one line, without terminal controls and invisible characters. */
 export const visible = (text: string): string =>
   text.replace(/\s+/g, ' ').replace(CONTROL_SEQUENCE, '').replace(UNSEEN, '').trim();
 
-/** What a stranger writes, for a log: the first line, and nothing in it that is long enough to be a secret. Error codes are words. */
+/** Untrusted text for a log: the first line, without anything long enough to be a secret. Error codes are words. */
 export const quote = (text: unknown): string =>
   visible((typeof text === 'string' ? text : typeof text).replace(/^\s+|[\r\n][\s\S]*/g, ''))
     .replace(/[\w.~+/=%-]{20,}/g, (long) => (/^[a-z_]{1,40}$/.test(long) ? long : '…'))

@@ -1,4 +1,4 @@
-/** The build for Bun, Node, Deno, browsers and React Native: by `fetch`. */
+/** The build for Bun, Node, Deno, browsers and React Native. It uses `fetch`. */
 import { addressProblem, createCall, originOf, stop } from './ask.ts';
 import { SignInError } from './errors.ts';
 import { lockFor } from './lock.ts';
@@ -23,7 +23,7 @@ export type { Cancellable, CancelSignal } from './signal.ts';
 export type { SessionStorage } from './storage.ts';
 export type { Place, Tokens, UnverifiedUser } from './tokens.ts';
 
-/** What is used of a response. */
+/** The members of a response that are used. */
 export interface FetchResponse {
   readonly status: number;
   readonly type?: string;
@@ -37,11 +37,11 @@ export interface FetchResponse {
 type Fetch = (url: string, init: object) => PromiseLike<FetchResponse>;
 
 export interface CallOptions {
-  /** Used instead of the global `fetch`: for a proxy, a certificate authority of your own, or a test. */
+  /** Replaces the global `fetch`: for a proxy, a private certificate authority, or a test. */
   readonly fetch?: Fetch | undefined;
 }
 
-/** React Native has no streams: there the whole text is read. */
+/** React Native has no streams, so the whole text is read there. */
 async function readText(response: FetchResponse): Promise<string> {
   const body = response.body as Partial<ReadableStream<Uint8Array>> | null | undefined;
   const reader = body?.getReader?.();
@@ -59,14 +59,14 @@ async function readText(response: FetchResponse): Promise<string> {
   }
 }
 
-/** Where it went, if it is a redirect, or if the platform has followed one although it was asked not to. */
+/** The target of a redirect, even if the platform followed it against `redirect: 'manual'`. */
 function redirectOf({ status, type, redirected, url, headers }: FetchResponse) {
   if (redirected) return { status: 302, location: url };
   if (type === 'opaqueredirect') return { status: 302, location: 'another address' };
   return { status, location: /^3/.test(`${status}`) ? headers.get('Location') : undefined };
 }
 
-/** A worker of a page meets the same CORS. Other runtimes have one of the two at most. */
+/** A page or one of its workers, where CORS applies. Other runtimes have at most one of the two. */
 const isPage =
   typeof location !== 'undefined' &&
   ('document' in globalThis || 'WorkerGlobalScope' in globalThis);
@@ -108,7 +108,7 @@ export interface DiscoverOptions extends RequestOptions, CallOptions, Cancellabl
   readonly relay: string;
 }
 
-/** What the relay offers, in the operator's order. Rejects where there is no relay, and at an older one, which does not say. */
+/** What the relay offers, in the operator's order. Rejects if there is no relay, or an older one that does not say. */
 export function discover(options: DiscoverOptions): Promise<offers.Offer> {
   const call = createCall(createPlatform(options.fetch), options);
   return unlessAborted(
@@ -121,7 +121,7 @@ export function discover(options: DiscoverOptions): Promise<offers.Offer> {
 export interface SessionOptions extends core.SessionOptions, CallOptions {
   /**
    * The origins of the app's API, such as `https://api.example`: then `fetch` of the session
-   * refuses any other. Not given: the token goes to each https URL that the app passes.
+   * refuses any other. Default: the token goes to any https URL that the app passes.
    */
   readonly origins?: readonly string[] | undefined;
 }
@@ -131,13 +131,13 @@ type RuntimeFetch = typeof globalThis extends { fetch: infer Own }
   ? Own
   : (url: string, init?: object) => Promise<FetchResponse>;
 
-/** `rejected`: the access token that the API did not accept, so that another one is fetched. */
+/** `rejected`: the access token that the API refused, so that it is replaced. */
 export interface TokenOptions extends core.TokenOptions, Cancellable {}
 
 export interface Session extends core.Session {
   /** An aborted signal cancels the sign-in. */
   signIn(options?: Cancellable): Promise<boolean>;
-  /** The refresh goes on after an abort, since others may need it. */
+  /** A refresh continues after an abort, since other callers may need it. */
   getToken(options?: TokenOptions): Promise<string>;
   /** `fetch` with the access token as a bearer token (RFC 6750), once more with a fresh one after a 401. */
   readonly fetch: RuntimeFetch;
@@ -190,7 +190,7 @@ async function fetchWith(
     return fetch(body as string, { ...init, headers });
   };
   const rejected = await getToken({ signal });
-  // A body can be sent once, unless there is a copy of it.
+  // A body can be sent only once, so it is copied.
   const again = request ? request.clone() : url;
   const response = await ask(rejected, request || url);
   const isStream = typeof Object(init.body).getReader === 'function';

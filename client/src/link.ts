@@ -227,7 +227,7 @@ const resultUrlOf = ({ session }: Link) =>
  * Acknowledges the result, or cancels the sign-in, so that its link says so. Best effort. An older
  * relay would take a cancellation for a poll.
  */
-export function tell(call: Call, link: Link, what: 'ack' | 'cancel'): void {
+export function sendAckOrCancel(call: Call, link: Link, what: 'ack' | 'cancel'): void {
   if (what === 'cancel' && !offers(link, what)) return;
   const url = `${resultUrlOf(link)}&${what}=1`;
   ask(
@@ -304,7 +304,7 @@ function takeResult(
 ): Tokens | Promise<Tokens> {
   const { error } = json;
   if (error) {
-    tell(call, link, 'ack');
+    sendAckOrCancel(call, link, 'ack');
     const code = isText(error) && REPORTED.test(error) ? error : 'authorization_failed';
     throw new SignInError(code as 'access_denied', `The sign-in ended with ${quote(error)}`);
   }

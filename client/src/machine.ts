@@ -62,7 +62,7 @@ export type Effect =
   /** `attempt`: the sign-in that returned them. */
   | { readonly type: 'save'; readonly tokens: Tokens; readonly attempt?: number }
   /** Stores why the tokens are gone. */
-  | { readonly type: 'bury'; readonly error: SignInError }
+  | { readonly type: 'store-reason'; readonly error: SignInError }
   /** Deletes and revokes what is stored. If the storage cannot be read, revokes `known`. */
   | { readonly type: 'clear'; readonly known: Tokens | undefined }
   /** Nothing refers to these tokens now. */
@@ -123,11 +123,11 @@ const inAttempt =
     state.signIn && state.attempt === attempt ? event(state, state.signIn, dateMs) : [state];
 
 /** There is a link to show, or the user has opened it. */
-export const prompts = (attempt: number, status: 'waiting' | 'opened', prompt: Prompt): Event =>
+export const linkShown = (attempt: number, status: 'waiting' | 'opened', prompt: Prompt): Event =>
   inAttempt(attempt, (state) => [{ ...state, signIn: { shown: { status, prompt } } }]);
 
 /** The relay answered (no `detail`), or did not. */
-export const hears = (attempt: number, detail: string | undefined): Event =>
+export const connectionChanged = (attempt: number, detail: string | undefined): Event =>
   inAttempt(attempt, (state, { shown }) => {
     if (!detail) return [{ ...state, signIn: { shown } }];
     const { prompt } = shown as { readonly prompt?: Prompt };
@@ -213,7 +213,7 @@ export const ended = (era: number, error: SignInError): Event =>
     const next = { ...state, tokens: undefined, unsaved: undefined, account: signedOut(error) };
     return [
       { ...next, era: era + 1 },
-      { type: 'bury', error },
+      { type: 'store-reason', error },
     ];
   });
 

@@ -15,9 +15,9 @@ export interface RelayProviderOptions
   readonly server: string | URL;
   /** Where the registration, the tokens and an unfinished sign-in are kept. */
   readonly storage: SessionStorage;
-  /** Shows the link. Called again with another one when it has expired. */
+  /** Shows the link. Called again with a new one when it has expired. */
   readonly onPrompt: (prompt: Prompt) => void;
-  /** What the client calls itself, for the user to see: up to 40 characters. */
+  /** The client's name, which the user sees: up to 40 characters. */
   readonly name?: string | undefined;
 }
 
@@ -46,11 +46,11 @@ interface Discovery {
     | undefined;
 }
 
-/** What is kept beside the tokens. */
+/** What is stored beside the tokens. */
 interface Kept {
   readonly discovery?: Discovery | undefined;
   readonly client?: Client | undefined;
-  /** Of the sign-in that has not ended, with its `state`. */
+  /** The authorization URL of the unfinished sign-in, with its `state`. */
   readonly authorizationUrl?: string | undefined;
 }
 
@@ -71,16 +71,16 @@ export function relayProvider(options: RelayProviderOptions) {
   const { fetch = (url: string, init: object) => globalThis.fetch(url, init) } = options;
 
   let kept: Kept = {};
-  /** The last read or write of that. */
+  /** The last read or write of it. */
   let turn = Promise.resolve();
   let session: Session | undefined;
-  /** What the session was opened with. */
+  /** The options of the open session. */
   let sessionOf: string | undefined;
   /** The access token that the SDK has. */
   let given: string | undefined;
   /** A refresh token that the authorization server has refused. */
   let refused: string | null | undefined;
-  /** How often there were new tokens. */
+  /** Counts new tokens. */
   let grants = 0;
   /** The SDK waits for a token request of the session. */
   let takeForm: ((form: URLSearchParams) => void) | undefined;
@@ -88,7 +88,7 @@ export function relayProvider(options: RelayProviderOptions) {
   let sent: { readonly form: URLSearchParams; answer(response: Response): void } | undefined;
   /** Settled when the session has stored the tokens. */
   let current: Promise<void> = Promise.resolve();
-  /** Settled when it has stored those of everybody who asked. */
+  /** Settled when it has stored the tokens of all callers. */
   let last: Promise<void> = current;
 
   /** Serializes reads and writes, so that no write is based on a stale read. */
@@ -116,7 +116,7 @@ export function relayProvider(options: RelayProviderOptions) {
       await read();
     });
 
-  /** A session has one authorization URL, so that each sign-in is one of its own, on the same stored tokens. */
+  /** A session has one authorization URL, so each sign-in opens a new session over the same stored tokens. */
   function openSession(authorizationUrl: string | undefined): Session | undefined {
     const { discovery, client } = kept;
     if (!discovery || !client) return undefined;
@@ -141,7 +141,7 @@ export function relayProvider(options: RelayProviderOptions) {
     });
   }
 
-  /** Has the SDK send a token request of the session. Without it there is nobody who could: the session gives up. */
+  /** Lets the SDK send a token request of the session. If the SDK is not waiting for one, the session gives up. */
   function passOn({ body }: { readonly body?: string }): Promise<Response> {
     const form = new URLSearchParams(body);
     // The SDK authenticates.
@@ -155,12 +155,12 @@ export function relayProvider(options: RelayProviderOptions) {
     });
   }
 
-  /** Refreshes, or has the user sign in, until the SDK has a token request. Waits until the tokens are stored. */
+  /** Refreshes, or lets the user sign in, until the SDK has a token request. Waits until the tokens are stored. */
   async function obtain(rejected: string | undefined, grantsBefore: number): Promise<void> {
     while (takeForm) {
       const { accessToken, refreshToken } = (await session?.getTokens()) ?? {};
       if (refreshToken && refreshToken !== refused) {
-        // If another process is faster, its tokens are refreshed: the SDK has to send something.
+        // If another process was faster, its tokens are refreshed again: the SDK must send a request.
         await session?.getToken({ rejected: accessToken }).catch((error) => {
           if (error.code !== 'invalid_grant' || !takeForm) throw error;
           refused = refreshToken;
@@ -175,7 +175,7 @@ export function relayProvider(options: RelayProviderOptions) {
     await load();
     const { discovery, client } = kept;
     if (!discovery || !client) throw new Error('The SDK has not found the authorization server');
-    // That of a process that was killed, or that signs in too: the session goes on with its link.
+    // Another process may have been killed, or signs in too: the session continues with its link.
     const authorizationUrl = kept.authorizationUrl ?? authorizationUrlOf(discovery, client);
     await keep({ authorizationUrl });
     const signing = openSession(authorizationUrl) as Session;
@@ -195,7 +195,7 @@ export function relayProvider(options: RelayProviderOptions) {
   }
 
   return {
-    /** To the SDK this is no redirect but a token request that it can send when the user is back. */
+    /** Undefined, so that the SDK does not redirect but sends a token request when the user is back. */
     redirectUrl: undefined,
 
     clientMetadata: {
@@ -231,14 +231,14 @@ export function relayProvider(options: RelayProviderOptions) {
       });
     },
 
-    /** Without the refresh token: the SDK asks for a token request when a server has refused the access token. */
+    /** Leaves out the refresh token, so that the SDK asks for a token request when a server refuses the access token. */
     async tokens(): Promise<BearerToken | undefined> {
       if (!session) await load();
       given = (await session?.getTokens())?.accessToken || undefined;
       return given === undefined ? undefined : { access_token: given, token_type: 'Bearer' };
     },
 
-    /** One after the other, when several requests were refused at once. */
+    /** Runs one by one, when several requests were refused at once. */
     prepareTokenRequest(): Promise<URLSearchParams> {
       const rejected = given;
       const grantsBefore = grants;

@@ -7,9 +7,9 @@ import { join, resolve } from 'node:path';
 import { parse } from './ask.ts';
 import type { SessionStorage } from './storage.ts';
 
-/** How often a process asks for a lock that another one has. */
+/** How often a process tries to get a lock that another one holds. */
 const RETRY_MS = 50;
-/** Longer than any refresh, also of a process that was stopped. */
+/** Longer than any refresh, even by a process that was stopped. */
 const STALE_MS = 300_000;
 /** A lock file still empty after this long belongs to a process that was killed while writing it. */
 const UNNAMED_MS = 5_000;
@@ -17,8 +17,8 @@ const UNNAMED_MS = 5_000;
 const storages = new Map<string, SessionStorage>();
 
 /**
- * One file for each session, which only its owner can read, in a folder that is made when it is
- * needed. A file is whole at any time: it is written beside its place, then renamed. The lock of
+ * One file for each session, which only its owner can read, in a folder that is created when
+ * needed. Writes are atomic: a file is written beside its place, then renamed. The lock of
  * a process that was killed is taken over.
  */
 export function fileStorage(folder: string): SessionStorage {
@@ -54,7 +54,7 @@ async function replace(path: string, text: string): Promise<void> {
   await rename(aside, path).catch((error) => removeAnd(aside, error));
 }
 
-/** A new file, for its owner alone. Either all of it is on the disk, or nothing. */
+/** Writes a new file, for its owner alone: all of it or nothing. */
 async function write(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600);
   try {
@@ -72,10 +72,10 @@ async function removeAnd(path: string, error: unknown): Promise<never> {
   throw error;
 }
 
-/** The locks of this process, so that those of an earlier one with its id are known to be stale. */
+/** The locks of this process. A lock with its id that is missing here is stale. */
 const held = new Set<string>();
 
-/** Waits until no other process has it. Returns what releases it. */
+/** Waits for the lock. Returns a function that releases it. */
 async function take(path: string): Promise<() => Promise<void>> {
   const owner = JSON.stringify({ host: hostname(), pid: process.pid, nonce: nonce() });
   const release = async () => {
@@ -98,7 +98,7 @@ async function isStale(path: string, owner: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return false;
   if (Date.now() - found.mtimeMs > (owner ? STALE_MS : UNNAMED_MS)) return true;
-  // Its owner may be writing it.
+  // The owner may be writing it now.
   const { host, pid } = Object(parse(owner));
   if (host !== hostname() || typeof pid !== 'number') return false;
   return pid === process.pid ? !held.has(owner) : !isRunning(pid);
@@ -118,7 +118,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is another user's.
+    // Another user owns it.
     return codeOf(error) === 'EPERM';
   }
 }
@@ -126,7 +126,7 @@ function isRunning(pid: number): boolean {
 const nonce = () => randomBytes(6).toString('hex');
 const codeOf = (error: unknown) => (error as { readonly code?: string }).code;
 
-/** Undefined for that error. */
+/** Returns undefined for that error. */
 const unless = (code: string) => (error: unknown) => {
   if (codeOf(error) !== code) throw error;
   return undefined;

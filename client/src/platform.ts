@@ -1,17 +1,17 @@
-/** What differs between the two builds: requests, time, and what a page has. Everything else is the same source. */
+/** What differs between the two builds: requests, time, and the page's events. Everything else is shared. */
 
 export interface Request {
   readonly url: string;
-  /** Not given: a GET. Sent as text/plain, for which a browser needs no preflight. */
+  /** A GET if absent. Sent as text/plain, for which a browser needs no preflight. */
   readonly body?: string;
-  /** A form to a provider. Anything else is to the relay, with the app's headers. */
+  /** True for a form to a provider. Other requests go to the relay, with the app's headers. */
   readonly isProvider?: boolean;
-  /** Not given: the app's, or that of a request that does not wait. */
+  /** Default: the app's `timeoutMs`. */
   readonly timeoutMs?: number;
 }
 
 export interface Response {
-  /** 0: there was no complete response. */
+  /** 0 if there was no complete response. */
   readonly status: number;
   readonly text: string;
   readonly retryAfter?: string | null;
@@ -21,7 +21,7 @@ export interface Response {
   readonly cause?: unknown;
 }
 
-/** More than any response of a relay or a provider (the relay reads 64 KiB of a provider): one that never ends fills no memory. */
+/** More than any valid response of a relay or a provider, so that an endless one does not fill the memory. */
 export const MAX_CHARACTERS = 256 * 1_024;
 
 export type Headers = Readonly<Record<string, string>>;
@@ -30,9 +30,9 @@ export type Headers = Readonly<Record<string, string>>;
 export interface RequestOptions {
   /** Sent to the relay, never to a provider. */
   readonly headers?: Headers | undefined;
-  /** How long one request may take that does not wait for the user. Not given: 17 s. */
+  /** The timeout of a request that does not wait for the user. Default: 17 s. */
   readonly timeoutMs?: number | undefined;
-  /** Whether tokens may go unencrypted to a relay (or provider) on another machine. For development in one's own network. */
+  /** True if tokens may go unencrypted to a relay or provider on another machine. For development in a local network. */
   readonly allowHttp?: boolean | undefined;
 }
 
@@ -43,20 +43,20 @@ interface Challenge {
 }
 
 export interface Platform {
-  /** Calls back once, and not before it has returned what abandons the request: then it never calls back. */
+  /** Calls back once, and never before it returns. Returns a function that aborts the request; after that it does not call back. */
   send(request: Request, headers: Headers, receive: (response: Response) => void): () => void;
-  /** Milliseconds of a clock that nobody sets: a television's clock may be wrong when an app starts. */
+  /** Milliseconds of a monotonic clock: a television's wall clock may be wrong when an app starts. */
   now(): number;
-  /** Milliseconds of the clock that people see, and that goes on while a device sleeps. */
+  /** Wall-clock time in milliseconds, which continues while a device sleeps. */
   date(): number;
-  /** Returns what cancels it. */
+  /** Returns a function that cancels it. */
   later(delayMs: number, run: () => void): () => void;
   random(): number;
-  /** Undefined where there is no cryptography. */
+  /** Undefined if the platform has no cryptography. */
   challenge(): Promise<Challenge | undefined>;
-  /** Calls back with the key of what another tab has changed in localStorage. Null: everything. */
+  /** Calls back with the localStorage key that another tab has changed. Null for all keys. */
   onStored?(changed: (key: string | null) => void): void;
-  /** Of a web page, which CORS may keep from reading an answer. */
+  /** The origin of a web page, where CORS may block responses. */
   readonly origin?: string | undefined;
 }
 

@@ -1,14 +1,14 @@
-/** A session in React and React Native. It shows nothing itself. */
+/** A hook for React and React Native. It renders nothing. */
 import { useEffect, useState, useSyncExternalStore } from 'react';
 import type { Session, SessionState } from './index.ts';
 
-/** What the session is doing, and how long its link is good for: 0 without one. */
+/** The session's state, and the seconds left of its link: 0 if there is none. */
 export type UsedSession = SessionState & { readonly secondsLeft: number };
 
-/** A server has no user, and a page that it rendered begins as the server left it. */
+/** A server has no user. A page that it rendered begins with the same state. */
 const ON_SERVER: SessionState = { status: 'loading' };
 
-/** Renders again with each change of the session, and with each second of its link. Mounting and unmounting start and end nothing. */
+/** Renders after each change of the session, and each second of its link. Mounting starts nothing, and unmounting ends nothing. */
 export function useSession(session: Session): UsedSession {
   const state = useSyncExternalStore(
     session.subscribe,

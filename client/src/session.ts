@@ -8,8 +8,8 @@ import {
   poll,
   resume,
   type StartOptions,
+  sendAckOrCancel,
   start,
-  tell,
 } from './link.ts';
 import type { Lock } from './lock.ts';
 import * as machine from './machine.ts';
@@ -177,7 +177,7 @@ export function createCore(
       case 'save':
         save(effect.tokens, effect.attempt).catch(ignore);
         break;
-      case 'bury': {
+      case 'store-reason': {
         const { era } = state;
         const isCurrent = () => state.era === era && !state.tokens;
         storage.save({ ended: effect.error.detail }, isCurrent).catch(ignore);
@@ -195,7 +195,7 @@ export function createCore(
     const call = newCall();
     const own: Running = { call, renewals: 0 };
     running = own;
-    call.onReply = (detail) => apply(machine.hears(attempt, detail));
+    call.onReply = (detail) => apply(machine.connectionChanged(attempt, detail));
     // An earlier process may have left a link.
     own.link = resume(platform, options, await storage.unfinished.read());
     apply(machine.granted(attempt, await follow(own, attempt, !!own.link)));
@@ -208,7 +208,7 @@ export function createCore(
     const shownAtMs = now();
     const show = (status: 'waiting' | 'opened') => {
       // An expired link is not shown, but its result may still arrive.
-      if (!isExpired) apply(machine.prompts(attempt, status, prompt));
+      if (!isExpired) apply(machine.linkShown(attempt, status, prompt));
     };
     const onOpened = () => {
       own.renewals = 0;
@@ -234,7 +234,7 @@ export function createCore(
         () => link,
         (error) => {
           // Nobody has seen this link.
-          tell(newCall(), link, 'cancel');
+          sendAckOrCancel(newCall(), link, 'cancel');
           throw error;
         },
       );
@@ -245,7 +245,8 @@ export function createCore(
     const ended = waiters;
     waiters = [];
     stop(call);
-    if (link && how !== 'failed') tell(newCall(), link, how === 'saved' ? 'ack' : 'cancel');
+    if (link && how !== 'failed')
+      sendAckOrCancel(newCall(), link, how === 'saved' ? 'ack' : 'cancel');
     const settle = () =>
       ended.forEach(({ resolve, reject }) => {
         if (error) reject(error);

@@ -1,4 +1,4 @@
-/** What a session keeps: the tokens, and the sign-in that has not ended, each under a key of its own. */
+/** What a session stores: the tokens, and an unfinished sign-in, under two keys. */
 import { isObject, parse } from './ask.ts';
 import { SignInError, visible } from './errors.ts';
 import { type Platform, sleep } from './platform.ts';
@@ -10,8 +10,8 @@ interface Items {
   getItem(key: string): Stored | PromiseLike<Stored>;
   setItem(key: string, value: string): unknown;
   /**
-   * Runs `run` alone among all processes that share this storage, until its promise is settled.
-   * Not given: `navigator.locks`, for the tabs and workers of a browser.
+   * Calls `run`, and holds a lock over all processes that share this storage until its promise settles.
+   * Default: `navigator.locks`, for the tabs and workers of a browser.
    */
   lock?(key: string, run: () => Promise<void>): unknown;
 }
@@ -22,13 +22,13 @@ export type SessionStorage = Items &
 
 type Remove = (this: SessionStorage, key: string) => unknown;
 
-/** Which relay, which of its services, and which of the app's accounts there. */
+/** The relay, its service, and the app's account there. */
 export interface Owner extends Place {
   /** For an app with several accounts of one service. */
   readonly account?: string | undefined;
 }
 
-/** With letters, digits, `.`, `-` and `_` alone, as SecureStore demands. A part has no two `_` in a row. */
+/** Has only letters, digits, `.`, `-` and `_`, as SecureStore requires. No part has two `_` in a row. */
 export const keyOf = ({ relay, service, account }: Owner): string =>
   ['sign-in-relay', addressOf(relay).replace(/^https:\/\//, ''), service, account]
     .filter((part) => part !== undefined)
@@ -50,19 +50,19 @@ export function createMemory(): SessionStorage {
 /** Four tries, with pauses that double: less than the minute for which the relay keeps a result. */
 const SAVE_PAUSE_MS = 500;
 const LONGEST_SAVE_PAUSE_MS = 2_000;
-/** Of a stored reason: one sentence, which is written into logs. */
+/** The longest stored reason: one sentence, which apps log. */
 const MAX_REASON = 400;
 
-/** Nothing: nobody is signed in. */
+/** Empty if nobody is signed in. */
 export interface Found {
   readonly tokens?: Tokens | undefined;
-  /** Why the provider ended what was there before. */
+  /** Why the provider ended the last session. */
   readonly ended?: string | undefined;
-  /** Of the sign-in that has not ended, if there are no tokens. */
+  /** The unfinished sign-in, if there are no tokens. */
   readonly unfinished?: Stored;
 }
 
-/** That of one session in one process. What fails rejects with `storage_failed`. */
+/** The storage of one session in one process. Failures reject with `storage_failed`. */
 export function openStorage(
   platform: Platform,
   items: SessionStorage,
@@ -72,7 +72,7 @@ export function openStorage(
   const unfinishedKey = `unfinished-${key}`;
   let last: Promise<unknown> = Promise.resolve();
 
-  /** Runs one after the other, so that nothing is read before, or written after, what was to replace it. */
+  /** Runs operations one by one, so that a write never follows the one that replaces it. */
   function inTurn<Value>(verb: string, run: () => Value | PromiseLike<Value>): Promise<Value> {
     const done = last.then(run).catch((cause) => {
       throw new SignInError('storage_failed', `The storage failed to ${verb}`, cause);
@@ -89,7 +89,7 @@ export function openStorage(
   const remove = (name: string) =>
     inTurn('delete', () => (removeItem || deleteItemAsync)?.call(items, name));
 
-  /** Tries four times to save the tokens, or why there are none, as long as they are what counts. */
+  /** Tries four times to save the tokens, or why there are none, while they are current. */
   const save = (
     value: object,
     isCurrent: () => boolean,
@@ -103,7 +103,7 @@ export function openStorage(
     );
 
   return {
-    /** All of it, as far as it counts. */
+    /** Reads what is valid. */
     read: (): Promise<Found> =>
       get(key).then((text) => {
         const stored = parse(text);
@@ -118,7 +118,7 @@ export function openStorage(
     unfinished: {
       read: () => get(unfinishedKey),
       save: (text: string) => inTurn('write', () => items.setItem(unfinishedKey, text)),
-      /** What is left of it is of no use. */
+      /** Best effort: a leftover is harmless. */
       remove: () => remove(unfinishedKey).catch(() => {}),
     },
   };

@@ -7,15 +7,15 @@ import { dirname, join } from 'node:path';
 import type { Prompt, SessionState } from './index.ts';
 
 export interface DevRelayOptions {
-  /** The provider has the next one. 0, the default: two that are free. */
+  /** The provider gets the next one. Default: 0, two free ports. */
   readonly port?: number | undefined;
-  /** What the app calls the services. `['dev']` if not given. */
+  /** The names of the services. Default: `['dev']`. */
   readonly services?: readonly string[] | undefined;
-  /** Whether the app may or must exchange the code itself. `no` if not given. */
+  /** Says if the app may or must exchange the code itself. Default: `no`. */
   readonly blind?: 'no' | 'can' | 'must' | undefined;
 }
 
-/** Whose user it is: a session that signs in, its prompt, or the link in it. */
+/** The sign-in to act on: a session, its prompt, or its link. */
 export type DevUser = string | Pick<Prompt, 'link'> | { readonly state: SessionState };
 
 export interface DevRelay {
@@ -29,13 +29,13 @@ export interface DevRelay {
    */
   next(ending: string, options?: { readonly seconds?: number }): Promise<void>;
   /**
-   * The user opens the link, and signs in or does what was planned. Not given: that of the
+   * The user opens the link, and signs in or does what was planned. Default: the link of the
    * sign-in that was started last. Waits for a link for 5 s.
    */
   approve(user?: DevUser): Promise<void>;
-  /** As `approve`, but the user declines. */
+  /** Like `approve`, but the user declines. */
   decline(user?: DevUser): Promise<void>;
-  /** Between two tests: forgets what is planned, and whoever waits for a user. */
+  /** For use between tests: drops what is planned, and sign-ins that wait for a user. */
   reset(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -52,14 +52,14 @@ function linkOf(user: DevUser): string {
   throw new Error(`The session has no link: it is ${state.status}`);
 }
 
-/** The address on the line that begins so. */
+/** The address on the line with this beginning. */
 function after(label: string, output: string): string {
   const lines = output.split('\n').map((line) => line.trim());
   const line = lines.find((each) => each.startsWith(label)) ?? '';
   return line.slice(label.length).trim().split(' ')[0] ?? '';
 }
 
-/** From the current folder, which is the app's, or from this package: in a monorepo they may differ. */
+/** Looks in the current folder, which is the app's, then from this package: in a monorepo they may differ. */
 function findPackage(): string {
   for (const from of [join(process.cwd(), 'test.js'), import.meta.url]) {
     try {
@@ -80,7 +80,7 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const kill = () => void child.kill();
-  // An app's tests end also if they do not stop it.
+  // An app's tests can end without stopping it.
   process.once('exit', kill);
   const exited = new Promise<number | null>((resolve, reject) => {
     child.once('exit', resolve).once('error', reject);
@@ -91,7 +91,7 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
     child.stdout.on('data', (part) => {
       output += part;
       if (!output.includes('Ctrl-C')) return;
-      // Read on, so that it can write.
+      // Keep reading, so that it can write.
       child.stdout.removeAllListeners('data').resume();
       resolve(output);
     });
@@ -120,13 +120,13 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
     }
   }
 
-  // A test that failed before it stopped the relay does not keep its process running.
+  // A test that fails before it stops the relay must not keep the process running.
   child.unref();
   (child.stdout as Socket).unref();
 
   async function stop(): Promise<void> {
     child.ref();
-    // After what the app has just sent, such as an acknowledgement, which it would repeat for a minute.
+    // Let what the app has just sent arrive, such as an acknowledgement, which it would repeat for a minute.
     await fetch(new URL('/health', url)).catch(() => {});
     kill();
     await exited;

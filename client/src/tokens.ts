@@ -1,20 +1,20 @@
-/** Tokens: how they are received and refreshed, how long they are good for, and whose they are. */
+/** Tokens: reading, refreshing, their expiry and their user. */
 import { ask, type Call, isObject, isPrivate, parse, type Reply } from './ask.ts';
 import { SignInError, visible } from './errors.ts';
 import type { Request } from './platform.ts';
 
-/** Plain JSON, to be stored as it is. */
+/** Plain JSON, stored as it is. */
 export interface Tokens {
   readonly accessToken: string;
   readonly refreshToken?: string;
-  /** Seconds, from when the tokens were received. */
+  /** Seconds since the tokens were received. */
   readonly expiresIn?: number;
-  /** When that is, in milliseconds of `Date.now()`. */
+  /** The same as a time, in milliseconds of `Date.now()`. */
   readonly expiresAt?: number;
   readonly tokenType?: string;
   readonly scope?: string;
   readonly idToken?: string;
-  /** Where this device refreshes by itself, if it exchanged the code by itself. */
+  /** Where this device refreshes, if it exchanged the code itself. */
   readonly tokenUrl?: string;
   readonly clientId?: string;
   /** Where this device revokes them, if it can. */
@@ -22,8 +22,8 @@ export interface Tokens {
 }
 
 /**
- * Whom the ID token names, for a greeting. NOT VERIFIED: neither its signature nor its issuer,
- * audience and time were checked. Decide nothing by it; a server asks the provider.
+ * The user that the ID token names, for a greeting. NOT VERIFIED: its signature, issuer, audience
+ * and time were not checked. Base no decision on it; a server asks the provider.
  */
 export interface UnverifiedUser {
   readonly sub?: string;
@@ -41,26 +41,26 @@ export interface Place {
   readonly service: string;
 }
 
-/** The members of `Tokens` that are text: what a response may have, then what this device adds to it. */
+/** The text members of `Tokens`: those of a response, then those that this device adds. */
 const GIVEN = ['accessToken', 'refreshToken', 'tokenType', 'scope', 'idToken'];
 const TEXTS = GIVEN.concat('tokenUrl', 'clientId', 'revocationUrl');
-/** A century: more is no duration, and its end may be no date. */
+/** A century: more is not a duration, and its end may not be a valid date. */
 const MAX_EXPIRES_IN_SECONDS = 3e9;
-/** Tokens are refreshed so long before they expire, but not in the first half of their life. */
+/** How long before their expiry tokens are refreshed, but not in the first half of their life. */
 const EARLY_MS = 60_000;
 /** For a greeting. */
 const MAX_CLAIM_CHARACTERS = 1_000;
 
-/** Without the slashes at its end. */
+/** Removes trailing slashes. */
 export const addressOf = (relay: string): string => `${relay}`.replace(/^(.*[^/])\/+$/, '$1');
 
-/** What RFC 6749 (appendix A) has in tokens, codes and ids, and what a header and a form can carry. */
+/** The characters of tokens, codes and ids (RFC 6749 appendix A), which a header and a form can carry. */
 export const isText = (value: unknown): value is string =>
   typeof value === 'string' && /^[ -~]+$/.test(value);
 
 type Members = Record<string, unknown>;
 
-/** Whatever else there is, nobody reads it. */
+/** Reads the text members by name, and nothing else. */
 function textsFrom(from: object): Members {
   const members: Members = {};
   TEXTS.forEach((name) => {
@@ -70,7 +70,7 @@ function textsFrom(from: object): Members {
   return members;
 }
 
-/** Undefined: the response has no tokens. What it does not say stays as in `before`, apart from the expiry. */
+/** Undefined if the response has no tokens. Missing members stay as in `before`, except for the expiry. */
 export function tokensOf(
   json: Reply['json'],
   dateMs: number,
@@ -93,9 +93,9 @@ export function tokensOf(
 }
 
 /**
- * Storages are edited by hand, and written by older versions of the app: a member of another
- * type is as if it were not there. `tokenUrl`: the app's own, if it has one. Undefined: these
- * are no tokens.
+ * Users edit storages, and older versions of the app wrote them, so a member of another type
+ * counts as missing. `tokenUrl`: the app's own, if it has one. Undefined if there are no
+ * tokens.
  */
 export function storedTokens(stored: object, tokenUrl: string | undefined): Tokens | undefined {
   const tokens = textsFrom(stored);
@@ -111,23 +111,23 @@ export function storedTokens(stored: object, tokenUrl: string | undefined): Toke
 const leftMs = ({ expiresAt = Infinity }: Tokens, dateMs: number) => expiresAt - dateMs;
 const earlyMs = ({ expiresIn = Infinity }: Tokens) => Math.min(EARLY_MS, expiresIn * 500);
 
-/** By the clock that people see. */
+/** By wall-clock time. */
 export const isExpired = (tokens: Tokens, dateMs: number): boolean => leftMs(tokens, dateMs) <= 0;
 
-/** It is time to refresh them. */
+/** True if it is time to refresh them. */
 export const isEnding = (tokens: Tokens, dateMs: number): boolean =>
   !!tokens.refreshToken && leftMs(tokens, dateMs) <= earlyMs(tokens);
 
-/** `rejected`: the access token that the API did not accept. */
+/** `rejected`: the access token that the API refused. */
 export function isValid(tokens: Tokens, dateMs: number, rejected: string | undefined): boolean {
   const { accessToken, expiresIn = Infinity } = tokens;
-  // Further away than it ever was: the clock was set back, and says nothing.
+  // An expiry further away than the token's lifetime means that the clock was set back.
   const isClockGood = leftMs(tokens, dateMs) <= expiresIn * 1_000 + earlyMs(tokens);
   const isGood = !!accessToken && accessToken !== rejected && isClockGood;
   return isGood && !isExpired(tokens, dateMs);
 }
 
-/** Of the claims, which are a stranger's: nothing that cannot be seen, and a picture by https. */
+/** Reads untrusted claims: visible characters only, and an https picture. */
 export function userOf({ idToken = '' }: Tokens): UnverifiedUser | undefined {
   const claims = parse(decodePart(idToken.split('.')[1] || ''));
   if (!isObject(claims)) return undefined;
@@ -140,7 +140,7 @@ export function userOf({ idToken = '' }: Tokens): UnverifiedUser | undefined {
   return user;
 }
 
-/** A part of a JWT: base64url of UTF-8, for engines that have no `TextDecoder`. Undefined: it is none. */
+/** Decodes a part of a JWT (base64url of UTF-8) in engines that have no `TextDecoder`. Undefined if it is not one. */
 function decodePart(part: string): string | undefined {
   try {
     return decodeURIComponent(escape(atob(part.replace(/-/g, '+').replace(/_/g, '/'))));
@@ -149,7 +149,7 @@ function decodePart(part: string): string | undefined {
   }
 }
 
-/** Without what is no text. */
+/** Leaves out members that are not text. */
 export function formOf(form: Readonly<Record<string, unknown>>): string {
   const pairs = Object.keys(form).map((name) => {
     const value = form[name];
@@ -158,7 +158,7 @@ export function formOf(form: Readonly<Record<string, unknown>>): string {
   return pairs.filter(Boolean).join('&');
 }
 
-/** Asks a provider's token endpoint, RFC 6749 §3.2. */
+/** Sends a request to a provider's token endpoint, RFC 6749 §3.2. */
 export const requestTokens = (
   call: Call,
   url: string,
@@ -172,14 +172,14 @@ const askForTokens = (call: Call, request: Request, before: object): Promise<Tok
     () => request,
     ({ status, json, refusal, detail }) => {
       if (refusal && json.error === 'invalid_grant') throw new SignInError('invalid_grant', detail);
-      // Some providers refuse a dead refresh token in words that the relay cannot read.
+      // Some providers refuse an invalid refresh token in words that the relay does not know.
       const hint = 'refreshToken' in before ? '. If it stays so, signing in again may help' : '';
       if (refusal) throw new SignInError('refused', detail + hint);
       return status === 200 ? tokensOf(json, call.platform.date(), before) : undefined;
     },
   );
 
-/** The new tokens, with the old refresh token if there is no new one. */
+/** Returns the new tokens, with the old refresh token if there is no new one. */
 export function refresh(
   call: Call,
   place: Place,

@@ -1,4 +1,4 @@
-/** The build for old TV engines (webOS 3, Tizen 3): by XMLHttpRequest, and without `fetch`, signals and lock. Its global is `SignInRelay`. */
+/** The build for old TV engines (webOS 3, Tizen 3). It uses XMLHttpRequest, and has no `fetch`, signals and lock. Its global is `SignInRelay`. */
 import { createCall } from './ask.ts';
 import { discover, type Offer } from './offer.ts';
 import {
@@ -48,9 +48,9 @@ const platform: Platform = {
 };
 
 export interface SignInRelay {
-  /** Opens a session, as that of the module. */
+  /** Opens a session, like `createSession` of the module. */
   createSession(options: SessionOptions): Session;
-  /** What the relay offers, in the operator's order. Rejects where there is no relay. */
+  /** What the relay offers, in the operator's order. Rejects if there is no relay. */
   discover(options: { readonly relay: string } & RequestOptions): Promise<Offer>;
 }
 
