@@ -10,12 +10,14 @@ import type { ServiceState } from './service.ts';
 import type { Clock } from './sign-ins/time.ts';
 
 const CHECK_MS = 30_000;
-/** A reason that comes and goes is told at most this often. */
+/** Notify at most this often per flapping reason. */
 const FLAP_MS = 300_000;
 /** The default of Prometheus' Alertmanager (`repeat_interval`). */
 const REMIND_MS = 4 * 3_600_000;
 /** Upper limit, however much fails: nobody would read more. */
 const NOTICES_AN_HOUR = 10;
+/** Of these, those that strangers can cause, so that they cannot silence an outage. */
+const NOTICES_OF_ANYBODY = NOTICES_AN_HOUR / 2;
 const HOUR_MS = 3_600_000;
 const TIMEOUT_MS = 5_000;
 /** A provider is a cause if most of its latest sign-ins failed: of so many, the last five in a row are enough. */
@@ -73,19 +75,27 @@ interface Cause {
   /** A new reason is sent even while a notice about the same cause is open. */
   readonly reason: string;
   readonly text: string;
+  readonly isByAnybody: boolean;
 }
 
 /** Undefined if the provider works. */
-function describeFailures(displayName: string, ended: readonly Ended[]): string | undefined {
+function describeFailures(
+  displayName: string,
+  ended: readonly Ended[],
+): Omit<Cause, 'reason'> | undefined {
   const failed = ended.filter(({ hasFailed }) => hasFailed);
-  if (failed.length < LEAST_FAILURES || failed.length * 2 <= ended.length) return undefined;
+  const own = failed.filter(({ client }) => client === undefined);
+  const areMost = ({ length }: readonly Ended[], all: number) =>
+    length >= LEAST_FAILURES && length * 2 > all;
+  if (!areMost(failed, ended.length)) return undefined;
+  // Made-up callbacks neither cause a notice of the provider's own failures nor prevent it.
+  const isByAnybody = !areMost(own, ended.length - failed.length + own.length);
+  const clients = new Set(failed.flatMap(({ client }) => client ?? []));
+  if (isByAnybody && clients.size < LEAST_CLIENTS) return undefined;
   // The hint of a failure that no stranger can cause is more reliable.
-  const own = failed.findLast(({ client }) => client === undefined);
-  const clients = new Set(failed.map(({ client }) => client));
-  if (own === undefined && clients.size < LEAST_CLIENTS) return undefined;
-  const { hint } = own ?? failed.at(-1) ?? {};
+  const { hint } = own.at(-1) ?? failed.at(-1) ?? {};
   const text = `${displayName}: ${failed.length} of the last ${ended.length} sign-ins failed. ${hint}`;
-  return own === undefined ? `${text}. ${BY_ANYBODY}` : text;
+  return { text: isByAnybody ? `${text}. ${BY_ANYBODY}` : text, isByAnybody };
 }
 
 /** Events with which a sign-in ends. */
@@ -113,11 +123,12 @@ export function createNotifier(target: Target, options: NotifierOptions) {
 
   function findCauses({ readiness, liveSessions = 0 }: ServiceState) {
     const causes = new Map<string, Cause>();
-    const add = (cause: string, text: string, reason = text) => causes.set(cause, { reason, text });
+    const add = (cause: string, text: string) =>
+      causes.set(cause, { reason: text, text, isByAnybody: false });
     for (const { name, displayName, ended } of providers) {
-      const text = describeFailures(displayName, ended);
+      const failures = describeFailures(displayName, ended);
       // The numbers in the text change with each sign-in.
-      if (text !== undefined) add(`provider ${name}`, text, name);
+      if (failures !== undefined) causes.set(`provider ${name}`, { reason: name, ...failures });
     }
     if (readiness.status === 'down') add('ready', `Not ready: ${readiness.reason}`);
     if (readiness.status === 'degraded') add('store', `Some requests fail: ${readiness.reason}`);
@@ -137,10 +148,14 @@ export function createNotifier(target: Target, options: NotifierOptions) {
   }
 
   /** Returns false if the notice did not arrive. The next check sends it again if it is still true. */
-  async function deliver(cause: string, text: string, isOver = false): Promise<boolean> {
+  async function deliver(
+    cause: string,
+    { text, isByAnybody }: Omit<Cause, 'reason'>,
+    isOver = false,
+  ): Promise<boolean> {
     const nowMs = clock.now();
     sentAtMs = sentAtMs.filter((atMs) => nowMs - atMs < HOUR_MS);
-    if (sentAtMs.length >= NOTICES_AN_HOUR) return false;
+    if (sentAtMs.length >= (isByAnybody ? NOTICES_OF_ANYBODY : NOTICES_AN_HOUR)) return false;
     const isLast = sentAtMs.length === NOTICES_AN_HOUR - 1;
     const problem = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, isOver);
     if (problem !== undefined) log.warning('notify_failed', { problem });
@@ -152,17 +167,18 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     const { readiness } = state;
     if (readiness.status === 'down' && readiness.reason === 'draining') return;
     const causes = findCauses(state);
-    for (const [cause, { reason, text }] of causes) {
+    for (const [cause, { reason, text, isByAnybody }] of causes) {
       const isReminder = open.get(cause)?.reason === reason;
       const quietMs = isReminder ? REMIND_MS : FLAP_MS;
       const lastMs = toldAtMs.get(reason) ?? Number.NEGATIVE_INFINITY;
       if (clock.now() - lastMs < quietMs) continue;
-      if (!(await deliver(cause, isReminder ? `Still: ${text}` : text))) continue;
-      open.set(cause, { reason, text });
+      const sent = isReminder ? `Still: ${text}` : text;
+      if (!(await deliver(cause, { text: sent, isByAnybody }))) continue;
+      open.set(cause, { reason, text, isByAnybody });
       toldAtMs.set(reason, clock.now());
     }
-    for (const [cause, { text }] of open) {
-      if (!causes.has(cause) && (await deliver(cause, text, true))) open.delete(cause);
+    for (const [cause, notice] of open) {
+      if (!causes.has(cause) && (await deliver(cause, notice, true))) open.delete(cause);
     }
   }
 

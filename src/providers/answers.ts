@@ -7,6 +7,7 @@ import type { TokenOutcome } from '../sign-ins/refreshes.ts';
 import type { TokenResult } from '../sign-ins/session.ts';
 import type { Expected, ProviderConfig, Refusal } from './config.ts';
 import type { ConnectProblem } from './connect-problem.ts';
+import { showsSecret } from './credentials.ts';
 
 export interface Answer {
   readonly status: number;
@@ -61,10 +62,11 @@ export type AnswerKind =
   | 'other';
 
 /** True if anybody can cause it, with a made-up code. A stranger cannot make a provider fail, or refuse the relay. */
-export function canAnybodyCause({ reason, status, providerError, refusal }: TokenFailure): boolean {
+export function canAnybodyCause({ reason, status, providerError }: TokenFailure): boolean {
   if (reason === 'timeout' || reason === 'unreachable' || reason === 'too_large') return false;
-  const error = providerError ?? refusal;
-  const isAboutRelay = error === 'invalid_client' || error === 'unauthorized_client';
+  // A 401 in other words may be the answer to a made-up code.
+  const isAboutRelay =
+    providerError === 'invalid_client' || providerError === 'unauthorized_client';
   return !isAboutRelay && (status ?? 0) < 500;
 }
 
@@ -263,12 +265,12 @@ const DESCRIPTION_CHARACTERS = 200;
 /** The characters that an `error_description` may have (RFC 6749 §5.2). */
 function describe(
   json: Readonly<Record<string, unknown>>,
-  { clientSecret }: ProviderConfig,
+  provider: ProviderConfig,
 ): string | undefined {
   const text = [json.error_description, json.message, json.msg, json.error].find(isFilled);
-  if (clientSecret !== undefined && text?.includes(clientSecret)) return undefined;
+  if (text === undefined || showsSecret(text, provider)) return undefined;
   return text
-    ?.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, ' ')
+    .replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, ' ')
     .slice(0, DESCRIPTION_CHARACTERS)
     .trim();
 }

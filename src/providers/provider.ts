@@ -3,6 +3,7 @@
  * flow; where they differ, the configuration (config.ts) has a field. And the enabled providers
  * by name.
  */
+
 import { hash } from 'node:crypto';
 import { DISCOVERY_RETRY_MS, MAX_CALLBACK_CHARACTERS } from '../limits.ts';
 import type { RevocationScope, TokenKind } from '../sign-ins/revocations.ts';
@@ -15,8 +16,9 @@ import {
   type ProviderConfig,
   type Revocation,
 } from './config.ts';
+import { formEncode } from './credentials.ts';
 import { revokeToken } from './revocation.ts';
-import { formEncode, requestTokens, type TokenEndpoint } from './token-endpoint.ts';
+import { requestTokens, type TokenEndpoint } from './token-endpoint.ts';
 
 export type Provider = ReturnType<typeof createProvider>;
 

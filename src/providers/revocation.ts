@@ -1,11 +1,12 @@
 /** Requests to providers' revocation endpoints (RFC 7009), some of which are older than the standard. */
+
 import type { RevocationOutcome, TokenKind } from '../sign-ins/revocations.ts';
 import { type Answer, describeErrors, failed, parseObject, type TokenFailure } from './answers.ts';
 import type { ProviderConfig, Revocation } from './config.ts';
+import { formEncode } from './credentials.ts';
 import {
   credentialsInBody,
   encodeBody,
-  formEncode,
   headersFor,
   type TokenEndpoint,
   type TokenRequest,

@@ -2,7 +2,7 @@
  * Requests to providers' token endpoints, and what revocations (revocation.ts) share with them:
  * the number of requests at a time, their connections, and that no response is trusted.
  */
-import { Buffer } from 'node:buffer';
+
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
 import type { Grant, Monitor, UpstreamOutcome } from '../monitor.ts';
@@ -22,6 +22,7 @@ import {
   USER_AGENT,
 } from './config.ts';
 import { codeOf, describeConnectProblem } from './connect-problem.ts';
+import { basicCredentials, formEncode } from './credentials.ts';
 
 /** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
 export const PROVIDER_SHARES = 4;
@@ -189,7 +190,7 @@ const HEADERS = {
 export function headersFor(provider: ProviderConfig): Record<string, string> {
   return {
     ...HEADERS,
-    ...(usesBasic(provider) && { Authorization: basicFor(provider) }),
+    ...(usesBasic(provider) && { Authorization: `Basic ${basicCredentials(provider)}` }),
     ...(provider.quirks && headersForQuirks(provider.quirks, provider.clientId)),
   };
 }
@@ -218,18 +219,6 @@ export function credentialsInBody(provider: ProviderConfig): string {
   const id = `&client_id=${formEncode(provider.clientId)}`;
   if (provider.clientSecret === undefined) return id;
   return `${id}&client_secret=${formEncode(provider.clientSecret)}`;
-}
-
-/** Id and secret are form-encoded first. RFC 6749 §2.3.1. */
-function basicFor({ clientId, clientSecret = '' }: ProviderConfig): string {
-  const credentials = `${formEncode(clientId)}:${formEncode(clientSecret)}`;
-  return `Basic ${Buffer.from(credentials).toString('base64')}`;
-}
-
-/** One value of application/x-www-form-urlencoded. */
-export function formEncode(text: string): string {
-  // Most codes and ids have nothing to encode.
-  return /^[\w*.-]*$/.test(text) ? text : new URLSearchParams([['', text]]).toString().slice(1);
 }
 
 /** Undefined when it is longer than TOKEN_RESPONSE_BYTES. */

@@ -57,10 +57,11 @@ export function findMisspeltNames(
   const known = new Set([...namesOf(RELAY_SETTINGS), ...providers.flatMap(settingsOf)]);
   return Object.keys(env).flatMap((setting) => {
     if (known.has(setting)) return [];
-    const problem =
-      findProblem(setting, env[setting], known, providers) ??
-      (ofFile.has(setting) && !OF_RUNTIMES.test(setting) ? 'is not a setting' : undefined);
-    return problem === undefined ? [] : { setting, problem };
+    const problem = findProblem(setting, env[setting], known, providers);
+    if (problem !== undefined) return { setting, problem };
+    if (!ofFile.has(setting) || OF_RUNTIMES.test(setting)) return [];
+    // A line of a secret that was wrapped can look like a name.
+    return { setting: NAME.test(setting) ? setting : '…', problem: 'is not a setting' };
   });
 }
 
@@ -102,6 +103,8 @@ function findNear(setting: string, providers: readonly string[]): string | undef
   }
   return nearest(setting, namesOf(RELAY_SETTINGS));
 }
+
+const NAME = /^[A-Z][A-Z0-9_]*$/;
 
 /** What the runtime itself reads. */
 const OF_RUNTIMES = /^(NODE_|BUN_|TZ$|LANG$|LC_|(HTTPS?|NO)_PROXY$)/i;

@@ -188,16 +188,20 @@ export function createSignIns(options: SignInOptions) {
 
     /**
      * A pending session by its link or its code, or its outcome, which is known until the link
-     * would have expired. Undefined if there is none. Changes nothing.
+     * would have expired. Undefined if there is none, or none of a service that `isOwn` accepts.
+     * Changes nothing.
      */
     async find(
       by: { readonly browserState: string } | { readonly userCode: string },
+      isOwn: (service: string) => boolean = () => true,
     ): Promise<SessionInfo | SessionOutcome | undefined> {
       const code = 'userCode' in by ? vault.code(by.userCode) : undefined;
       const key: SessionKey =
         'browserState' in by ? { link: vault.link(by.browserState).id } : { code: code?.id ?? '' };
       const found = await store.update(key, (session, nowMs) => {
-        const { reply } = machine.find(session, nowMs);
+        const { reply } = isOwn(session.service)
+          ? machine.find(session, nowMs)
+          : { reply: undefined };
         return { reply: typeof reply === 'object' ? { pending: reply, nowMs } : reply };
       });
       if (typeof found !== 'object') return found;

@@ -10,7 +10,10 @@ import { captureLog, createTestService, SETTINGS } from '../kit/service.ts';
 import { callback, textOf } from '../kit/user.ts';
 
 const DEAD = ANSWERS.get('dead') as ProviderAnswer;
-const CLIENT_SECRET = 'the-client-secret-of-this-relay';
+const CLIENT_SECRET = 'the-client/secret+of this-relay';
+const { clientId: CLIENT_ID } = SETTINGS.providers[1] as ProviderConfig;
+const FORM = new URLSearchParams({ '': CLIENT_SECRET }).toString().slice(1);
+const BASIC = Buffer.from(`${CLIENT_ID}:${FORM}`).toString('base64');
 
 /** A provider with that profile, if there is one. */
 function serviceOf(answer: ProviderAnswer) {
@@ -57,11 +60,13 @@ test.each<[string, object, string | undefined]>([
   ],
   ['its message', { message: 'no client' }, 'no client'],
   ['at most 200 characters', { message: 'x'.repeat(300) }, 'x'.repeat(200)],
-  [
-    'nothing with the client secret',
-    { message: `not ${CLIENT_SECRET}` },
-    'The request is incomplete or malformed',
-  ],
+  ...[CLIENT_SECRET, encodeURIComponent(CLIENT_SECRET), FORM, BASIC].map(
+    (echo): [string, object, string] => [
+      'nothing with the client secret, however it was sent',
+      { message: `not ${echo}` },
+      'The request is incomplete or malformed',
+    ],
+  ),
 ])('of an error that may not be about the token the device gets %s', async (_, own, text) => {
   const log = captureLog('debug');
   const body = { error: 'invalid_request', ...own };

@@ -251,6 +251,41 @@ describe('what a stranger can cause', () => {
     expect(arrived).toEqual([]);
   });
 
+  test('needs two addresses also beside a failure of the provider itself', async () => {
+    const { check, listenTo } = open();
+    const { ended, failed } = listenTo(NO_MONITOR);
+    const fail = (client?: string) =>
+      failed({
+        event: 'exchange_failed',
+        service: 'mal',
+        signIn: undefined,
+        hint: 'a hint',
+        client,
+      });
+    for (let count = 0; count < 4; count += 1) ended('mal', 'signed_in');
+    fail();
+    for (let count = 0; count < 4; count += 1) fail('one');
+    await check(GOOD);
+    expect(arrived).toEqual([]);
+  });
+
+  test('uses up half of the notices of an hour at most', async () => {
+    const { check, listenTo, clock } = open();
+    const { ended, failed } = listenTo(NO_MONITOR);
+    for (let round = 0; round < 10; round += 1) {
+      for (const client of ['one', 'two', 'one', 'two', 'one', 'two', 'one', 'two']) {
+        failed({ event: 'exchange_failed', service: 'mal', signIn: undefined, hint: '', client });
+      }
+      await check(GOOD);
+      for (let count = 0; count < 9; count += 1) ended('mal', 'signed_in');
+      clock.advance(5 * MINUTE_MS);
+      await check(GOOD);
+    }
+    expect(texts().length).toBe(5);
+    await check(down('store: x'));
+    expect(texts().at(-1)).toBe('Not ready: store: x');
+  });
+
   test('is one from two addresses, and the notice says that anybody can cause it', async () => {
     await bringMadeUp(['192.0.2.1', '192.0.2.1', '192.0.2.2']);
     expect(texts()).toEqual([

@@ -49,9 +49,8 @@ function isPrefetch(request: RelayRequest): boolean {
 }
 
 async function findDelivery(signIns: SignIns, service: string, browserState: string) {
-  const found = await signIns.find({ browserState });
-  if (typeof found !== 'object') return found;
-  return found.service === service ? found.delivery : undefined;
+  const found = await signIns.find({ browserState }, (each) => each === service);
+  return typeof found === 'object' ? found.delivery : found;
 }
 
 const OTHER_BROWSER_HINT =
@@ -80,7 +79,8 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
     signInLog.finished(request, service, browserState, outcome);
     if (!endsSignIn(outcome)) {
       const isKnown = cookies.isKnown(request, browserState);
-      return respondToSecondCallback(dependencies, request, browserState, outcome, isKnown);
+      const session = { service, browserState };
+      return respondToSecondCallback(dependencies, request, session, outcome, isKnown);
     }
     // Without a device name it is the page of /auth/done.
     if (outcome === 'signed_in' && deviceName === undefined) {
@@ -98,11 +98,13 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
 export async function respondToSecondCallback(
   { signIns, pages }: Pick<BrowserDependencies, 'signIns' | 'pages'>,
   request: RelayRequest,
-  browserState: string,
+  { service, browserState }: { readonly service: string; readonly browserState: string },
   outcome: 'link_invalid' | 'cancelled' | 'busy',
   isKnown: boolean,
 ): Promise<Response> {
-  const found = outcome === 'link_invalid' && isKnown && (await signIns.find({ browserState }));
+  const isOwn = (each: string) => each === service;
+  const found =
+    outcome === 'link_invalid' && isKnown && (await signIns.find({ browserState }, isOwn));
   return pages.respondWithPage(typeof found === 'string' ? outcomePageOf(found) : outcome, request);
 }
 
@@ -112,9 +114,9 @@ async function refuseOtherBrowser(
   browserState: string,
   { signIns, pages }: BrowserDependencies,
 ): Promise<Response> {
-  const found = await signIns.find({ browserState });
+  const found = await signIns.find({ browserState }, (each) => each === service);
   // Stale links are routine.
-  if (typeof found !== 'object' || found.service !== service) {
+  if (typeof found !== 'object') {
     return pages.respondWithPage('link_invalid', request);
   }
   const signIn = signInIdOf(browserState);

@@ -32,14 +32,11 @@ type Choice = 'continue' | 'decline' | 'origin_hidden' | undefined;
 
 /** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
 export async function readChoice(
-  { bodies, baseUrl, signInLog }: ConfirmationDependencies,
+  { bodies, baseUrl }: ConfirmationDependencies,
   request: RelayRequest,
 ): Promise<Choice> {
   if (request.method !== 'POST') return undefined;
-  if (hidesOrigin(request)) {
-    signInLog.warnOfHiddenOrigin();
-    return 'origin_hidden';
-  }
+  if (hidesOrigin(request)) return 'origin_hidden';
   if (!isSameOrigin(request, new URL(baseUrl).origin)) return undefined;
   const choice = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('choice');
   return choice === 'continue' || choice === 'decline' ? choice : undefined;
@@ -55,10 +52,8 @@ export async function confirmLink(
   const choice = await readChoice(dependencies, request);
   const browserState = request.stateOfLink();
   if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
-  const found = await signIns.find({ browserState });
-  if (found === undefined || (typeof found === 'object' && !isOwn(found.service))) {
-    return pages.respondWithPage('link_invalid', request);
-  }
+  const found = await signIns.find({ browserState }, isOwn);
+  if (found === undefined) return pages.respondWithPage('link_invalid', request);
   return carryOut(dependencies, request, choice, found);
 }
 
@@ -74,8 +69,11 @@ export async function carryOut(
   found: SessionInfo | SessionOutcome,
   userCode?: string,
 ): Promise<Response> {
-  const { pages } = dependencies;
-  if (choice === 'origin_hidden') return pages.respondWithPage(choice, request);
+  const { pages, signInLog } = dependencies;
+  if (choice === 'origin_hidden') {
+    signInLog.warnOfHiddenOrigin();
+    return pages.respondWithPage(choice, request);
+  }
   if (typeof found === 'string') return pages.respondWithPage(pageOf(found), request);
   const { browserState } = found;
   const lookup = findDestination(dependencies, found);

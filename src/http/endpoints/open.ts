@@ -101,10 +101,11 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
   return async (request) => {
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
-    const found = await signIns.find({ browserState });
+    const session = { service: OPEN_SERVICE, browserState };
+    const found = await signIns.find({ browserState }, (each) => each === OPEN_SERVICE);
     if (typeof found !== 'object' || found.delivery.kind !== 'callback') {
       const isKnown = openCookies.isKnown(request, browserState);
-      return respondToSecondCallback(dependencies, request, browserState, 'link_invalid', isKnown);
+      return respondToSecondCallback(dependencies, request, session, 'link_invalid', isKnown);
     }
     if (!openCookies.allowsCallback(request, browserState)) {
       return pages.respondWithPage('other_browser', request);
@@ -113,7 +114,7 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     const { outcome } = await end(browserState, query, found.delivery);
     signInLog.finished(request, OPEN_SERVICE, browserState, outcome);
     if (!endsSignIn(outcome)) {
-      return respondToSecondCallback(dependencies, request, browserState, outcome, true);
+      return respondToSecondCallback(dependencies, request, session, outcome, true);
     }
     const { host } = openDestinationOf(found.delivery.authorizationUrl, baseUrl);
     const names = { deviceName: found.deviceName, provider: host };

@@ -50,7 +50,9 @@ async function revokeAtProvider(
   if (outcome.ok) return outcome;
   const { failure } = outcome;
   signInLog.fail('revocation_failed', request, provider, failure);
-  return failure.refusal === undefined ? REVOCATION_UNAVAILABLE : refused(failure.refusal);
+  return failure.refusal === undefined
+    ? refused('revocation_unavailable', failure.retryAfterMs ?? RETRY_MS)
+    : refused(failure.refusal);
 }
 
 export function createRevoke(dependencies: RevokeDependencies): Handler {

@@ -8,7 +8,14 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type StoreProblem, StoreUnavailable } from '../../sign-ins/store.ts';
 import { pause } from '../../sign-ins/time.ts';
 import { openSqliteStores, type SqliteStoresOptions } from './open.ts';
-import { describe, failureFor, findPathProblem, sqliteCodeOf, UnusableFile } from './problems.ts';
+import {
+  describe,
+  failureFor,
+  findPathProblem,
+  sqliteCodeOf,
+  UnusableFile,
+  wordsFor,
+} from './problems.ts';
 import type { Sql } from './rows.ts';
 
 /** How long a start waits for a relay that is about to end: a restart may overlap. */
@@ -65,8 +72,16 @@ export async function openSessionsFile(all: SessionsFileOptions) {
   // On a full disk nothing else would notice before the first start of a device.
   stores.probe();
 
+  function isInPlace(): boolean {
+    try {
+      return lstatSync(path).ino === ino;
+    } catch {
+      return false;
+    }
+  }
+
   function findReplaced(): void {
-    if (isReplaced || lstatSync(path, { throwIfNoEntry: false })?.ino === ino) return;
+    if (isReplaced || isInPlace()) return;
     isReplaced = true;
     onReplaced(
       `SESSIONS_FILE ${path} was removed or replaced: restart the relay, which ends open sign-ins`,
@@ -82,14 +97,16 @@ export async function openSessionsFile(all: SessionsFileOptions) {
       ...stores.sessions,
       hasUndelivered: () => false,
       sweep() {
+        const swept = stores.sessions.sweep();
         findReplaced();
-        return stores.sessions.sweep();
+        return swept;
       },
     },
     findProblem(): StoreProblem | undefined {
       const problem = stores.findProblem();
       if (problem === undefined) return undefined;
-      const text = `store: SESSIONS_FILE ${describe(path, problem)}`;
+      // Anybody may read this at /ready, so it has no path.
+      const text = `store: SESSIONS_FILE ${wordsFor(problem)}`;
       return { text, stopsEverything: true };
     },
     close() {

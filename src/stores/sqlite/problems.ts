@@ -31,9 +31,10 @@ const FINAL: Readonly<Record<string, string>> = {
   SQLITE_NOTADB: DAMAGED,
 };
 
-export function describe(path: string, code: string): string {
-  return `${path} ${PASSING[code] ?? FINAL[code] ?? 'cannot be used'} (${code})`;
-}
+export const wordsFor = (code: string): string =>
+  `${PASSING[code] ?? FINAL[code] ?? 'cannot be used'} (${code})`;
+
+export const describe = (path: string, code: string): string => `${path} ${wordsFor(code)}`;
 
 export function failureFor(path: string, code: string): StoreUnavailable {
   const text = describe(path, code);
