@@ -186,8 +186,12 @@ export const stored = (
       unsaved: undefined,
       account: tokens ? accountOf(tokens, dateMs) : signedOut(error, isResumable && !signIn),
     };
-    const isNew = tokens && !state.tokens && account.status !== 'loading';
-    return signIn && isNew ? leave(next, 'overtaken') : [next];
+    const isNew = account.status === 'signed-out' && next.account.status === 'signed-in';
+    // Another tab or process has signed out before these could be stored.
+    const lost: Effect[] =
+      unsaved && state.tokens && !tokens ? [{ type: 'revoke', tokens: state.tokens }] : [];
+    if (!isNew) return [next, ...lost];
+    return signIn ? leave(next, 'overtaken') : [{ ...next, failure: undefined }];
   });
 
 /** The storage failed. That says nothing about who is signed in. */
@@ -222,7 +226,7 @@ export const saved =
   (tokens: Tokens): Event =>
   (state) => {
     if (state.tokens !== tokens) return [state];
-    const next = { ...state, unsaved: undefined };
+    const next = { ...state, unsaved: undefined, failure: undefined };
     return state.signIn?.isSaving ? leave(next, 'saved') : [next];
   };
 

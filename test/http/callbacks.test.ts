@@ -79,6 +79,15 @@ describe('a second callback', () => {
     expect((await first).status).toBe(200);
   });
 
+  test('of another service gets the page of the specification', async () => {
+    const service = createTestService({ confirm: 'always' });
+    const { url, state } = await start(service);
+    const user = createUser(service);
+    await user.decide(url, 'continue');
+    await user.comeBack(state);
+    expect((await user.comeBack(state, 'code=c', 'anilist')).status).toBe(404);
+  });
+
   test('without CONFIRM=always gets the page of the specification', async () => {
     const service = createTestService();
     const { state } = await start(service);

@@ -1,0 +1,43 @@
+/** What the state says after events that meet: client/src/machine.ts, as pure functions. */
+import { expect, test } from 'bun:test';
+import { SignInError } from '../../client/src/errors.ts';
+import * as machine from '../../client/src/machine.ts';
+import type { Tokens } from '../../client/src/tokens.ts';
+
+const NOW_MS = 1_000_000;
+const OURS: Tokens = { accessToken: 'ours', refreshToken: 'own' };
+const THEIRS: Tokens = { accessToken: 'theirs', refreshToken: 'other' };
+const FAILED = new SignInError('storage_failed', 'The storage failed to write');
+
+function apply(...events: readonly machine.Event[]) {
+  let state = machine.FIRST_STATE;
+  let effects: machine.Effect[] = [];
+  for (const event of events) [state, ...effects] = event(state, NOW_MS);
+  return { state, status: machine.shownOf(state).status, effects };
+}
+
+const NOBODY = machine.stored(1, undefined, undefined, false);
+
+test('tokens that are stored after a failure end what was shown as failed', () => {
+  const unsaved = [NOBODY, machine.signIn, machine.granted(1, OURS), machine.failed(1, FAILED)];
+  expect(apply(...unsaved).status).toBe('failed');
+  expect(apply(...unsaved, machine.saved(OURS)).status).toBe('signed-in');
+});
+
+test('a sign-in of another tab ends a failure, and the sign-in here', () => {
+  const theirs = machine.stored(1, THEIRS, undefined, false);
+  expect(apply(NOBODY, machine.signIn, machine.failed(1, FAILED), theirs).status).toBe('signed-in');
+  const expired: Tokens = { accessToken: 'old', expiresIn: 1, expiresAt: 1 };
+  const { status, effects } = apply(
+    machine.stored(1, expired, undefined, false),
+    machine.signIn,
+    theirs,
+  );
+  expect([status, effects]).toEqual(['signed-in', [{ type: 'end', how: 'overtaken' }]]);
+});
+
+test('tokens that were not stored before another tab signed out are revoked', () => {
+  const held = machine.stored(1, THEIRS, undefined, false);
+  const { state, effects } = apply(held, machine.refreshed(1, 'other', OURS), NOBODY);
+  expect([state.tokens, effects]).toEqual([undefined, [{ type: 'revoke', tokens: OURS }]]);
+});
