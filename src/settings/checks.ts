@@ -255,7 +255,8 @@ function checkProviderNames(text: string): Checked<readonly string[]> {
   return { value: [...names], problems };
 }
 
-function findProviderNameProblem(name: string): string | undefined {
+/** Completes a sentence about a list. Undefined if the name can be that of a provider. */
+export function findProviderNameProblem(name: string): string | undefined {
   if (RESERVED_NAMES.includes(name)) return `lists ${name}, which is a path of the relay`;
   if (PROVIDER_NAME.test(name)) return undefined;
   const shown = JSON.stringify(hideCredentials(name));

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
 import { startLog } from '../../log.ts';
 import type { Runtime } from '../../server/runtime.ts';
+import { findProviderNameProblem } from '../../settings/checks.ts';
 import { printable, renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
 import { DevProvider } from './provider.ts';
@@ -192,9 +193,7 @@ function readOptions(args: readonly string[]) {
     throw new CommandError(`--port is a number from 0 to ${MAX_PORT}.`);
   }
   const services = (values.service ?? DEFAULT_SERVICE).split(',').map((name) => name.trim());
-  // As PROVIDERS requires; the last three are paths of the relay.
-  const isName = (name: string) =>
-    /^[a-z][a-z0-9-]{0,31}$/.test(name) && !['start', 'result', 'done'].includes(name);
+  const isName = (name: string) => findProviderNameProblem(name) === undefined;
   if (!services.every(isName) || new Set(services).size < services.length) {
     throw new CommandError('--service is a name such as mal, or several with commas: mal,anilist.');
   }
