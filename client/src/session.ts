@@ -198,7 +198,10 @@ export function createCore(
     call.onReply = (detail) => apply(machine.connectionChanged(attempt, detail));
     // An earlier process may have left a link.
     own.link = resume(platform, options, await storage.unfinished.read());
-    apply(machine.granted(attempt, await follow(own, attempt, !!own.link)));
+    // What its last sign-in could not store is stored now: a code works once.
+    const { tokens, unsaved } = state;
+    const held = own.link && unsaved && tokens;
+    apply(machine.granted(attempt, held || (await follow(own, attempt, !!own.link))));
   }
 
   /** Waits for the tokens. Replaces the link when it expires. */

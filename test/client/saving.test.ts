@@ -95,6 +95,24 @@ describe('tokens', () => {
     expect([await session.getToken(), stored()?.accessToken]).toEqual(['a', 'a']);
   });
 
+  test('that could not be stored are stored by the next sign-in, without a second code', async () => {
+    const network = createNetwork(ANSWERS);
+    let isFull = true;
+    const { items } = createItems(null, (key) => {
+      if (key === KEY && isFull) throw new Error('disk full');
+    });
+    const { ends, session, stored } = begin(network, { items });
+    await network.advance(30_000);
+    expect(ends).toMatchObject([{ failure: { code: 'storage_failed' } }]);
+    isFull = false;
+    const polls = network.asksOf('/auth/result').length;
+    expect([await session.signIn(), session.state.status]).toEqual([true, 'signed-in']);
+    expect(stored()?.accessToken).toBe('a');
+    await heard();
+    const again = network.asksOf('/auth/result').slice(polls);
+    expect(again.every(({ url }) => url.includes('&ack=1'))).toBe(true);
+  });
+
   test('have arrived: too late to cancel', async () => {
     const network = createNetwork({ ...ANSWERS, '/services': [OFFER(['cancel'])] });
     const saved = Promise.withResolvers<void>();
