@@ -3,7 +3,6 @@
  * flow; where they differ, the configuration (config.ts) has a field. And the enabled providers
  * by name.
  */
-
 import { hash } from 'node:crypto';
 import { DISCOVERY_RETRY_MS, MAX_CALLBACK_CHARACTERS } from '../limits.ts';
 import type { RevocationScope, TokenKind } from '../sign-ins/revocations.ts';

@@ -2,7 +2,6 @@
  * Requests to providers' token endpoints, and what revocations (revocation.ts) share with them:
  * the number of requests at a time, their connections, and that no response is trusted.
  */
-
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
 import type { Grant, Monitor, UpstreamOutcome } from '../monitor.ts';

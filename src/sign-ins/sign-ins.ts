@@ -198,10 +198,9 @@ export function createSignIns(options: SignInOptions) {
       const code = 'userCode' in by ? vault.code(by.userCode) : undefined;
       const key: SessionKey =
         'browserState' in by ? { link: vault.link(by.browserState).id } : { code: code?.id ?? '' };
+      const event = forServices(isOwn, machine.find);
       const found = await store.update(key, (session, nowMs) => {
-        const { reply } = isOwn(session.service)
-          ? machine.find(session, nowMs)
-          : { reply: undefined };
+        const { reply } = event(session, nowMs);
         return { reply: typeof reply === 'object' ? { pending: reply, nowMs } : reply };
       });
       if (typeof found !== 'object') return found;
@@ -333,11 +332,14 @@ export function createSignIns(options: SignInOptions) {
   };
 }
 
-/** The event, for a session of this service. For any other there is none. */
-const forService =
-  <Reply>(service: string, event: Event<Reply>): Event<Reply | undefined> =>
+/** The event, for a session of one of these services. For any other there is none. */
+const forServices =
+  <Reply>(isOwn: (service: string) => boolean, event: Event<Reply>): Event<Reply | undefined> =>
   (session, nowMs) =>
-    session.service === service ? event(session, nowMs) : { reply: undefined };
+    isOwn(session.service) ? event(session, nowMs) : { reply: undefined };
+
+const forService = <Reply>(service: string, event: Event<Reply>) =>
+  forServices((each) => each === service, event);
 
 const refusalFor = (outcome: SessionOutcome | undefined) =>
   outcome === 'cancelled' ? 'cancelled' : 'link_invalid';
