@@ -1,7 +1,7 @@
 /** `sign-in-relay-client/mcp` with the official SDK: its example server and authorization server, and one that refreshes. */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -33,6 +33,7 @@ import type {
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { relayProvider } from '../../client/src/mcp.ts';
 import { fileStorage } from '../../client/src/node.ts';
+import { installClient } from '../kit/client-package.ts';
 import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
 import { scanTerminal } from '../kit/qr.ts';
 import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
@@ -326,11 +327,7 @@ test.each([
     env: { MCP_PORT: `${examplePort}`, MCP_AUTH_PORT: `${exampleAuthPort}` },
   });
   const modules = join(folder, 'node_modules');
-  const client = join(modules, 'sign-in-relay-client');
-  mkdirSync(client, { recursive: true });
-  cpSync(`${ROOT}client/package.json`, join(client, 'package.json'));
-  const built = await runChild([process.execPath, `${ROOT}client/build.ts`, join(client, 'dist')]);
-  expect(built).toMatchObject({ exitCode: 0 });
+  await installClient(modules);
   symlinkSync(dirname(sdk), join(modules, '@modelcontextprotocol'));
   symlinkSync(`${ROOT}node_modules/lean-qr`, join(modules, 'lean-qr'));
   const url = `http://localhost:${examplePort}/mcp`;

@@ -1,10 +1,11 @@
 /** examples/vite-react, as someone who copies it builds it, in Chromium at a dev relay. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { cpSync, mkdirSync, mkdtempSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdtempSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { launchChromium } from '../kit/chromium.ts';
+import { installClient } from '../kit/client-package.ts';
 import { type DevRelayProcess, startDev } from '../kit/dev.ts';
 import { NODE, runChild } from '../kit/process.ts';
 import { readPng, scan } from '../kit/qr.ts';
@@ -21,11 +22,7 @@ async function install(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-starter-'));
   cpSync(`${ROOT}examples/vite-react`, folder, { recursive: true });
   const modules = join(folder, 'node_modules');
-  const client = join(modules, 'sign-in-relay-client');
-  mkdirSync(client, { recursive: true });
-  cpSync(`${ROOT}client/package.json`, join(client, 'package.json'));
-  const built = await runChild([process.execPath, `${ROOT}client/build.ts`, join(client, 'dist')]);
-  expect(built).toMatchObject({ exitCode: 0 });
+  await installClient(modules);
   for (const name of ['react', 'react-dom', 'lean-qr', '@types']) {
     symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
   }

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
+import { installClient } from '../kit/client-package.ts';
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 import { findFreePort, NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
@@ -126,12 +127,7 @@ describe("installed, beside the client, in an app's project", () => {
   const modules = () => join(cwd, 'node_modules');
 
   beforeAll(async () => {
-    const client = join(modules(), 'sign-in-relay-client');
-    mkdirSync(client);
-    const dist = join(client, 'dist');
-    const built = await runChild([process.execPath, `${ROOT}client/build.ts`, dist]);
-    expect(built).toMatchObject({ exitCode: 0 });
-    cpSync(`${ROOT}client/package.json`, join(client, 'package.json'));
+    await installClient(modules());
     for (const name of ['@types', 'undici-types']) copyModule(name, modules());
   });
 
