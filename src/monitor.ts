@@ -74,6 +74,8 @@ export interface FailureEvent {
   /** The id of the sign-in in the log. */
   readonly signIn: string | undefined;
   readonly hint: string;
+  /** Of a store that refuses: the first word of its error, such as OOM. */
+  readonly reason?: string | undefined;
   /** Who caused it, if anybody can: a digest of the client's address, known to this process alone. */
   readonly client?: string | undefined;
 }
@@ -94,8 +96,8 @@ export interface Monitor {
   storeAnswered(tookMs: number): void;
   storeFailed(reason: StoreFailure): void;
   failed(failure: FailureEvent): void;
-  /** Failures of the store with this event have ended, whose hint begins like this. */
-  recovered(event: string, hintBegins: string): void;
+  /** The store's failures with this event and this reason have ended. */
+  recovered(event: string, reason: string | undefined): void;
 }
 
 const ignore = () => {};

@@ -115,23 +115,16 @@ async function openStores(
 /** A failure stays on the admin page after it has ended, as it may explain failed sign-ins. */
 function reportStoreEvent(event: RedisEvent, monitor: Monitor): void {
   const { type, ...fields } = event;
-  const ended = RECOVERIES.get(type);
-  if (ended !== undefined) {
+  if (event.type === 'store_accepts' || event.type === 'store_back') {
     log.info(type, fields);
-    monitor.recovered(ended, 'reason' in event ? `${event.reason}: ` : '');
+    if (event.type === 'store_accepts') monitor.recovered('store_refuses', event.reason);
+    else monitor.recovered('store_lost', undefined);
     return;
   }
   log.warning(type, fields);
-  monitor.failed({ event: type, service: undefined, signIn: undefined, hint: hintFor(event) });
+  const [hint, reason] =
+    event.type === 'store_refuses'
+      ? [`${event.reason}: ${event.remedy}`, event.reason]
+      : [event.problem];
+  monitor.failed({ event: type, service: undefined, signIn: undefined, hint, reason });
 }
-
-function hintFor(event: RedisEvent): string {
-  if ('remedy' in event) return `${event.reason}: ${event.remedy}`;
-  return 'problem' in event ? event.problem : '';
-}
-
-/** What each ends. */
-const RECOVERIES: ReadonlyMap<string, string> = new Map([
-  ['store_back', 'store_lost'],
-  ['store_accepts', 'store_refuses'],
-]);

@@ -47,19 +47,19 @@ export function createRecent(clock: Clock) {
     },
 
     failed(failure: FailureEvent): void {
-      const { event, service, signIn, hint } = failure;
+      const { event, service, signIn, hint, reason } = failure;
       const known = failures.findIndex(
         (each) => each.event === event && each.service === service && each.hint === hint,
       );
       const [before] = known === -1 ? [] : failures.splice(known, 1);
       const count = (before?.count ?? 0) + 1;
-      failures.unshift({ event, service, signIn, hint, atMs: clock.now(), count });
+      failures.unshift({ event, service, signIn, hint, reason, atMs: clock.now(), count });
       failures.length = Math.min(failures.length, MAX_FAILURES);
     },
 
-    recovered(event: string, hintBegins: string): void {
+    recovered(event: string, reason: string | undefined): void {
       for (const [index, failure] of failures.entries()) {
-        const isOver = failure.event === event && failure.hint.startsWith(hintBegins);
+        const isOver = failure.event === event && failure.reason === reason;
         if (isOver && failure.endedAtMs === undefined) {
           failures[index] = { ...failure, endedAtMs: clock.now() };
         }

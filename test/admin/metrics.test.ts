@@ -199,12 +199,18 @@ describe('the page', () => {
     const clock = createFakeClock(Date.UTC(2026, 0, 9, 20));
     const admin = createAdmin({ ...OPTIONS, clock });
     const { monitor } = admin;
-    const fail = (event: string, hint: string) =>
-      monitor.failed({ event, service: undefined, signIn: undefined, hint });
-    fail('store_refuses', 'OOM: full');
-    fail('store_refuses', 'NOPERM: lacks +set');
+    for (const reason of ['OOM', 'OOMETER']) {
+      const hint = `${reason}: what to do`;
+      monitor.failed({
+        event: 'store_refuses',
+        service: undefined,
+        signIn: undefined,
+        reason,
+        hint,
+      });
+    }
     clock.advance(65_000);
-    monitor.recovered('store_refuses', 'OOM: ');
+    monitor.recovered('store_refuses', 'OOM');
     const page = await read(admin, '/now');
     expect(page.match(/20:00:00(, over [\d:]+)?/g)).toEqual([
       '20:00:00',
