@@ -5,13 +5,13 @@
 import { hash, randomUUID } from 'node:crypto';
 import { log, warnOnce } from '../log.ts';
 import type { Monitor } from '../monitor.ts';
-import { canAnybodyCause, type TokenFailure } from '../providers/answers.ts';
 import {
   hintForAuthorizationError,
   hintForExpired,
   hintForTokenFailure,
 } from '../providers/hints.ts';
 import type { Provider, Providers } from '../providers/provider.ts';
+import { canAnybodyCause, type TokenFailure } from '../providers/token-response.ts';
 import { signInIdOf } from '../sign-ins/secrets.ts';
 import type {
   CallbackOutcome,

@@ -29,6 +29,8 @@ export interface ProviderConfig {
   readonly quirks?: ProviderQuirks;
   /** What its refusals mean, where they are not those of RFC 6749 §5.2. */
   readonly refusals?: readonly Refusal[];
+  /** What `iss` of a callback must be, if the provider was discovered. RFC 9207 §2.4. */
+  readonly callbackIssuer?: { readonly url: string; readonly isRequired: boolean };
   /** Absent if the provider has none, or none is known. */
   readonly revocation?: Revocation;
   /** Where a user removes the app at the provider: a URL, or the way through its settings. */
@@ -63,6 +65,8 @@ export interface ProviderQuirks {
   readonly expiresAt?: true;
   /** A refresh has the redirect URI, as the exchange has. Trakt, Bangumi, GitLab. */
   readonly refreshesWithRedirectUri?: true;
+  /** In a response, commas separate the scopes. GitHub. */
+  readonly commaInScope?: true;
 }
 
 /** A response that stands for an error of RFC 6749, but has another one or none. */

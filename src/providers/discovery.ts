@@ -5,7 +5,6 @@
  */
 import { readAtMost } from '../body.ts';
 import { DISCOVERY_BYTES, DISCOVERY_TIMEOUT_MS } from '../limits.ts';
-import { parseObject } from './answers.ts';
 import {
   type ClientAuthentication,
   type Fetch,
@@ -16,6 +15,7 @@ import {
   USER_AGENT,
 } from './config.ts';
 import { codeOf, describeConnectProblem } from './connect-problem.ts';
+import { parseObject } from './token-response.ts';
 import {
   findAuthorizeUrlProblem,
   findRevokeUrlProblem,
@@ -45,6 +45,7 @@ export interface Metadata {
   readonly revocation_endpoint_auth_methods_supported: unknown;
   readonly code_challenge_methods_supported: readonly string[] | undefined;
   readonly token_endpoint_auth_methods_supported: readonly string[] | undefined;
+  readonly authorization_response_iss_parameter_supported: unknown;
 }
 
 /**
@@ -139,6 +140,8 @@ function parseMetadata(text: string): Metadata | undefined {
     revocation_endpoint_auth_methods_supported: json?.revocation_endpoint_auth_methods_supported,
     code_challenge_methods_supported: json?.code_challenge_methods_supported ?? undefined,
     token_endpoint_auth_methods_supported: json?.token_endpoint_auth_methods_supported ?? undefined,
+    authorization_response_iss_parameter_supported:
+      json?.authorization_response_iss_parameter_supported,
   };
   const { issuer, authorization_endpoint, token_endpoint } = metadata;
   const { code_challenge_methods_supported, token_endpoint_auth_methods_supported } = metadata;
@@ -176,9 +179,11 @@ function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Dis
     return { problem: `${issuer} takes the client secret neither by post nor basic` };
   const pkce = given.pkce ?? choosePkce(metadata);
   const revocation = given.revocation ?? findRevocation(metadata, given.clientSecret);
+  const isRequired = metadata.authorization_response_iss_parameter_supported === true;
   return {
     provider: {
       ...given,
+      callbackIssuer: { url: issuer, isRequired },
       authorizeUrl,
       tokenUrl,
       clientAuth,

@@ -5,9 +5,9 @@
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES } from '../limits.ts';
 import type { Grant, ProviderError } from '../monitor.ts';
 import type { ExpiredStage } from '../sign-ins/session.ts';
-import type { TokenFailure } from './answers.ts';
 import { type ClientAuthentication, prefixOf } from './config.ts';
 import type { Provider } from './provider.ts';
+import type { TokenFailure } from './token-response.ts';
 
 /** What the body says comes first, then the status: a provider that answers in words of its own is at the right address. */
 export function hintForTokenFailure(
@@ -52,11 +52,8 @@ function hintForBody(
       return `${displayName} answers ${status} where RFC 6749 §5.1 demands 200, ${NO_SETTING}`;
     case 'nested':
       return `${displayName} sends tokens inside another member of its JSON, where RFC 6749 §5.1 has none, ${NO_SETTING}`;
-    case 'form':
-    case 'jsonp': {
-      const what = answer === 'form' ? 'a form' : 'JSONP';
-      return `${displayName} answers with ${what} where RFC 6749 §5.1 demands JSON, ${NO_SETTING}`;
-    }
+    case 'jsonp':
+      return `${displayName} answers with JSONP where RFC 6749 §5.1 demands JSON, ${NO_SETTING}`;
     case 'compressed':
       return `the response of ${host} is not compressed as its Content-Encoding says: ${displayName}, or a proxy in between, does that`;
     case 'temporary':
@@ -209,6 +206,8 @@ export function hintForAuthorizationError(provider: Provider, error: string): st
     case 'account_selection_required':
     case 'consent_required':
       return `${displayName} must not show a page: remove prompt=none from ${prefix}AUTHORIZE_PARAMS`;
+    case 'other_issuer':
+      return `the callback does not name ${displayName} as its sender (iss, RFC 9207): the code may be of another provider; if every sign-in fails, set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL instead of ${prefix}ISSUER`;
     case 'error_code':
       return `${displayName} refuses the app with an error_code of its own: finish its registration there, make it public, and ${registered}`;
     case 'none':

@@ -8,7 +8,6 @@ import { DISCOVERY_RETRY_MS, MAX_CALLBACK_CHARACTERS } from '../limits.ts';
 import type { RevocationScope, TokenKind } from '../sign-ins/revocations.ts';
 import type { Delivery, SessionResult } from '../sign-ins/session.ts';
 import type { Redeemed } from '../sign-ins/sign-ins.ts';
-import type { TokenFailure } from './answers.ts';
 import {
   mayTakeChallenge,
   type PkceMethod,
@@ -18,6 +17,7 @@ import {
 import { formEncode } from './credentials.ts';
 import { revokeToken } from './revocation.ts';
 import { requestTokens, type TokenEndpoint } from './token-endpoint.ts';
+import type { TokenFailure } from './token-response.ts';
 
 export type Provider = ReturnType<typeof createProvider>;
 
@@ -88,6 +88,12 @@ export function createProvider(
     authorizeUrl(browserState: string, delivery: Delivery): string {
       // All are base64url, so nothing needs escaping.
       return authorizePrefix + browserState + proofOf(delivery, pkce);
+    },
+
+    /** True if `iss` of a callback may be that of this provider. RFC 9207 §2.4. */
+    acceptsIssuer(iss: string | undefined): boolean {
+      const { callbackIssuer: issuer } = config;
+      return iss === undefined ? !issuer?.isRequired : iss === (issuer?.url ?? iss);
     },
 
     /** Reserves one request. Returns false at the limit. */

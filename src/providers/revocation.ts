@@ -1,7 +1,6 @@
 /** Requests to providers' revocation endpoints (RFC 7009), some of which are older than the standard. */
 
 import type { RevocationOutcome, TokenKind } from '../sign-ins/revocations.ts';
-import { type Answer, describeErrors, failed, parseObject, type TokenFailure } from './answers.ts';
 import type { ProviderConfig, Revocation } from './config.ts';
 import { formEncode } from './credentials.ts';
 import {
@@ -11,6 +10,13 @@ import {
   type TokenEndpoint,
   type TokenRequest,
 } from './token-endpoint.ts';
+import {
+  describeErrors,
+  failed,
+  readObject,
+  type TokenFailure,
+  type TokenResponse,
+} from './token-response.ts';
 
 /** Sends a token to the revocation endpoint, once. Never rejects. RFC 7009 §2.1. */
 export function revokeToken(
@@ -64,10 +70,10 @@ function asClient(
 function parseAnswer(
   provider: ProviderConfig,
   revocation: Revocation,
-  answer: Answer,
+  answer: TokenResponse,
 ): RevocationOutcome<TokenFailure> {
-  const { status, text } = answer;
-  const json = text === undefined ? undefined : parseObject(text);
+  const { status } = answer;
+  const json = readObject(answer);
   const errors = describeErrors(answer, json, provider, { grant: 'revoke', hasScope: false });
   if (errors.refusal === 'invalid_grant' || isUnknownToken(revocation, status, json)) {
     return { ok: true, wasKnown: false };

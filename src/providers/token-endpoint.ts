@@ -12,7 +12,6 @@ import {
   type Deadline,
   type DeadlineQueue,
 } from '../sign-ins/time.ts';
-import { type Answer, type Failed, failed, readTokens, type TokenFailure } from './answers.ts';
 import {
   type Fetch,
   type ProviderConfig,
@@ -22,6 +21,13 @@ import {
 } from './config.ts';
 import { codeOf, describeConnectProblem } from './connect-problem.ts';
 import { basicCredentials, formEncode } from './credentials.ts';
+import {
+  type Failed,
+  failed,
+  readTokens,
+  type TokenFailure,
+  type TokenResponse,
+} from './token-response.ts';
 
 /** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
 export const PROVIDER_SHARES = 4;
@@ -99,7 +105,7 @@ export class TokenEndpoint {
   async send<Outcome extends { readonly ok: true } | Failed>(
     provider: ProviderConfig,
     { url, grant, ...request }: TokenRequest,
-    parse: (answer: Answer) => Outcome,
+    parse: (answer: TokenResponse) => Outcome,
   ): Promise<Outcome | Failed> {
     const { clock, monitor } = this.#options;
     const startedAtMs = clock.now();

@@ -6,11 +6,13 @@ import {
   discoverProvider,
   type ProviderToDiscover,
 } from '../../src/providers/discovery.ts';
+import { poll, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { startOpenId } from '../kit/openid.ts';
 import { discoveryDocumentOf } from '../kit/provider.ts';
-import type { Fetch } from '../kit/service.ts';
+import { captureLog, createTestService, type Fetch } from '../kit/service.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
+import { callback } from '../kit/user.ts';
 
 /** The issuer's server: it answers what `answers` has for a path, else 404, and records what it was asked. */
 let answers: Record<string, () => Response | Promise<Response>> = {};
@@ -104,6 +106,7 @@ describe('the URL of the document', () => {
         pkce: 'none',
         authorizeUrl: 'https://acme.example/authorize',
         tokenUrl: 'https://acme.example/token',
+        callbackIssuer: { url: origin, isRequired: false },
         ...given,
       },
     });
@@ -215,6 +218,41 @@ describe('what the document may say', () => {
     };
     expect(await discover(document, given)).toMatchObject({ provider: given });
   });
+});
+
+// An issuer may send `iss` although its metadata do not say so, such as Google's.
+test.each<[boolean | undefined, iss: string, page: number, error: string | undefined]>([
+  [true, '', 200, 'authorization_failed'],
+  [true, '&iss=', 200, 'authorization_failed'],
+  [true, '&iss=https%3A%2F%2Fevil.example', 200, 'authorization_failed'],
+  [true, `&iss=${encodeURIComponent(origin)}`, 200, undefined],
+  [undefined, '&iss=https%3A%2F%2Fevil.example', 200, 'authorization_failed'],
+  [undefined, `&iss=${encodeURIComponent(origin)}`, 200, undefined],
+  [undefined, '', 200, undefined],
+])('RFC 9207: metadata say %p, the callback %j', async (isAnnounced, iss, status, error) => {
+  const log = captureLog();
+  const announced = { authorization_response_iss_parameter_supported: isAnnounced };
+  const exchanges: string[] = [];
+  const service = createTestService(
+    { discoveries: [acme()] },
+    {
+      async fetch(url) {
+        if (url.includes('.well-known')) {
+          return Response.json({ issuer: origin, ...ENDPOINTS, ...announced });
+        }
+        exchanges.push(url);
+        return Response.json({ access_token: 'granted' });
+      },
+    },
+  );
+  await service.discover();
+  const { session, state } = await start(service, 'acme');
+  expect((await callback(service, state, `code=c${iss}`, 'acme')).status).toBe(status);
+  const result = error === undefined ? { accessToken: 'granted' } : { error };
+  expect(await (await poll(service, session)).json()).toEqual(result);
+  expect(exchanges).toHaveLength(error === undefined ? 1 : 0);
+  const hints = log.named('authorization_failed').map(({ hint }) => hint);
+  expect(hints).toEqual(error === undefined ? [] : [expect.stringContaining('ACME_ISSUER')]);
 });
 
 const withOpenSsl = test.if(

@@ -5,6 +5,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import type { ProviderConfig } from '../../src/providers/config.ts';
 import { discoverProvider } from '../../src/providers/discovery.ts';
+import { PROFILES } from '../../src/providers/known.ts';
 import { poll, refresh, start } from '../kit/device.ts';
 import { TOKEN_RESPONSE_BYTES } from '../kit/limits.ts';
 import { has } from '../kit/needs.ts';
@@ -77,6 +78,20 @@ test('where the profile says so, expires_at counts if there is no expires_in', a
   expect(inAnHour).toEqual({ expiresIn: 3_600, nowSeconds });
   expect((await expiresInOf({ expires_at: nowSeconds - 1 })).expiresIn).toBeUndefined();
   expect((await expiresInOf({ expires_in: 60, expires_at: 9e9 })).expiresIn).toBe(60);
+});
+
+test('where the profile says so, commas separate the scopes of a response', async () => {
+  const [mal] = SETTINGS.providers as [ProviderConfig];
+  const fetch = async () => Response.json({ access_token: 'a', scope: 'repo,gist' });
+  for (const [quirks, scope] of [
+    [{}, 'repo,gist'],
+    [PROFILES.get('github')?.quirks ?? {}, 'repo gist'],
+  ] as const) {
+    const service = createTestService({ providers: [{ ...mal, quirks }] }, { fetch });
+    const { session, state } = await start(service, 'mal', { details: true });
+    await callback(service, state);
+    expect(await (await poll(service, session)).json()).toMatchObject({ scope });
+  }
 });
 
 test('every request says who asks, as workerd adds no User-Agent of its own', async () => {

@@ -1,13 +1,13 @@
 /** The providers: what to register there, whether their endpoints answer, and whether they accept the client. */
 import { randomBytes } from 'node:crypto';
 import { NO_MONITOR } from '../../monitor.ts';
-import type { TokenFailure } from '../../providers/answers.ts';
 import { type Fetch, type ProviderConfig, prefixOf } from '../../providers/config.ts';
 import { describeConnectProblem } from '../../providers/connect-problem.ts';
 import { discoverProvider, type ProviderToDiscover } from '../../providers/discovery.ts';
 import { hintForTokenFailure, otherAuth } from '../../providers/hints.ts';
 import { createProvider, redirectUriOf } from '../../providers/provider.ts';
 import { TokenEndpoint } from '../../providers/token-endpoint.ts';
+import type { TokenFailure } from '../../providers/token-response.ts';
 import type { EnabledSettings } from '../../settings/index.ts';
 import { createVerifier } from '../../sign-ins/secrets.ts';
 import { systemClock } from '../../sign-ins/time.ts';

@@ -1,8 +1,8 @@
 /** The user's browser: it opens the link, and the provider redirects it back. docs/protocol.md §5. */
 import { log } from '../../log.ts';
 import type { OutcomeName } from '../../pages/outcome.tsx';
-import { isRefusal, type TokenFailure } from '../../providers/answers.ts';
 import type { Provider, Providers } from '../../providers/provider.ts';
+import { isRefusal, type TokenFailure } from '../../providers/token-response.ts';
 import { isCapability, signInIdOf } from '../../sign-ins/secrets.ts';
 import type { ErrorResult } from '../../sign-ins/session.ts';
 import type { EndedCallback, SignIns } from '../../sign-ins/sign-ins.ts';
@@ -125,7 +125,7 @@ async function refuseOtherBrowser(
   return pages.respondWithPage('other_browser', request);
 }
 
-/** A non-empty error is evaluated first, then an empty code, then the exchange. */
+/** A non-empty error is evaluated first, then an empty code, then the issuer, then the exchange. */
 async function endSignIn(
   request: RelayRequest,
   provider: Provider,
@@ -142,6 +142,16 @@ async function endSignIn(
       } else {
         signInLog.authorizationFailed(request, provider, browserState, shownErrorOf(request));
       }
+    }
+    return ended;
+  }
+  // The code may be of another provider, so it is not sent to this one.
+  if (!provider.acceptsIssuer(request.query('iss'))) {
+    const ended = await signIns.fail(provider.name, browserState, {
+      error: 'authorization_failed',
+    });
+    if (ended.outcome === 'authorization_failed') {
+      signInLog.authorizationFailed(request, provider, browserState, 'other_issuer');
     }
     return ended;
   }

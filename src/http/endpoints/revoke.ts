@@ -3,9 +3,9 @@
  * docs/device-grant.md). The relay adds the client's authentication.
  */
 
-import type { TokenFailure } from '../../providers/answers.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
 import type { Provider, Providers } from '../../providers/provider.ts';
+import type { TokenFailure } from '../../providers/token-response.ts';
 import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
 import type { RevocationOutcome, Revocations, TokenKind } from '../../sign-ins/revocations.ts';
 import type { Admission } from '../admission.ts';

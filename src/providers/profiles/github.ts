@@ -6,6 +6,7 @@ export const github: Profile = {
   tokenUrl: 'https://github.com/login/oauth/access_token',
   pkce: 'S256',
   scope: 'read:user',
+  quirks: { commaInScope: true },
   revocation: {
     url: 'https://api.github.com/applications/[client id]/token',
     takes: 'access tokens',

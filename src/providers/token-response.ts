@@ -5,11 +5,11 @@
 import { type Grant, type ProviderError, TOKEN_ERRORS } from '../monitor.ts';
 import type { TokenOutcome } from '../sign-ins/refreshes.ts';
 import type { TokenResult } from '../sign-ins/session.ts';
-import type { Expected, ProviderConfig, Refusal } from './config.ts';
+import type { Expected, ProviderConfig, ProviderQuirks, Refusal } from './config.ts';
 import type { ConnectProblem } from './connect-problem.ts';
 import { showsSecret } from './credentials.ts';
 
-export interface Answer {
+export interface TokenResponse {
   readonly status: number;
   readonly headers: Headers;
   /** Undefined if it is longer than TOKEN_RESPONSE_BYTES. */
@@ -18,7 +18,7 @@ export interface Answer {
 }
 
 /** The request that was answered. */
-export interface Asked {
+export interface TokenGrant {
   readonly grant: Grant;
   /** A refresh that names no scope asks for what the user has granted already. */
   readonly hasScope: boolean;
@@ -32,7 +32,7 @@ export interface TokenFailure {
   readonly code?: string;
   readonly status?: number;
   /** What the body is. */
-  readonly answer?: AnswerKind;
+  readonly answer?: BodyKind;
   /** The error of RFC 6749 §5.2 or RFC 7009 §2.2.1 that the response has, or stands for. */
   readonly providerError?: Refusal['means'];
   /** The error that a device gets after such a refresh or revocation. Absent if its token may still be valid. */
@@ -48,13 +48,12 @@ export interface TokenFailure {
  * try again. `error`: one with another error that is not OAuth's. `json`: one without an error.
  * `nested`: one with the tokens in one of its members.
  */
-export type AnswerKind =
+export type BodyKind =
   | 'tokens'
   | 'temporary'
   | 'error'
   | 'json'
   | 'nested'
-  | 'form'
   | 'jsonp'
   | 'compressed'
   | 'html'
@@ -86,17 +85,17 @@ export function failed(failure: TokenFailure): Failed {
 }
 
 /**
- * What a token endpoint gave: JSON with status 200 (RFC 6749 §5.1). After a refresh any 2xx will do,
- * as the old token may have been replaced.
+ * What a token endpoint gave: JSON with status 200 (RFC 6749 §5.1), or a form. After a refresh any
+ * 2xx will do, as the old token may have been replaced.
  */
 export function readTokens(
-  answer: Answer,
+  answer: TokenResponse,
   provider: ProviderConfig,
-  asked: Asked,
+  asked: TokenGrant,
 ): TokenOutcome<TokenFailure> {
   const { status, text } = answer;
   const isSuccess = status === 200 || (asked.grant === 'refresh' && status > 200 && status < 300);
-  const json = text === undefined ? undefined : parseObject(text);
+  const json = readObject(answer);
   const tokens = isSuccess && json !== undefined ? parseTokens(json, answer, provider) : undefined;
   if (tokens !== undefined) return { ok: true, tokens };
   const details = describeErrors(answer, json, provider, asked);
@@ -106,7 +105,10 @@ export function readTokens(
 }
 
 /** The media type decides nothing where the body is clear. */
-function kindOf({ headers, text }: Answer, json?: Readonly<Record<string, unknown>>): AnswerKind {
+function kindOf(
+  { headers, text }: TokenResponse,
+  json?: Readonly<Record<string, unknown>>,
+): BodyKind {
   if (json !== undefined) return kindOfJson(json);
   const type = headers.get('content-type')?.toLowerCase() ?? '';
   const body = text?.slice(0, 1_000).trim() ?? '';
@@ -116,12 +118,10 @@ function kindOf({ headers, text }: Answer, json?: Readonly<Record<string, unknow
   if (isEncoded || body.startsWith('\x1f\ufffd')) return 'compressed';
   if (body.startsWith('<')) return 'html';
   if (/^[\w.$]{1,60}\(/.test(body)) return 'jsonp';
-  if (/^(?:access_token|error|token_type|expires_in)=/.test(body)) return 'form';
-  if (type.startsWith('application/x-www-form-urlencoded')) return 'form';
   return type.startsWith('text/html') ? 'html' : 'other';
 }
 
-function kindOfJson(json: Readonly<Record<string, unknown>>): AnswerKind {
+function kindOfJson(json: Readonly<Record<string, unknown>>): BodyKind {
   if (isFilled(json.access_token)) return 'tokens';
   const holds = (value: unknown) =>
     typeof value === 'object' && value !== null && 'access_token' in value;
@@ -140,10 +140,10 @@ const ERROR_MEMBERS = ['error', 'errors', 'error_code', 'errcode', 'code', 'mess
  * make the token invalid.
  */
 export function describeErrors(
-  answer: Answer,
+  answer: TokenResponse,
   json: Readonly<Record<string, unknown>> | undefined,
   provider: ProviderConfig,
-  asked: Asked,
+  asked: TokenGrant,
 ): Pick<TokenFailure, 'answer' | 'providerError' | 'refusal' | 'retryAfterMs' | 'description'> {
   const { status } = answer;
   const providerError = json && findMeaning(status, json, provider, asked);
@@ -165,7 +165,7 @@ export function describeErrors(
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** Seconds, or a date. */
-function parseRetryAfter({ headers, receivedAtMs }: Answer): number | undefined {
+function parseRetryAfter({ headers, receivedAtMs }: TokenResponse): number | undefined {
   const value = headers.get('retry-after') ?? '';
   const seconds = parseSeconds(value) ?? parseMoment(Date.parse(value) / 1_000, receivedAtMs);
   return seconds && Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS);
@@ -178,7 +178,7 @@ function findMeaning(
   status: number,
   json: Readonly<Record<string, unknown>>,
   { refusals = [] }: ProviderConfig,
-  { grant, hasScope }: Asked,
+  { grant, hasScope }: TokenGrant,
 ): Refusal['means'] | undefined {
   const found = [...refusals, ...REFUSALS].find(
     (refusal) =>
@@ -225,6 +225,8 @@ const REFUSALS: readonly Refusal[] = [
   dead({ error: 'invalid_code' }),
   dead({ error: 'unauthorized_client', error_description: 'refresh_token is invalid' }),
   dead({ error: 'invalid_request', error_description: 'The refresh_token is invalid.' }),
+  // better-auth before 2026. https://github.com/better-auth/better-auth/pull/8103
+  dead({ error: 'invalid_request', error_description: 'session not found' }),
   needsUser('interaction_required'),
   needsUser('login_required'),
   needsUser('consent_required'),
@@ -278,12 +280,12 @@ function describe(
 /** Empty and zero fields are left out. docs/protocol.md §3. */
 function parseTokens(
   json: Readonly<Record<string, unknown>>,
-  { receivedAtMs }: Answer,
+  { receivedAtMs }: TokenResponse,
   { quirks }: ProviderConfig,
 ): TokenResult | undefined {
   const { access_token: accessToken, refresh_token: refreshToken } = json;
   const { token_type: tokenType, id_token: idToken } = json;
-  const scope = parseScope(json.scope);
+  const scope = parseScope(json.scope, quirks);
   if (!isFilled(accessToken)) return undefined;
   const tokens: { -readonly [Name in keyof TokenResult]: TokenResult[Name] } = { accessToken };
   const expiresIn =
@@ -298,8 +300,9 @@ function parseTokens(
 }
 
 /** Twitch sends an array. RFC 6749 §3.3: one space between two scopes. */
-function parseScope(value: unknown): unknown {
-  return Array.isArray(value) && value.every(isFilled) ? value.join(' ') : value;
+function parseScope(value: unknown, quirks?: ProviderQuirks): unknown {
+  if (Array.isArray(value) && value.every(isFilled)) return value.join(' ');
+  return isFilled(value) && quirks?.commaInScope ? value.replaceAll(',', ' ') : value;
 }
 
 /** Some providers send the number as a string, or a fraction, which is rounded down. Anything below 1 is left out. */
@@ -317,6 +320,17 @@ function parseMoment(value: unknown, nowMs: number): number | undefined {
 
 function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
+}
+
+/** The members of a JSON object, or of a form, which QQ and Stack Exchange send. */
+export function readObject({
+  headers,
+  text = '',
+}: TokenResponse): Record<string, unknown> | undefined {
+  const isForm =
+    /^(?:access_token|error|token_type|expires_in)=/.test(text) ||
+    headers.get('content-type')?.startsWith('application/x-www-form-urlencoded');
+  return parseObject(text) ?? (isForm ? Object.fromEntries(new URLSearchParams(text)) : undefined);
 }
 
 export function parseObject(text: string): Record<string, unknown> | undefined {
