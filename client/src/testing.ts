@@ -30,7 +30,7 @@ export interface DevRelay {
   next(ending: string, options?: { readonly seconds?: number }): Promise<void>;
   /**
    * The user opens the link, and signs in or does what was planned. Default: the link of the
-   * sign-in that was started last. Waits for a link for 5 s.
+   * sign-in that was started last. Waits for a link for 4 s.
    */
   approve(user?: DevUser): Promise<void>;
   /** Like `approve`, but the user declines. */
@@ -41,7 +41,8 @@ export interface DevRelay {
 }
 
 const STARTED_WITHIN_MS = 20_000;
-const LINK_WITHIN_MS = 5_000;
+/** Vitest and Jest end a test after 5 s: it must fail with the reason before that. */
+const LINK_WITHIN_MS = 4_000;
 const RETRY_MS = 50;
 
 function linkOf(user: DevUser): string {
@@ -49,7 +50,8 @@ function linkOf(user: DevUser): string {
   if ('link' in user) return user.link;
   const { state } = user;
   if ('prompt' in state && state.prompt) return state.prompt.link;
-  throw new Error(`The session has no link: it is ${state.status}`);
+  const reason = 'error' in state && state.error ? `, ${state.error.detail}` : '';
+  throw new Error(`The session has no link: it is ${state.status}${reason}`);
 }
 
 /** The address on the line with this beginning. */

@@ -204,7 +204,7 @@ test('the user of a session, a prompt or a link approves or declines, and no oth
   await relay.approve(c.state.prompt.link);
   assert.equal(await third, true);
   assert.equal(d.state.status, 'waiting');
-  await assert.rejects(relay.approve(a), /signed-in/);
+  await assert.rejects(relay.approve(b), /failed, The sign-in ended with access_denied/);
   d.cancel();
   assert.equal(await last, false);
   await relay.stop();
