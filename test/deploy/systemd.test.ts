@@ -101,12 +101,12 @@ beforeAll(async () => {
     curl --silent http://127.0.0.1:8080/services
     echo
     journalctl --unit=sign-in-relay-apply --output=cat --no-pager
-    begin no-secrets
-    mv /etc/sign-in-relay/secrets elsewhere
+    begin large-secrets
+    head --bytes=2M /dev/zero > /etc/sign-in-relay/secrets/large
     systemctl restart sign-in-relay 2> /dev/null
-    until systemctl --quiet is-failed sign-in-relay; do sleep 0.1; done
+    until [ -s notifications ]; do sleep 0.1; done
     status
-    mv elsewhere /etc/sign-in-relay/secrets
+    rm /etc/sign-in-relay/secrets/large
     systemctl start sign-in-relay
     untilReady
     begin misconfigured
@@ -114,14 +114,14 @@ beforeAll(async () => {
     systemctl restart sign-in-relay
     until systemctl --quiet is-failed sign-in-relay; do sleep 0.1; done
     status
-    until [ -s notices ]; do sleep 0.1; done
+    until [ $(wc -l < notifications) = 2 ]; do sleep 0.1; done
     systemctl list-units --plain --no-legend --failed
     begin errors
     journalctl --unit=sign-in-relay --identifier=sign-in-relay --priority=err --output=cat --no-pager
   `;
   writeFileSync(join(shared, 'script'), script);
   // Answers, and keeps the body, which is one line.
-  const webhook = `printf 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'\ngrep '^{' >> /shared/notices`;
+  const webhook = `printf 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'\ngrep '^{' >> /shared/notifications`;
   writeFileSync(join(shared, 'webhook'), webhook);
   const boot = ['unshare', '--mount', 'test/deploy/boot-systemd.sh', shared, 'script'];
   const { exitCode, output } = await runChild(boot, { cwd: ROOT });
@@ -195,12 +195,13 @@ test('sign-in-relay-apply restarts a relay only if its settings are right', () =
   }
 });
 
-test('a relay without its secrets is not started again', () => {
-  expect(outputs.get('no-secrets')).toBe('0 failed\n');
+test('a relay whose secrets systemd cannot pass on is not started again', () => {
+  expect(outputs.get('large-secrets')).toBe('0 failed\n');
 });
 
-test('the second unit notifies of the wrong setting, and of no other end of the relay', () => {
-  const notices = readFileSync(join(shared, 'notices'), 'utf8').trim().split('\n');
-  const text = expect.stringContaining('does not start: a setting is wrong');
-  expect(notices.map((line) => JSON.parse(line))).toEqual([{ text, content: text }]);
+test('the second unit notifies of wrong settings and secrets, and of no other end', () => {
+  const lines = readFileSync(join(shared, 'notifications'), 'utf8').trim().split('\n');
+  const text = expect.stringContaining('does not start: its journal says what is wrong');
+  const sent = { text, content: text };
+  expect(lines.map((line) => JSON.parse(line))).toEqual([sent, sent]);
 });
