@@ -15,9 +15,9 @@ const FLAP_MS = 300_000;
 /** The default of Prometheus' Alertmanager (`repeat_interval`). */
 const REMIND_MS = 4 * 3_600_000;
 /** Upper limit, however much fails: nobody would read more. */
-const NOTICES_AN_HOUR = 10;
+const NOTIFICATIONS_AN_HOUR = 10;
 /** Of these, those that strangers can cause, so that they cannot silence an outage. */
-const NOTICES_OF_ANYBODY = NOTICES_AN_HOUR / 2;
+const NOTIFICATIONS_OF_ANYBODY = NOTIFICATIONS_AN_HOUR / 2;
 const HOUR_MS = 3_600_000;
 const TIMEOUT_MS = 5_000;
 /** A provider is a cause if most of its latest sign-ins failed: of so many, the last five in a row are enough. */
@@ -25,7 +25,7 @@ const OUTCOMES = 9;
 const LEAST_FAILURES = 3;
 /** Counts this many failures of one client, which would push out those of others. */
 const FAILURES_OF_CLIENT = 4;
-/** Failures that a stranger can cause trigger a notice only if they come from at least this many clients. */
+/** Failures that a stranger can cause cause a notification only if they come from at least this many clients. */
 const LEAST_CLIENTS = 2;
 
 /** The end of a sign-in whose user came back from the provider. */
@@ -36,7 +36,7 @@ interface Ended {
   readonly client?: string | undefined;
 }
 
-/** Where notices go, and which relay they are about. */
+/** Where notifications go, and which relay they are about. */
 export interface Target {
   readonly notifyUrl: string;
   readonly baseUrl: string | undefined;
@@ -44,8 +44,8 @@ export interface Target {
 }
 
 /**
- * Sends a notice. `cause` is the same at the beginning and at the end, such as `provider mal`.
- * `text` has no secret. Never rejects. Resolves with why the notice did not arrive, or undefined.
+ * Sends a notification. `cause` is the same at the beginning and at the end, such as `provider mal`.
+ * `text` has no secret. Never rejects. Resolves with why it did not arrive, or undefined.
  */
 export async function send(target: Target, cause: string, text: string, isOver = false) {
   const { notifyUrl, baseUrl, fetch } = target;
@@ -72,7 +72,7 @@ export async function send(target: Target, cause: string, text: string, isOver =
 }
 
 interface Cause {
-  /** A new reason is sent even while a notice about the same cause is open. */
+  /** A new reason is sent even while the same cause is open. */
   readonly reason: string;
   readonly text: string;
   readonly isByAnybody: boolean;
@@ -88,7 +88,7 @@ function describeFailures(
   const areMost = ({ length }: readonly Ended[], all: number) =>
     length >= LEAST_FAILURES && length * 2 > all;
   if (!areMost(failed, ended.length)) return undefined;
-  // Made-up callbacks neither cause a notice of the provider's own failures nor prevent it.
+  // Made-up callbacks neither cause a notification of the provider's own failures nor prevent it.
   const isByAnybody = !areMost(own, ended.length - failed.length + own.length);
   const clients = new Set(failed.flatMap(({ client }) => client ?? []));
   if (isByAnybody && clients.size < LEAST_CLIENTS) return undefined;
@@ -101,7 +101,7 @@ function describeFailures(
 /** Events with which a sign-in ends. */
 const ENDS: ReadonlySet<string> = new Set(['exchange_failed', 'authorization_failed']);
 
-const NO_MORE = `This is the ${NOTICES_AN_HOUR}th notice within an hour: more follow when it has passed`;
+const NO_MORE = `This is the ${NOTIFICATIONS_AN_HOUR}th notification within an hour: more follow when it has passed`;
 
 const BY_ANYBODY = 'Anybody can cause this with made-up callbacks: try a sign-in of your own';
 
@@ -114,11 +114,11 @@ export interface NotifierOptions {
 export function createNotifier(target: Target, options: NotifierOptions) {
   const { clock, services, maxSessions } = options;
   const providers = services.map((service) => ({ ...service, ended: [] as Ended[] }));
-  /** The last notice of each cause that is not over. */
+  /** The last notification of each cause that is not over. */
   const open = new Map<string, Cause>();
-  /** When a notice with each reason was last sent. Bounded: reasons are provider names and our own texts. */
-  const toldAtMs = new Map<string, number>();
-  /** The notices of the last hour. */
+  /** When each reason was last sent. Bounded: reasons are provider names and our own texts. */
+  const sentAtMsOf = new Map<string, number>();
+  /** The notifications of the last hour. */
   let sentAtMs: number[] = [];
 
   function findCauses({ readiness, liveSessions = 0 }: ServiceState) {
@@ -147,7 +147,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     ended.push(outcome);
   }
 
-  /** Returns false if the notice did not arrive. The next check sends it again if it is still true. */
+  /** Returns false if the notification did not arrive. The next check sends it again if it is still true. */
   async function deliver(
     cause: string,
     { text, isByAnybody }: Omit<Cause, 'reason'>,
@@ -155,8 +155,9 @@ export function createNotifier(target: Target, options: NotifierOptions) {
   ): Promise<boolean> {
     const nowMs = clock.now();
     sentAtMs = sentAtMs.filter((atMs) => nowMs - atMs < HOUR_MS);
-    if (sentAtMs.length >= (isByAnybody ? NOTICES_OF_ANYBODY : NOTICES_AN_HOUR)) return false;
-    const isLast = sentAtMs.length === NOTICES_AN_HOUR - 1;
+    if (sentAtMs.length >= (isByAnybody ? NOTIFICATIONS_OF_ANYBODY : NOTIFICATIONS_AN_HOUR))
+      return false;
+    const isLast = sentAtMs.length === NOTIFICATIONS_AN_HOUR - 1;
     const problem = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, isOver);
     if (problem !== undefined) log.warning('notify_failed', { problem });
     else sentAtMs.push(nowMs);
@@ -170,15 +171,15 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     for (const [cause, { reason, text, isByAnybody }] of causes) {
       const isReminder = open.get(cause)?.reason === reason;
       const quietMs = isReminder ? REMIND_MS : FLAP_MS;
-      const lastMs = toldAtMs.get(reason) ?? Number.NEGATIVE_INFINITY;
+      const lastMs = sentAtMsOf.get(reason) ?? Number.NEGATIVE_INFINITY;
       if (clock.now() - lastMs < quietMs) continue;
       const sent = isReminder ? `Still: ${text}` : text;
       if (!(await deliver(cause, { text: sent, isByAnybody }))) continue;
       open.set(cause, { reason, text, isByAnybody });
-      toldAtMs.set(reason, clock.now());
+      sentAtMsOf.set(reason, clock.now());
     }
-    for (const [cause, notice] of open) {
-      if (!causes.has(cause) && (await deliver(cause, notice, true))) open.delete(cause);
+    for (const [cause, last] of open) {
+      if (!causes.has(cause) && (await deliver(cause, last, true))) open.delete(cause);
     }
   }
 

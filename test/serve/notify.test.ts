@@ -1,4 +1,4 @@
-/** Notices to the operator (NOTIFY_URL), which arrive at a real server. docs/operating.md "Notifications". */
+/** Notifications of the operator (NOTIFY_URL), which arrive at a real server. docs/operating.md "Notifications". */
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { NO_MONITOR } from '../../src/monitor.ts';
@@ -44,16 +44,16 @@ function open(maxSessions = 10) {
   return { clock, ...createNotifier(target, { clock, services, maxSessions }) };
 }
 
-describe('one notice', () => {
-  const notice = ['ready', 'Not ready: store'] as const;
+describe('one notification', () => {
+  const sent = ['ready', 'Not ready: store'] as const;
 
   test('is JSON that chats show, or plain text for ntfy', async () => {
-    expect(await send(target, ...notice)).toBeUndefined();
+    expect(await send(target, ...sent)).toBeUndefined();
     const text = 'Sign-in Relay relay.test: Not ready: store';
     const json = { text, content: text, cause: 'ready', over: false };
     expect(JSON.parse(arrived[0]?.body ?? '')).toEqual(json);
     const ntfy = { ...target, notifyUrl: `${notifyUrl}#ntfy` };
-    expect(await send(ntfy, ...notice, true)).toBeUndefined();
+    expect(await send(ntfy, ...sent, true)).toBeUndefined();
     expect(arrived[1]).toEqual({
       body: 'Over: Not ready: store',
       title: 'Sign-in Relay relay.test',
@@ -65,16 +65,16 @@ describe('one notice', () => {
     ['redirects', () => Response.redirect(`${server.url}elsewhere`), 'it answered 302'],
   ])('a server that %s is named by its status, and followed nowhere', async (_, how, problem) => {
     answer = how;
-    expect(await send(target, ...notice)).toBe(problem);
+    expect(await send(target, ...sent)).toBe(problem);
     expect(arrived.length).toBe(1);
   });
 
   test('a server that is gone, or answers without end, keeps nobody waiting', async () => {
     const gone = { ...target, notifyUrl: 'http://127.0.0.1:1/' };
-    expect(await send(gone, ...notice)).toMatch(/^it did not answer/);
+    expect(await send(gone, ...sent)).toMatch(/^it did not answer/);
     answer = () =>
       new Response(new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(9)) }));
-    expect(await send(target, ...notice)).toBeUndefined();
+    expect(await send(target, ...sent)).toBeUndefined();
   });
 });
 
@@ -145,14 +145,14 @@ describe('an outage', () => {
     ).toEqual(expected);
   });
 
-  test('is told until ten notices have been sent within an hour, and the tenth says so', async () => {
+  test('is told ten times within an hour at most, and the tenth says so', async () => {
     const { clock, check } = open();
     for (let count = 0; count < 59; count += 1) {
       await check(count % 6 < 3 ? OUT : GOOD);
       clock.advance(MINUTE_MS);
     }
     expect(texts().length).toBe(10);
-    expect(texts().findIndex((text) => text.includes('10th notice within an hour'))).toBe(9);
+    expect(texts().findIndex((text) => text.includes('10th notification within an hour'))).toBe(9);
     clock.advance(MINUTE_MS);
     await check(OUT);
     expect(texts().length).toBe(11);
@@ -246,7 +246,7 @@ describe('what a stranger can cause', () => {
     await check(GOOD);
   }
 
-  test('is no reason for a notice while it comes from one address', async () => {
+  test('is no reason for a notification while it comes from one address', async () => {
     await bringMadeUp(Array.from({ length: 40 }, () => '192.0.2.1'));
     expect(arrived).toEqual([]);
   });
@@ -269,7 +269,7 @@ describe('what a stranger can cause', () => {
     expect(arrived).toEqual([]);
   });
 
-  test('uses up half of the notices of an hour at most', async () => {
+  test('uses up half of the notifications of an hour at most', async () => {
     const { check, listenTo, clock } = open();
     const { ended, failed } = listenTo(NO_MONITOR);
     for (let round = 0; round < 10; round += 1) {
@@ -286,7 +286,7 @@ describe('what a stranger can cause', () => {
     expect(texts().at(-1)).toBe('Not ready: store: x');
   });
 
-  test('is one from two addresses, and the notice says that anybody can cause it', async () => {
+  test('is one from two addresses, which says that anybody can cause it', async () => {
     await bringMadeUp(['192.0.2.1', '192.0.2.1', '192.0.2.2']);
     expect(texts()).toEqual([
       expect.stringMatching(/^MyAnimeList: 3 of the last 3 sign-ins failed\..*Anybody can cause/),
@@ -313,10 +313,10 @@ describe('what a stranger can cause', () => {
 });
 
 // A relay checks 30 s after its start.
-test('a relay process sends its notices to NOTIFY_URL, and never logs the URL', async () => {
+test('a relay process notifies NOTIFY_URL, and never logs the URL', async () => {
   const relay = await startRelay({ NOTIFY_URL: notifyUrl, MAX_SESSIONS: '1' });
   await start(relay);
-  await pollUntil('a notice', () => arrived.length > 0, 40_000);
+  await pollUntil('a notification', () => arrived.length > 0, 40_000);
   expect(texts()).toEqual(['MAX_SESSIONS: 1 are open']);
   await relay.stop();
   expect(relay.output()).not.toContain(notifyUrl);
