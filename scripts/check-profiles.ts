@@ -7,8 +7,8 @@ import { printable } from '../src/cli/terminal.ts';
 import type { Fetch } from '../src/providers/config.ts';
 import { type Metadata, readMetadata } from '../src/providers/discovery.ts';
 import { readGuides } from '../src/providers/guides.ts';
-import { PROFILES } from '../src/providers/known.ts';
 import { OWN_URL, type Profile } from '../src/providers/profile.ts';
+import { PROFILES } from '../src/providers/profiles.ts';
 
 export interface Report {
   /** Lines about what is no longer as a profile says. */

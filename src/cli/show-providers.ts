@@ -1,8 +1,9 @@
 /** `sign-in-relay providers [name]`: a table of all that can be enabled by name, or the guide to one. */
-import { prefixOf } from '../providers/config.ts';
+import { prefixOf, USER_AGENT } from '../providers/config.ts';
 import { readGuides } from '../providers/guides.ts' with { type: 'macro' };
-import { PROFILES, UNSUPPORTED } from '../providers/known.ts';
 import { OWN_URL, type Profile } from '../providers/profile.ts';
+import { PROFILES, UNSUPPORTED } from '../providers/profiles.ts';
+import { REDIRECT_KINDS } from '../providers/redirect-uris.ts';
 import { didYouMean } from '../settings/misspelt.ts';
 
 const GUIDES: ReadonlyMap<string, string> = new Map(Object.entries(readGuides()));
@@ -16,15 +17,83 @@ export function showProviders(name: string | undefined) {
     const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n\n${OTHERS}\n`;
     return { isFound: false, text };
   }
-  if (profile === undefined) return { isFound: true, text: guide };
-  const [beginning = '', sources = ''] = guide.split(/^(?=## Sources$)/m);
-  return { isFound: true, text: beginning + describeUse(name, profile) + sources };
+  const text = profile === undefined ? guide : completeGuide(name, profile, guide);
+  return { isFound: true, text: `${text}\n${CAVEAT}\n` };
 }
+
+const CAVEAT = 'Stored copies of the sources were read. Nothing was tested with an account.';
 
 const OTHERS = `Any other provider is enabled by <NAME>_ISSUER, or by <NAME>_AUTHORIZE_URL and
 <NAME>_TOKEN_URL: see docs/configuration.md.`;
 
-/** What is the same for every provider, or in its profile. */
+/** Adds to each section what its profile says, and what is the same for every provider. */
+function completeGuide(name: string, profile: Profile, guide: string): string {
+  const redirectUri = `\`https://relay.example/auth/${name}/callback\`, with your own \`OAUTH_BASE_URL\``;
+  const sections = guide.replace('[redirect URI]', redirectUri).split(/^(?=## )/m);
+  const completed = sections.map((section) => {
+    if (section.startsWith('## Register')) return section + describeRefusedRedirects(profile);
+    if (section.startsWith('## Tokens')) {
+      return `${describeSettings(name, profile)}${section.trim()}\n- ${describeRevocation(profile)}\n\n`;
+    }
+    return section.startsWith('## Sources') ? describeUse(name, profile) + section : section;
+  });
+  return completed.join('');
+}
+
+function describeRefusedRedirects({ displayName, refusedRedirects }: Profile): string {
+  if (refusedRedirects === undefined) return '';
+  const kinds = refusedRedirects.map((kind) => {
+    const { what, instead } = REDIRECT_KINDS[kind];
+    return `${what} (${instead})`;
+  });
+  const exception = refusedRedirects.includes('http') ? ', except on the machine itself' : '';
+  return `${displayName} refuses a redirect URI with ${kinds.join(' or with ')}${exception}.\n\n`;
+}
+
+function describeSettings(name: string, profile: Profile): string {
+  const { displayName, authorizeUrl, defaultUrl, clientSecret, userAgentNames } = profile;
+  const prefix = prefixOf(name);
+  const isOwnServer = authorizeUrl.startsWith(OWN_URL);
+  const needsUrl = isOwnServer && defaultUrl === undefined;
+  const lines = [
+    `PROVIDERS=${name}`,
+    needsUrl && `${prefix}URL=https://${name}.example`,
+    `${prefix}CLIENT_ID=…`,
+    clientSecret === undefined && `${prefix}CLIENT_SECRET_FILE=/run/secrets/${name}`,
+    userAgentNames && `${prefix}USER_AGENT=…`,
+  ];
+  const notes = [
+    needsUrl &&
+      `\`${prefix}URL\` is the address of your ${displayName}. The relay and the users’ browsers must be able to reach it. It must be https, or on this machine.`,
+    isOwnServer &&
+      !needsUrl &&
+      `For a ${displayName} of your own, set \`${prefix}URL\` to its address.`,
+    clientSecret === 'optional' &&
+      `If your app has a client secret, set \`${prefix}CLIENT_SECRET_FILE\` too. Without it, only PKCE protects the code.`,
+    userAgentNames &&
+      `\`${prefix}USER_AGENT\` should name ${userAgentNames}. If unset, it is \`${USER_AGENT}\`.`,
+  ];
+  const block = lines.filter(Boolean).map((line) => `    ${line}`);
+  return ['## Set', block.join('\n'), ...notes.filter(Boolean), ''].join('\n\n');
+}
+
+function describeRevocation({ displayName, revocation, removeAt, refreshToken }: Profile): string {
+  const isUrl = removeAt?.startsWith('https:');
+  const place = isUrl ? `at <${removeAt}>` : `in ${removeAt ?? 'the settings of the account'}`;
+  if (revocation === undefined) {
+    return `The relay can’t revoke tokens, because it knows no revocation endpoint that it can use. They work until they expire, or until the user removes the app ${place}.`;
+  }
+  const refreshesFirst = revocation.takes && refreshToken !== 'never';
+  return [
+    'The relay revokes the tokens of a user who signs out.',
+    refreshesFirst &&
+      `${displayName} revokes only access tokens, so the relay first refreshes one that has expired.`,
+    removeAt && `The user can also remove the app ${place}.`,
+  ]
+    .filter(Boolean)
+    .join(' ');
+}
+
 function describeUse(name: string, profile: Profile): string {
   const { displayName, scope } = profile;
   const advice = scope ? ` Set \`${prefixOf(name)}SCOPE\` to what your app needs.` : '';

@@ -1,4 +1,4 @@
-/** The guides to providers, profiles/*.md: how to register an app there, what to set, and what goes wrong. */
+/** The guides to providers, guides/*.md: how to register an app there, and what goes wrong. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
  * so Bun calls it while it bundles the command line, and no other build has the guides.
  */
 export function readGuides(): Record<string, string> {
-  const folder = `${import.meta.dirname}/profiles`;
+  const folder = `${import.meta.dirname}/guides`;
   const files = readdirSync(folder).filter((file) => file.endsWith('.md'));
   const guides = files.sort().map((file) => {
     return [file.replace('.md', ''), readFileSync(`${folder}/${file}`, 'utf8')] as const;

@@ -1,7 +1,4 @@
-/**
- * The facts about one provider that a program reads. profiles/ has two files for each: this data,
- * and beside it the guide for operators.
- */
+/** The facts about one provider that a program reads: a row of profiles.ts. */
 import type {
   ClientAuthentication,
   PkceMethod,

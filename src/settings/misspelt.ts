@@ -5,7 +5,7 @@
  */
 import { distance } from 'fastest-levenshtein';
 import { prefixOf } from '../providers/config.ts';
-import { DEFAULT_NAMES, PROFILES } from '../providers/known.ts';
+import { DEFAULT_NAMES, PROFILES } from '../providers/profiles.ts';
 import { namesOf, PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import type { Environment } from './reading.ts';

@@ -9,7 +9,7 @@ import {
   DEFAULT_START_BURST,
   DEFAULT_START_RATE_PER_SECOND,
 } from '../limits.ts';
-import { DEFAULT_NAMES } from '../providers/known.ts';
+import { DEFAULT_NAMES } from '../providers/profiles.ts';
 
 export interface SettingDescription {
   /** One or two sentences for the operator. */

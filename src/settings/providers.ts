@@ -1,8 +1,8 @@
 /** Combines the settings of a listed provider with its profile: a provider to use, or one to discover by its issuer. */
 import { type ProviderConfig, prefixOf, type Revocation } from '../providers/config.ts';
 import type { ProviderToDiscover } from '../providers/discovery.ts';
-import { PROFILES, UNSUPPORTED } from '../providers/known.ts';
 import { OWN_URL, type Profile } from '../providers/profile.ts';
+import { PROFILES, UNSUPPORTED } from '../providers/profiles.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';

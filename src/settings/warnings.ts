@@ -1,7 +1,7 @@
 /** What is allowed but rarely intended: warnings at a start. */
 import { prefixOf } from '../providers/config.ts';
-import { PROFILES } from '../providers/known.ts';
 import type { Profile } from '../providers/profile.ts';
+import { PROFILES } from '../providers/profiles.ts';
 import { isLoopback, parseUrl } from '../providers/url.ts';
 import type { Environment, Reading } from './reading.ts';
 import type { Settings } from './settings.ts';

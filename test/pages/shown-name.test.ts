@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SHOWN_NAME_CHARACTERS } from '../../src/limits.ts';
 import { cleanName, hasUnseen } from '../../src/pages/shown-name.ts';
-import { PROFILES } from '../../src/providers/known.ts';
+import { PROFILES } from '../../src/providers/profiles.ts';
 import { property, UNSEEN } from '../kit/random.ts';
 
 describe('invisible characters', () => {

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { gzipSync } from 'node:zlib';
 import type { ProviderConfig } from '../../src/providers/config.ts';
-import { PROFILES } from '../../src/providers/known.ts';
+import { PROFILES } from '../../src/providers/profiles.ts';
 import { ANSWERS, type ProviderAnswer, respondWith } from '../kit/answers.ts';
 import { pollOnce, refresh, start } from '../kit/device.ts';
 

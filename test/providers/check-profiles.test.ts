@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import { checkProfiles } from '../../scripts/check-profiles.ts';
 import { readGuides } from '../../src/providers/guides.ts';
-import { PROFILES } from '../../src/providers/known.ts';
 import type { Profile } from '../../src/providers/profile.ts';
+import { PROFILES } from '../../src/providers/profiles.ts';
 import type { Fetch } from '../kit/service.ts';
 
 const DISCORD = PROFILES.get('discord') as Profile;

@@ -5,7 +5,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import type { ProviderConfig } from '../../src/providers/config.ts';
 import { discoverProvider } from '../../src/providers/discovery.ts';
-import { PROFILES } from '../../src/providers/known.ts';
+import { PROFILES } from '../../src/providers/profiles.ts';
 import { poll, refresh, start } from '../kit/device.ts';
 import { TOKEN_RESPONSE_BYTES } from '../kit/limits.ts';
 import { has } from '../kit/needs.ts';

@@ -2,8 +2,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { hash } from 'node:crypto';
 import { mayTakeChallenge, prefixOf } from '../../src/providers/config.ts';
-import { PROFILES, UNSUPPORTED } from '../../src/providers/known.ts';
 import { OWN_URL, type Profile } from '../../src/providers/profile.ts';
+import { PROFILES, UNSUPPORTED } from '../../src/providers/profiles.ts';
 import { findUrlProblem } from '../../src/providers/url.ts';
 import { readSettings } from '../../src/settings/index.ts';
 import { poll, refresh, start } from '../kit/device.ts';

@@ -1,8 +1,7 @@
 /** Which redirect URIs a provider refuses, named for the base URL at hand. */
 import { expect, test } from 'bun:test';
 import { prefixOf } from '../../src/providers/config.ts';
-import { readGuides } from '../../src/providers/guides.ts';
-import { PROFILES } from '../../src/providers/known.ts';
+import { PROFILES } from '../../src/providers/profiles.ts';
 import { redirectKindsOf } from '../../src/providers/redirect-uris.ts';
 import { readSettings } from '../../src/settings/index.ts';
 
@@ -71,21 +70,4 @@ test('without known rules, or with an own endpoint or a public name, nothing war
     (name) => warningsFor(name, 'https://relay.acme.com').length > 0,
   );
   expect(warned).toEqual([]);
-});
-
-/** How a guide names each kind. */
-const IN_A_GUIDE = {
-  localhost: '`localhost`',
-  loopback: '`127.0.0.1`',
-  http: 'plain http',
-  address: 'IP address',
-  private: 'public DNS',
-};
-
-test('the guide to a provider names each kind that it refuses', () => {
-  for (const [name, { refusedRedirects = [] }] of PROFILES) {
-    const [register = ''] = readGuides()[name]?.split('\n## Set') ?? [];
-    for (const kind of refusedRedirects)
-      expect([name, register]).toEqual([name, expect.stringContaining(IN_A_GUIDE[kind])]);
-  }
 });

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { readGuides } from '../../src/providers/guides.ts';
-import { PROFILES, UNSUPPORTED } from '../../src/providers/known.ts';
+import { PROFILES, UNSUPPORTED } from '../../src/providers/profiles.ts';
 import { settingsHelp } from '../../src/settings/index.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS, type SettingsTable } from '../../src/settings/names.ts';
 import { faultsOf } from './read.ts';
