@@ -33,7 +33,9 @@ function completeGuide(name: string, profile: Profile, guide: string): string {
   const completed = sections.map((section) => {
     if (section.startsWith('## Register')) return section + describeRefusedRedirects(profile);
     if (section.startsWith('## Tokens')) {
-      return `${describeSettings(name, profile)}${section.trim()}\n- ${describeRevocation(profile)}\n\n`;
+      const [heading, own] = section.trim().split('\n\n');
+      const items = [describeRefresh(profile), own, describeRevocation(profile)].filter(Boolean);
+      return `${describeSettings(name, profile)}${heading}\n\n${items.join('\n')}\n\n`;
     }
     return section.startsWith('## Sources') ? describeUse(name, profile) + section : section;
   });
@@ -77,15 +79,28 @@ function describeSettings(name: string, profile: Profile): string {
   return ['## Set', block.join('\n'), ...notes.filter(Boolean), ''].join('\n\n');
 }
 
+function describeRefresh({ displayName, refreshToken, rotation }: Profile): string {
+  if (refreshToken === 'never') {
+    return `- ${displayName} gives no refresh token. When the access token no longer works, the user signs in again.`;
+  }
+  const first = refreshToken === undefined ? 'Each sign-in gives' : 'Some sign-ins give';
+  const next = rotation === undefined ? 'Each refresh gives' : 'A refresh may give';
+  const second =
+    rotation === 'never'
+      ? 'A refresh gives no new one.'
+      : `${next} a new one, which the app must store before it refreshes again.`;
+  return `- ${first} a refresh token. ${second}`;
+}
+
 function describeRevocation({ displayName, revocation, removeAt, refreshToken }: Profile): string {
   const isUrl = removeAt?.startsWith('https:');
   const place = isUrl ? `at <${removeAt}>` : `in ${removeAt ?? 'the settings of the account'}`;
   if (revocation === undefined) {
-    return `The relay can’t revoke tokens, because it knows no revocation endpoint that it can use. They work until they expire, or until the user removes the app ${place}.`;
+    return `- The relay can’t revoke tokens, because it knows no revocation endpoint that it can use. They work until they expire, or until the user removes the app ${place}.`;
   }
   const refreshesFirst = revocation.takes && refreshToken !== 'never';
   return [
-    'The relay revokes the tokens of a user who signs out.',
+    '- The relay revokes the tokens of a user who signs out.',
     refreshesFirst &&
       `${displayName} revokes only access tokens, so the relay first refreshes one that has expired.`,
     removeAt && `The user can also remove the app ${place}.`,
@@ -165,7 +180,7 @@ function cellsOf(name: string, profile: Profile): readonly string[] {
     displayName,
     pkce,
     clientSecret ?? 'required',
-    refreshToken,
+    refreshToken ?? 'yes',
     hasDeviceFlow ? 'of its own' : '-',
   ];
 }

@@ -12,7 +12,7 @@ const GOOGLE: Profile = {
   scope: 'openid email profile',
   authorizeParams: { access_type: 'offline', prompt: 'consent' },
   revocation: { url: 'https://oauth2.googleapis.com/revoke', clientAuth: 'none' },
-  refreshToken: 'yes',
+  rotation: 'never',
   hasDeviceFlow: true,
   refusedRedirects: ['address', 'private', 'http'],
 };
@@ -43,7 +43,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     quirks: { refreshesWithRedirectUri: true },
     userAgentNames: 'you and your app, for example `sai/my-private-project`',
-    refreshToken: 'yes',
   },
   battlenet: {
     displayName: 'Battle.net',
@@ -52,6 +51,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     scope: 'openid',
     refreshToken: 'sometimes',
+    rotation: 'sometimes',
     unverified: ['PKCE', 'refresh token', 'lifetime'],
   },
   box: {
@@ -60,7 +60,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.box.com/oauth2/token',
     pkce: 'none',
     revocation: { url: 'https://api.box.com/oauth2/revoke' },
-    refreshToken: 'yes',
     unverified: ['PKCE', 'registration'],
   },
   discord: {
@@ -71,7 +70,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientSecret: 'optional',
     scope: 'identify',
     revocation: { url: 'https://discord.com/api/oauth2/token/revoke' },
-    refreshToken: 'yes',
     hasDeviceFlow: true,
   },
   dropbox: {
@@ -87,7 +85,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       takes: 'access tokens',
       tokenIn: 'bearer',
     },
-    refreshToken: 'yes',
+    rotation: 'never',
     refusedRedirects: ['http'],
   },
   epicgames: {
@@ -98,7 +96,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientAuth: 'basic',
     scope: 'basic_profile',
     revocation: { url: 'https://api.epicgames.dev/epic/oauth/v2/revoke' },
-    refreshToken: 'yes',
     hasDeviceFlow: true,
     unverified: [
       'refresh token',
@@ -127,7 +124,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'S256',
     clientAuth: 'basic',
     scope: 'current_user:read',
-    refreshToken: 'yes',
+    rotation: 'never',
     unverified: ['PKCE', 'refresh address', 'lifetime'],
   },
   github: {
@@ -145,7 +142,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       tokenIn: 'access_token',
       body: 'json',
     },
-    refreshToken: 'yes',
     hasDeviceFlow: true,
   },
   gitlab: {
@@ -158,7 +154,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'read_user',
     quirks: { refreshesWithRedirectUri: true },
     revocation: { url: '[url]/oauth/revoke' },
-    refreshToken: 'yes',
     hasDeviceFlow: true,
   },
   google: GOOGLE,
@@ -169,7 +164,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     clientSecret: 'none',
     revocation: { url: '[url]/auth/revoke', clientAuth: 'none' },
-    refreshToken: 'yes',
+    rotation: 'never',
   },
   hue: {
     displayName: 'Philips Hue',
@@ -177,7 +172,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.meethue.com/v2/oauth2/token',
     pkce: 'none',
     clientAuth: 'basic',
-    refreshToken: 'yes',
     unverified: ['PKCE', 'lifetime'],
   },
   huggingface: {
@@ -198,7 +192,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://id.kick.com/oauth/token',
     pkce: 'S256',
     scope: 'user:read',
-    refreshToken: 'yes',
     refusedRedirects: ['loopback'],
   },
   linear: {
@@ -213,7 +206,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       takes: 'access tokens',
       tokenIn: 'bearer',
     },
-    refreshToken: 'yes',
     unverified: ['PKCE', 'client secret', 'revocation'],
   },
   mal: {
@@ -222,7 +214,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://myanimelist.net/v1/oauth2/token',
     pkce: 'plain',
     clientSecret: 'optional',
-    refreshToken: 'yes',
   },
   mangabaka: {
     displayName: 'MangaBaka',
@@ -232,7 +223,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientSecret: 'optional',
     scope: 'openid profile library.read offline_access',
     revocation: { url: 'https://mangabaka.org/auth/oauth2/revoke' },
-    refreshToken: 'yes',
+    rotation: 'sometimes',
     unverified: [
       'the scope for a refresh token',
       'revocation',
@@ -258,7 +249,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'S256',
     scope: 'openid profile offline_access User.Read',
     removeAt: 'https://account.live.com/consent/Manage',
-    refreshToken: 'yes',
     hasDeviceFlow: true,
     refusedRedirects: ['loopback', 'http'],
   },
@@ -268,7 +258,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.netatmo.com/oauth2/token',
     pkce: 'none',
     scope: 'read_station',
-    refreshToken: 'yes',
     unverified: ['PKCE'],
   },
   nextcloud: {
@@ -284,7 +273,6 @@ const profiles: Readonly<Record<string, Profile>> = {
         body: { error: 'invalid_request' },
       },
     ],
-    refreshToken: 'yes',
     hasDeviceFlow: true,
     unverified: ['PKCE', 'device flow'],
   },
@@ -297,7 +285,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     authorizeParams: { owner: 'user' },
     quirks: { tokenRequest: 'json' },
     revocation: { url: 'https://api.notion.com/v1/oauth/revoke', takes: 'access tokens' },
-    refreshToken: 'yes',
     refusedRedirects: ['loopback', 'http'],
     unverified: ['lifetime', 'revocation'],
   },
@@ -307,7 +294,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://moi.ouraring.com/oauth/v2/ext/oauth-token',
     pkce: 'none',
     scope: 'extapi:personal extapi:daily',
-    refreshToken: 'yes',
     unverified: ['endpoints', 'scope', 'PKCE'],
   },
   patreon: {
@@ -319,7 +305,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     userAgentNames: 'your app',
     revocation: { url: 'https://www.patreon.com/oauth2/revoke' },
     removeAt: 'Settings, More, Connected Apps',
-    refreshToken: 'yes',
     unverified: ['PKCE', 'lifetime', 'revocation', 'registration'],
   },
   putio: {
@@ -348,7 +333,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       { means: 'invalid_grant', grant: 'refresh', status: 400, body: { error: 'invalid_request' } },
     ],
     revocation: { url: 'https://www.reddit.com/api/v1/revoke_token' },
-    refreshToken: 'yes',
+    rotation: 'never',
     unverified: ['rotation', 'lifetime', 'refused refreshes'],
   },
   roblox: {
@@ -359,7 +344,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientSecret: 'optional',
     scope: 'openid profile',
     revocation: { url: 'https://apis.roblox.com/oauth/v1/token/revoke' },
-    refreshToken: 'yes',
     refusedRedirects: ['http'],
     unverified: ['PKCE'],
   },
@@ -370,7 +354,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     scope: 'user_rates',
     userAgentNames: 'the registered application',
-    refreshToken: 'yes',
     refusedRedirects: ['http'],
   },
   simkl: {
@@ -391,7 +374,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     clientAuth: 'basic',
     scope: 'r:devices:*',
-    refreshToken: 'yes',
     unverified: ['PKCE'],
   },
   soundcloud: {
@@ -406,7 +388,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       tokenIn: 'access_token',
       body: 'json',
     },
-    refreshToken: 'yes',
     hasDeviceFlow: true,
     unverified: ['client secret', 'scope', 'device flow'],
   },
@@ -419,7 +400,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientSecret: 'optional',
     scope: 'user-read-email',
     removeAt: 'https://www.spotify.com/account/apps/',
-    refreshToken: 'yes',
+    rotation: 'sometimes',
     refusedRedirects: ['localhost', 'http'],
   },
   strava: {
@@ -445,7 +426,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       { means: 'invalid_client', body: { errors: { resource: 'Application' } } },
     ],
     revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },
-    refreshToken: 'yes',
+    rotation: 'sometimes',
     unverified: ['PKCE'],
   },
   tidal: {
@@ -456,6 +437,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientSecret: 'optional',
     scope: 'user.read',
     refreshToken: 'sometimes',
+    rotation: 'sometimes',
     hasDeviceFlow: true,
     unverified: ['refresh token', 'lifetime', 'registration', 'client secret'],
   },
@@ -472,7 +454,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     },
     userAgentNames: 'your app and its version',
     revocation: { url: 'https://auth.trakt.tv/oauth/revoke', takes: 'access tokens' },
-    refreshToken: 'yes',
     hasDeviceFlow: true,
     unverified: ['PKCE', 'client secret'],
   },
@@ -487,7 +468,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       takes: 'access tokens',
       clientAuth: 'client_id',
     },
-    refreshToken: 'yes',
+    rotation: 'sometimes',
     hasDeviceFlow: true,
   },
   vimeo: {
@@ -519,7 +500,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       method: 'DELETE',
       tokenIn: 'bearer',
     },
-    refreshToken: 'yes',
     unverified: ['PKCE', 'revocation', 'registration'],
   },
   x: {
@@ -542,7 +522,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       },
     ],
     revocation: { url: 'https://api.x.com/2/oauth2/revoke' },
-    refreshToken: 'yes',
   },
   youtube: {
     ...GOOGLE,
