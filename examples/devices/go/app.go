@@ -1,17 +1,14 @@
 // What a finished app adds to signin.go: tokens that are kept and refreshed when they are due, a new link
-// for one that has expired, a countdown, cancelling, a QR code.
+// for one that has expired, and cancelling.
 //
 //	go run signin.go app.go https://relay.example mal
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image/color"
-	"image/png"
 	"math/rand"
 	"net/url"
 	"os"
@@ -44,6 +41,7 @@ func (s Saved) isDue() bool {
 // Keeper keeps the tokens of one service in a file.
 type Keeper struct {
 	Relay, Service, File string
+	Show                 func(Link)
 	oneAtATime           sync.Mutex // The others then find what the first has saved.
 }
 
@@ -59,11 +57,6 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 	if saved.AccessToken != "" && saved.AccessToken != rejected && !saved.isDue() {
 		return saved.Tokens, nil
 	}
-	var got Tokens
-	keep := func(tokens Tokens) error {
-		got = tokens
-		return k.save(tokens)
-	}
 	if saved.RefreshToken != "" {
 		// Not with ctx: a refresh token may be good for one use, so whoever cancels gets the new one saved.
 		tokens, err := k.refresh(context.Background(), saved.Tokens)
@@ -74,13 +67,12 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 			return Tokens{}, err // The saved tokens stay: try later.
 		}
 	}
-	var err error
-	for link := 0; link < links; link++ {
-		if err = k.signInOnce(ctx, keep); codeOf(err) != "expired" {
-			break
+	for link := 1; ; link++ {
+		tokens, err := SignIn(ctx, k.Relay, k.Service, k.Show, k.save)
+		if codeOf(err) != "expired" || link == links {
+			return tokens, err
 		}
 	}
-	return got, err
 }
 
 func (k *Keeper) refresh(ctx context.Context, saved Tokens) (Tokens, error) {
@@ -97,27 +89,6 @@ func (k *Keeper) refresh(ctx context.Context, saved Tokens) (Tokens, error) {
 	return fresh.tokens(), err
 }
 
-func (k *Keeper) signInOnce(ctx context.Context, keep func(Tokens) error) error {
-	var counting sync.WaitGroup
-	shown, hide := context.WithCancel(ctx)
-	defer counting.Wait()
-	defer hide()
-	show := func(link Link) {
-		fmt.Println("Open", link.Link)
-		fmt.Printf("or type %s at %s/link\n", link.UserCode, k.Relay)
-		counting.Add(1)
-		go func() {
-			defer counting.Done()
-			fmt.Print(drawQR(shown, link.QR))
-			countdown(shown, time.Duration(link.ExpiresIn)*time.Second)
-		}()
-	}
-	return SignIn(ctx, k.Relay, k.Service, show, func(tokens Tokens) error {
-		defer hide()
-		return keep(tokens)
-	})
-}
-
 // save writes a file that only this user can read, and that is never half written.
 func (k *Keeper) save(tokens Tokens) error {
 	saved := Saved{Tokens: tokens}
@@ -130,49 +101,6 @@ func (k *Keeper) save(tokens Tokens) error {
 		return err
 	}
 	return os.Rename(written, k.File)
-}
-
-func countdown(ctx context.Context, left time.Duration) {
-	endsAt := time.Now().Add(left)
-	for ctx.Err() == nil {
-		seconds := int(time.Until(endsAt).Seconds())
-		if seconds < 0 {
-			seconds = 0 // The device slept, and has not asked the relay yet.
-		}
-		fmt.Fprintf(os.Stderr, "\r%d:%02d ", seconds/60, seconds%60)
-		sleep(ctx, time.Second)
-	}
-}
-
-// drawQR draws the relay's picture in the terminal, black on white whatever the terminal's theme is. One
-// character is two modules, one above the other. Without the picture there is its address.
-func drawQR(ctx context.Context, address string) string {
-	reply := ask(ctx, address+"?size=100", nil)
-	picture, err := png.Decode(bytes.NewReader(reply.body))
-	if err != nil {
-		return "QR code: " + address + "\n"
-	}
-	blocks := map[[2]bool]string{{false, false}: " ", {true, false}: "▀", {false, true}: "▄", {true, true}: "█"}
-	corner, size := 0, picture.Bounds().Dx()
-	isDark := func(x, y int) bool {
-		return y < size && color.GrayModel.Convert(picture.At(x, y)).(color.Gray).Y < 128
-	}
-	for corner < size-1 && !isDark(corner, corner) {
-		corner++
-	}
-	module := corner / 4 // The margin is four modules wide.
-	if module == 0 {
-		return "QR code: " + address + "\n"
-	}
-	var drawn strings.Builder
-	for y := 0; y < size; y += 2 * module {
-		drawn.WriteString("\x1b[38;5;16;48;5;231m")
-		for x := 0; x < size; x += module {
-			drawn.WriteString(blocks[[2]bool{isDark(x, y), isDark(x, y+module)}])
-		}
-		drawn.WriteString("\x1b[0m\n")
-	}
-	return drawn.String()
 }
 
 func codeOf(err error) string {
@@ -194,7 +122,12 @@ func main() {
 		stop() // A second Ctrl-C does not wait for the relay.
 	}()
 	rand.Seed(time.Now().UnixNano())
-	keeper := &Keeper{Relay: strings.TrimSuffix(os.Args[1], "/"), Service: os.Args[2], File: "tokens-" + os.Args[2] + ".json"}
+	relay, service := strings.TrimSuffix(os.Args[1], "/"), os.Args[2]
+	show := func(link Link) {
+		// An app shows the picture of the QR code, or draws one of link.Link.
+		fmt.Printf("Open %s\nor type %s at %s/link\nQR code: %s\n", link.Link, link.UserCode, relay, link.QR)
+	}
+	keeper := &Keeper{Relay: relay, Service: service, File: "tokens-" + service + ".json", Show: show}
 	_, err := keeper.Tokens(ctx, "")
 	if err == nil {
 		fmt.Println("Signed in.")

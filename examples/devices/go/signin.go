@@ -61,66 +61,79 @@ type Link struct {
 
 // SignIn shows a link, waits for the user, saves the tokens, and only then acknowledges them: until then
 // a lost response, or a crash, costs no sign-in. End ctx to cancel.
-func SignIn(ctx context.Context, relay, service string, show func(Link), save func(Tokens) error) error {
+func SignIn(ctx context.Context, relay, service string, show func(Link), save func(Tokens) error) (Tokens, error) {
 	var link Link
 	start := map[string]any{"service": service, "code": true, "ack": true, "device": "Living room"}
 	verifier := ""
 	if canBeBlind(ctx, relay, service) {
 		random := make([]byte, 32)
 		if _, err := rand.Read(random); err != nil {
-			return err
+			return Tokens{}, err
 		}
 		verifier = base64.RawURLEncoding.EncodeToString(random)
 		digest := sha256.Sum256([]byte(verifier))
 		start["challenge"] = base64.RawURLEncoding.EncodeToString(digest[:])
 	}
 	if err := askUntilAnswered(ctx, relay+"/auth/start", start, &link, "session"); err != nil {
-		return err
+		return Tokens{}, err
 	}
 	// Not by the device's clock, which may not be set yet: Go compares with a monotonic one.
 	endsAt := time.Now().Add(time.Duration(link.ExpiresIn) * time.Second)
 	result := relay + "/auth/result?session=" + url.QueryEscape(link.Secret)
 	show(link)
-	for {
-		var got struct {
-			fromRelay
-			Error       string `json:"error"`
-			Code        string `json:"code"`
-			TokenURL    string `json:"tokenUrl"`
-			ClientID    string `json:"clientId"`
-			RedirectURI string `json:"redirectUri"`
+	member := "accessToken"
+	if verifier != "" {
+		member = "code"
+	}
+	got, err := waitFor(ctx, member, result, endsAt)
+	if err != nil {
+		if ctx.Err() != nil {
+			tell(result + "&cancel=1") // The link then says so.
 		}
+		return Tokens{}, err
+	}
+	tokens := got.tokens()
+	if verifier != "" {
+		form := url.Values{"grant_type": {"authorization_code"}, "code": {got.Code},
+			"redirect_uri": {got.RedirectURI}, "client_id": {got.ClientID}, "code_verifier": {verifier}}
+		if tokens, err = askProvider(ctx, Tokens{TokenURL: got.TokenURL, ClientID: got.ClientID}, form); err != nil {
+			return Tokens{}, err
+		}
+	}
+	if err := save(tokens); err != nil {
+		return Tokens{}, err
+	}
+	tell(result + "&ack=1")
+	return tokens, nil
+}
+
+// outcome is the answer to a poll once the user has signed in: tokens, or the code of a blind sign-in.
+type outcome struct {
+	fromRelay
+	Code        string `json:"code"`
+	TokenURL    string `json:"tokenUrl"`
+	ClientID    string `json:"clientId"`
+	RedirectURI string `json:"redirectUri"`
+}
+
+func waitFor(ctx context.Context, member, result string, endsAt time.Time) (outcome, error) {
+	for {
 		askedAt := time.Now()
 		reply := ask(ctx, result+"&wait="+strconv.Itoa(waitSeconds), nil)
+		var got outcome
+		var failed struct{ Error string }
 		switch {
 		case ctx.Err() != nil:
-			tell(result + "&cancel=1") // The link then says so.
-			return &Failure{Code: "cancelled"}
-		case reply.status == 200 && reply.into(&got, "error"):
-			return &Failure{Code: got.Error}
-		case reply.status == 200 && verifier == "" && reply.into(&got, "accessToken"):
-			if err := save(got.tokens()); err != nil {
-				return err
-			}
-			tell(result + "&ack=1")
-			return nil
-		case reply.status == 200 && verifier != "" && reply.into(&got, "code"):
-			form := url.Values{"grant_type": {"authorization_code"}, "code": {got.Code},
-				"redirect_uri": {got.RedirectURI}, "client_id": {got.ClientID}, "code_verifier": {verifier}}
-			tokens, err := askProvider(ctx, Tokens{TokenURL: got.TokenURL, ClientID: got.ClientID}, form)
-			if err != nil {
-				return err
-			}
-			if err := save(tokens); err != nil {
-				return err
-			}
-			tell(result + "&ack=1")
-			return nil
+			return got, &Failure{Code: "cancelled"}
+		case reply.status == 200 && reply.into(&failed, "error"):
+			return got, &Failure{Code: failed.Error}
+		case reply.status == 200 && reply.into(&got, member):
+			return got, nil
 		case reply.status == 400:
-			return &Failure{"refused", reply.text()}
+			return got, &Failure{"refused", reply.text()}
 		// The relay decides when the link has expired. The time here ends only polls that fail.
 		case reply.status == 410, reply.status != 204 && time.Now().After(endsAt):
-			return &Failure{Code: "expired"}
+			return got, &Failure{Code: "expired"}
 		// 204: not yet. All else is transient: 429, 5xx, a page of a proxy, no network.
 		case reply.status == 204:
 			reply.pause = time.Until(askedAt.Add(time.Second))
@@ -138,7 +151,7 @@ func canBeBlind(ctx context.Context, relay, service string) bool {
 	ask(ctx, relay+"/services", nil).into(&offer, "services")
 	for _, each := range offer.Services {
 		if each.Service == service {
-			return each.Blind != "no"
+			return each.Blind == "can" || each.Blind == "must"
 		}
 	}
 	return false

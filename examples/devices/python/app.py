@@ -1,5 +1,5 @@
 """What a finished app adds to sign_in.py: tokens that are kept and refreshed when they are due, a new link
-for one that has expired, a countdown, cancelling, a QR code.
+for one that has expired, a QR code, and Ctrl-C.
 
     python3 app.py https://relay.example mal
 
@@ -11,103 +11,40 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from sign_in import SignInError, ask_until_answered, sign_in, tokens_from_provider, tokens_from_relay
 
 LINKS = 3  # A link that has expired is replaced, but not for ever on a forgotten screen.
 MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire.
-FAREWELL_SECONDS = 2  # For the relay to hear of Back when the app has to end.
+
+one_at_a_time = threading.Lock()  # The others then find what the first has saved.
 
 
-def tokens_for(relay, service, path, screen, rejected=None):
-    """Tokens that are valid: the saved ones, refreshed if they are due, or those of a new sign-in.
-    rejected: an access token that the provider's API answered with 401.
-
-    Here is only the screen, which stays responsive: all requests are made by the Worker."""
-    worker = Worker(relay, service, path, rejected)
-    shown = None
-    while worker.is_alive() and not (screen.is_cancelled and worker.may_be_stopped):
-        if worker.session not in (None, shown):
-            shown = worker.session
-            screen.show(shown)
-        if worker.session:
-            screen.countdown(shown.seconds_left())
-        if not screen.pause():
-            break
-    if not worker.is_alive():
-        return worker.result()
-    farewell = threading.Thread(target=worker.cancel, daemon=True)
-    farewell.start()
-    while farewell.is_alive() and screen.pause():
-        pass
-    farewell.join(FAREWELL_SECONDS)
-    raise SignInError('cancelled')
-
-
-class Worker(threading.Thread):
-    """`session` is what to show: none while saved tokens are refreshed and once the user has signed in, another
-    one when a link has expired."""
-
-    one_at_a_time = threading.Lock()  # The others then find what the first has saved.
-
-    def __init__(self, *task):
-        super().__init__(daemon=True)
-        self.task, self.session, self.tokens, self.error = task, None, None, None
-        self.is_cancelled = False
-        # Not during a refresh: its token may be good for one use. Not once new tokens are saved.
-        self.may_be_stopped = True
-        self.start()
-
-    def run(self):
-        try:
-            with self.one_at_a_time:
-                self.tokens = self._tokens(*self.task)
-        except Exception as error:
-            self.error = error
-
-    def result(self):
-        if self.error:
-            raise self.error
-        return self.tokens
-
-    def cancel(self):
-        """The link then says that the device cancelled the sign-in."""
-        self.is_cancelled = True
-        if self.session:
-            self.session.cancel()
-
-    def _tokens(self, relay, service, path, rejected):
+def tokens_for(relay, service, path, show, rejected=None):
+    """Tokens that are valid: the saved ones, refreshed if they are due, or those of a new sign-in, whose link
+    show(session) shows. rejected: an access token that the provider's API answered with 401."""
+    with one_at_a_time:
         saved = load_tokens(path)
         if saved.get('accessToken') not in (None, rejected) and not is_due(saved):
             return saved
         if saved.get('refreshToken'):
-            self.may_be_stopped = False
             try:
-                return save_tokens(path, refresh(relay, service, saved))
+                # In a thread, which Ctrl-C does not end: a refresh token may be good for one use.
+                with ThreadPoolExecutor(1) as thread:
+                    return thread.submit(refresh, relay, service, path, saved).result()
             except SignInError as error:
                 if error.code != 'invalid_grant':
                     raise  # The saved tokens stay: try later.
-            self.may_be_stopped = True
         for link in range(1, LINKS + 1):
             try:
-                return sign_in(relay, service, self._show, lambda tokens: self._save(path, tokens))
+                return sign_in(relay, service, show, lambda tokens: save_tokens(path, tokens))
             except SignInError as error:
-                if error.code != 'expired' or link == LINKS or self.is_cancelled:
+                if error.code != 'expired' or link == LINKS:
                     raise
 
-    def _show(self, session):
-        self.session = session
-        if self.is_cancelled:  # While the relay was asked for a link.
-            session.cancel()
 
-    def _save(self, path, tokens):
-        if self.is_cancelled:  # While the response was on its way.
-            raise SignInError('cancelled')
-        save_tokens(path, tokens)
-        self.may_be_stopped, self.session = False, None
-
-
-def refresh(relay, service, saved):
+def refresh(relay, service, path, saved):
     refresh_token = saved['refreshToken']
     if 'tokenUrl' in saved:  # Of a blind sign-in.
         form = {'grant_type': 'refresh_token', 'refresh_token': refresh_token, 'client_id': saved['clientId']}
@@ -116,7 +53,7 @@ def refresh(relay, service, saved):
         body = {'service': service, 'refreshToken': refresh_token}
         tokens = tokens_from_relay(ask_until_answered(f'{relay}/refresh', body, 'accessToken'))
     tokens.setdefault('refreshToken', refresh_token)  # Without a new one the old one stays.
-    return tokens
+    return save_tokens(path, tokens)
 
 
 def is_due(tokens):
@@ -151,28 +88,10 @@ def load_tokens(path):
     return saved if isinstance(saved, dict) else {}
 
 
-class Terminal:
-    def __init__(self):
-        self.is_cancelled = False
-        signal.signal(signal.SIGINT, self._cancel)
-        signal.signal(signal.SIGTERM, self._cancel)
-
-    def _cancel(self, number, _):
-        self.is_cancelled = True
-        signal.signal(number, signal.SIG_DFL)  # A second Ctrl-C does not wait for the relay.
-
-    def show(self, session):
-        print(f'Open {session.link}')
-        print(f'or type {session.user_code} at {session.code_address}', flush=True)
-        print(draw_qr(session.link) or f'QR code: {session.qr}', flush=True)
-
-    def countdown(self, seconds):
-        print(f'\r{seconds // 60}:{seconds % 60:02} ', end='', file=sys.stderr, flush=True)
-
-    def pause(self):
-        """Lets a moment pass. False if the program has to end."""
-        time.sleep(0.25)
-        return True
+def show_in_terminal(session):
+    print(f'Open {session.link}')
+    print(f'or type {session.user_code} at {session.code_address}', flush=True)
+    print(draw_qr(session.link) or f'QR code: {session.qr}', flush=True)
 
 
 def draw_qr(text):
@@ -194,9 +113,12 @@ def draw_qr(text):
 if __name__ == '__main__':
     if len(sys.argv) != 3:
         sys.exit('Usage: python3 app.py RELAY SERVICE, such as https://relay.example mal')
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # Like Ctrl-C: a KeyboardInterrupt.
     try:
-        tokens_for(sys.argv[1].rstrip('/'), sys.argv[2], f'tokens-{sys.argv[2]}.json', Terminal())
+        tokens_for(sys.argv[1].rstrip('/'), sys.argv[2], f'tokens-{sys.argv[2]}.json', show_in_terminal)
         print('Signed in.')
     except SignInError as error:
-        print(f'\n{error}', file=sys.stderr)
-        sys.exit(130 if error.code == 'cancelled' else 1)
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        print('\ncancelled', file=sys.stderr)
+        sys.exit(130)

@@ -10,17 +10,28 @@ import xbmcvfs
 
 from app import SignInError, tokens_for
 
+FAREWELL_SECONDS = 2  # For the relay to hear of it when Kodi ends. It kills an add-on that is still there after 5 s.
+
 
 def tokens_in_kodi(relay, service, rejected=None):
     """Returns tokens, or None after Back or when Kodi ends."""
     folder = xbmcvfs.translatePath(xbmcaddon.Addon().getAddonInfo('profile'))
     xbmcvfs.mkdirs(folder)
     window = Window(folder)
+    # All requests are made by the worker, so that the window stays responsive.
+    worker = Worker(relay, service, os.path.join(folder, f'tokens-{service}.json'), window.set_session, rejected)
     try:
-        return tokens_for(relay, service, os.path.join(folder, f'tokens-{service}.json'), window, rejected)
-    except SignInError as error:
-        if error.code != 'cancelled':
-            raise
+        while worker.is_alive() and not window.is_cancelled and window.pause():
+            window.draw()
+        if not worker.is_alive():
+            return worker.result()
+        window.is_cancelled = True
+        if window.session:
+            farewell = threading.Thread(target=window.session.cancel, daemon=True)
+            farewell.start()
+            while farewell.is_alive() and window.pause():
+                pass
+            farewell.join(FAREWELL_SECONDS)
         return None
     finally:
         window.close()
@@ -29,13 +40,31 @@ def tokens_in_kodi(relay, service, rejected=None):
                 os.remove(os.path.join(folder, name))
 
 
+class Worker(threading.Thread):
+    def __init__(self, *task):
+        super().__init__(daemon=True)
+        self.task, self.tokens, self.error = task, None, None
+        self.start()
+
+    def run(self):
+        try:
+            self.tokens = tokens_for(*self.task)
+        except Exception as error:
+            self.error = error
+
+    def result(self):
+        if self.error:
+            raise self.error
+        return self.tokens
+
+
 class Window(xbmcgui.WindowDialog):
     """It is shown with the first link, so not if saved tokens are valid."""
 
     def __init__(self, folder):
         super().__init__()
         self.is_cancelled = False
-        self.folder, self.session, self.drawn = folder, None, None
+        self.folder, self.session, self.on_screen, self.drawn = folder, None, None, None
         self.monitor = xbmc.Monitor()
         # A WindowDialog is 1280 x 720 whatever the screen has.
         self.text = xbmcgui.ControlLabel(160, 120, 960, 160, '')
@@ -49,13 +78,31 @@ class Window(xbmcgui.WindowDialog):
 
     def pause(self):
         # Kodi delivers a window's events (onAction) only in waitForAbort, sleep and doModal: with time.sleep
-        # Back would do nothing. True means that Kodi ends; it kills an add-on that is still there after 5 s.
+        # Back would do nothing. False if Kodi ends.
         return not self.monitor.waitForAbort(0.25)
 
-    def show(self, session):
+    def set_session(self, session):
+        """Called by the worker: for the first link, and for another one when that has expired."""
+        if self.is_cancelled:
+            session.cancel()
+            raise SignInError('cancelled')
         self.session = session
-        threading.Thread(target=self._fetch_picture, args=[session], daemon=True).start()
-        super().show()
+
+    def draw(self):
+        if self.session is None:
+            return
+        if self.session is not self.on_screen:
+            self.on_screen = self.session
+            threading.Thread(target=self._fetch_picture, args=[self.session], daemon=True).start()
+            self.show()
+        if self.drawn:
+            self.picture.setImage(self.drawn, False)
+            self.drawn = None
+        seconds = self.session.seconds_left()
+        self.text.setLabel(
+            f'Open {self.session.link}[CR]or type {self.session.user_code} at '
+            f'{self.session.code_address}[CR]{seconds // 60}:{seconds % 60:02}'
+        )
 
     def _fetch_picture(self, session):
         # A new name for each picture, because Kodi keeps textures by their path.
@@ -66,12 +113,3 @@ class Window(xbmcgui.WindowDialog):
             self.drawn = file
         except OSError:
             pass  # The link and the code are enough.
-
-    def countdown(self, seconds):
-        if self.drawn:
-            self.picture.setImage(self.drawn, False)
-            self.drawn = None
-        self.text.setLabel(
-            f'Open {self.session.link}[CR]or type {self.session.user_code} at '
-            f'{self.session.code_address}[CR]{seconds // 60}:{seconds % 60:02}'
-        )

@@ -33,8 +33,12 @@ def sign_in(relay, service, show, save, device='Living room'):
         digest = hashlib.sha256(verifier.encode()).digest()
         body['challenge'] = base64.urlsafe_b64encode(digest).rstrip(b'=').decode()
     session = Session(relay, ask_until_answered(f'{relay}/auth/start', body, 'session'))
-    show(session)
-    answer = session.wait_for('code' if verifier else 'accessToken')
+    try:
+        show(session)
+        answer = session.wait_for('code' if verifier else 'accessToken')
+    except KeyboardInterrupt:
+        session.cancel()  # The link then says so.
+        raise
     tokens = exchange(answer, verifier) if verifier else tokens_from_relay(answer)
     save(tokens)
     session.acknowledge()  # Only now: until then a lost response, or a crash, costs no sign-in.
@@ -44,7 +48,8 @@ def sign_in(relay, service, show, save, device='Living room'):
 def can_be_blind(relay, service):
     """Whether this device may exchange the code itself, so that the relay sees no token. Older relays do not say."""
     _, answer, _, _ = ask(f'{relay}/services', timeout=TELL_SECONDS)
-    return any(each['service'] == service and each['blind'] != 'no' for each in answer.get('services', []))
+    services = answer.get('services', [])
+    return any(each['service'] == service and each.get('blind') in ('can', 'must') for each in services)
 
 
 def exchange(code, verifier):
@@ -140,7 +145,7 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15):
             status, headers, text = response.status, response.headers, response.read().decode()
     except Exception:  # OSError, HTTPException (a response cut off), UnicodeDecodeError.
         return 0, {}, '', pause
-    if headers.get('Retry-After', '').isdigit():
+    if headers.get('Retry-After', '').isdecimal():
         pause += min(int(headers['Retry-After']), 60)
     try:
         answer = json.loads(text)
