@@ -27,14 +27,12 @@ sign_in() {
   while true; do
     # Held until the sign-in ends, for at most 25 s.
     answer=$(token device_code "$device_code" -H 'Prefer: wait=25' \
-      -d grant_type=urn:ietf:params:oauth:grant-type:device_code) || {
-      # A lost connection does not end the sign-in.
-      [ "$SECONDS" -lt "$over" ] || return 0
-      answer='{"error":"authorization_pending"}'
-    }
+      -d grant_type=urn:ietf:params:oauth:grant-type:device_code) || answer=
     case $(field error) in
       authorization_pending) ;;
       slow_down) interval=$((interval + 5)) ;;
+      # Tokens. A lost connection and a page of a proxy do not end the sign-in.
+      '') [ -z "$(field access_token)" ] && [ "$SECONDS" -lt "$over" ] || return 0 ;;
       *) return 0 ;;
     esac
     sleep "$interval"

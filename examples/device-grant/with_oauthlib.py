@@ -26,6 +26,8 @@ def post(path, body):
         with urllib.request.urlopen(issuer + path, body.encode(), timeout=30) as answer:
             return answer.read().decode()
     except urllib.error.HTTPError as error:
+        if error.code >= 500:  # Perhaps a page of a proxy. It is an OSError, too.
+            raise
         return error.read().decode()
 
 
@@ -49,7 +51,7 @@ def sign_in():
                 interval += 5
             elif error.error != 'authorization_pending':
                 raise
-        except OSError:  # A lost connection does not end the sign-in.
+        except OSError:  # A lost connection, or a 503, does not end the sign-in.
             if time.monotonic() > over:
                 raise
 
@@ -64,3 +66,5 @@ try:
     saved_tokens.write_text(json.dumps(tokens))
 except OAuth2Error as error:
     sys.exit(error.error)
+except OSError as error:  # Try later: the saved tokens stay.
+    sys.exit(str(error))

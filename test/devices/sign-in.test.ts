@@ -358,8 +358,8 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   test('pages of a proxy, 429, lost connections and a result that is cut off end nothing', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     await using app = await install();
-    proxy.fail('start', 'html 503', '429');
-    proxy.fail('poll', 'html 503', 'html 200', 'lost', 'cut');
+    proxy.fail('start', 'json 503', '429');
+    proxy.fail('poll', 'html 503', 'json 503', 'html 200', 'lost', 'cut');
     proxy.fail('ack', 'lost', 'html 503');
     const run = app.run(proxy.url);
     const tokens = await agree(run);

@@ -113,7 +113,8 @@ export function startStrangeRelay(offered: Offered, callback: object = {}) {
   const relay = serve((path, body) => {
     const { origin } = relay;
     if (path === '/services') {
-      const blind = offered === 'blind' ? 'must' : 'no';
+      // Otherwise it does not say, as an older relay.
+      const blind = offered === 'blind' ? 'must' : undefined;
       const services = [{ ...strange, service: 'mal', name: 'MyAnimeList', blind }];
       return { ...strange, services, extensions: ['open', 'ack', 'cancel'] };
     }

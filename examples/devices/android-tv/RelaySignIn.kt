@@ -47,7 +47,7 @@ class RelaySignIn(val relay: String, private val service: String) {
             val reply = ask("/auth/result?session=${started.session}&wait=$WAIT_SECONDS")
             reply.tokens()?.let { return it }
             if (reply.status == 410) break
-            if (reply.status == 400 || reply.json.has("error")) throw reply.failure()
+            if (reply.status == 400 || reply.status == 200 && reply.json.has("error")) throw reply.failure()
             delay(reply.pauseMs) // Not yet; or 429, 5xx, a page of a proxy, no network.
         }
         throw SignInFailure("expired")
@@ -132,8 +132,8 @@ private class Reply(val status: Int, private val text: String, retryAfterSeconds
     }
 
     fun failure() = when {
-        json.has("error") -> SignInFailure(json.getString("error"))
         isTransient -> SignInFailure("unreachable", text)
+        json.has("error") -> SignInFailure(json.getString("error"))
         else -> SignInFailure("refused", text)
     }
 }

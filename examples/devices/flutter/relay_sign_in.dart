@@ -75,7 +75,7 @@ class RelaySignIn {
   /// Older relays do not say.
   Future<bool> _canBeBlind() async {
     final services = (await _ask('/services')).json['services'];
-    return services is List && services.any((each) => each['service'] == service && each['blind'] != 'no');
+    return services is List && services.any((each) => each['service'] == service && const ['can', 'must'].contains(each['blind']));
   }
 
   /// [isCancelled] has to be true before [cancel], which ends the poll.
@@ -87,7 +87,7 @@ class RelaySignIn {
       if (reply.json.containsKey('accessToken')) return Tokens.fromJson(reply.json);
       if (reply.json.containsKey('code')) return _exchange(reply.json, started.verifier!);
       if (reply.status == 410) break;
-      if (reply.status == 400 || reply.json.containsKey('error')) throw reply.failure;
+      if (reply.status == 400 || reply.status == 200 && reply.json.containsKey('error')) throw reply.failure;
       await Future<void>.delayed(reply.pause); // Not yet; or 429, 5xx, a page of a proxy, no network.
     }
     throw SignInFailure(isCancelled() ? 'cancelled' : 'expired');
@@ -183,8 +183,9 @@ class _Reply {
   bool get isTransient => status == 0 || status == 200 && json.isEmpty || status == 429 || status >= 500;
 
   SignInFailure get failure {
+    if (isTransient) return SignInFailure('unreachable', text);
     if (json['error'] case final String error) return SignInFailure(error);
-    return SignInFailure(isTransient ? 'unreachable' : 'refused', text);
+    return SignInFailure('refused', text);
   }
 }
 

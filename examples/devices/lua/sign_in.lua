@@ -174,7 +174,7 @@ end
 local function can_be_blind(relay, service)
   local _, answer = ask(relay .. '/services', nil, TELL_SECONDS)
   for _, each in ipairs(answer.services or {}) do
-    if each.service == service then return each.blind ~= 'no' end
+    if each.service == service then return each.blind == 'can' or each.blind == 'must' end
   end
   return false
 end

@@ -93,7 +93,8 @@ def sign_in(relay, service, path, show, tick, client):
 def can_be_blind(relay, service):
     """Whether this device may exchange the code itself, so that the relay sees no token. Older relays do not say."""
     answer = ask(relay + '/services', timeout=TELL_SECONDS)[1]
-    return any(each['service'] == service and each['blind'] != 'no' for each in answer.get('services', []))
+    services = answer.get('services', [])
+    return any(each['service'] == service and each.get('blind') in ('can', 'must') for each in services)
 
 
 def code_of(answer, state, client):

@@ -95,8 +95,9 @@ ask() {
   # Leave no secrets behind if the program is killed.
   : >"$folder/body"
   : >"$folder/request"
-  pause=$(sed -n 's/^[Rr][Ee][Tt][Rr][Yy]-[Aa][Ff][Tt][Ee][Rr]: *\([0-9]\{1,2\}\)[^0-9]*$/\1/p' "$folder/headers")
-  pause=$((${pause:-0} + 1 + $$ % 3))
+  pause=$(sed -n 's/^[Rr][Ee][Tt][Rr][Yy]-[Aa][Ff][Tt][Ee][Rr]: *0*\([0-9]\{1,9\}\)[^0-9]*$/\1/p' "$folder/headers")
+  [ "${pause:=0}" -le 60 ] || pause=60
+  pause=$((pause + 1 + $$ % 3))
 }
 
 # field <name>: a text of the JSON object in $answer.

@@ -37,7 +37,7 @@ struct RelaySignIn {
             let reply = try await ask("/auth/result?session=\(started.session)&wait=\(waitSeconds)", nil)
             if let tokens = reply.decoded(Tokens.self) { return tokens }
             if reply.status == 410 { break }
-            if reply.status == 400 || reply.error != nil { throw reply.failure }
+            if reply.status == 400 || reply.status == 200 && reply.error != nil { throw reply.failure }
             try await Task.sleep(for: reply.pause) // Not yet; or 429, 5xx, a page of a proxy, no network.
         }
         throw SignInFailure(code: "expired")
@@ -124,9 +124,10 @@ private struct Reply {
     }
 
     var failure: SignInFailure {
-        if let error { return SignInFailure(code: error) }
         let text = String(decoding: data.prefix(100), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        return SignInFailure(code: isTransient ? "unreachable" : "refused", detail: text)
+        if isTransient { return SignInFailure(code: "unreachable", detail: text) }
+        if let error { return SignInFailure(code: error) }
+        return SignInFailure(code: "refused", detail: text)
     }
 }
 

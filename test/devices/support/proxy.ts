@@ -12,6 +12,7 @@ const random = createRandom(testSeed);
 const FATES = {
   'html 503': () => ({ response: new Response(PAGE, { status: 503, headers: HTML }) }),
   'html 200': () => ({ response: new Response(PAGE, { headers: HTML }) }),
+  'json 503': () => ({ response: Response.json({ error: 'unavailable' }, { status: 503 }) }),
   '429': () => ({ response: new Response('', { status: 429, headers: { 'Retry-After': '1' } }) }),
   lost: () => ({ losesRequest: true }),
   held: () => ({ losesRequest: true, staysOpen: true }),
