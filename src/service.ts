@@ -19,10 +19,10 @@ import {
   mayTakeChallenge,
   type ProviderConfig,
 } from './providers/config.ts';
-import { discoverProvider, type ProviderToDiscover } from './providers/discovery.ts';
+import { discoverProvider, mustDiscover, type ProviderToDiscover } from './providers/discovery.ts';
 import { createProvider, createProviders, redirectUriOf } from './providers/provider.ts';
 import { TokenEndpoint } from './providers/token-endpoint.ts';
-import type { EnabledSettings, Settings } from './settings/index.ts';
+import type { EnabledSettings } from './settings/index.ts';
 import type { RateLimiter, RateLimitPolicy } from './sign-ins/rate-limits.ts';
 import { createMemoryRateLimiter } from './sign-ins/rate-limits.ts';
 import { createRefreshes, type RefreshStore } from './sign-ins/refreshes.ts';
@@ -112,8 +112,7 @@ export function createService(
     onFull: warnOnce('providers_full', PROVIDERS_FULL_HINT),
     monitor,
   });
-  const offered = listInOrder(settings);
-  const providers = createProviders(offered);
+  const providers = createProviders(settings.providers);
   const findClientAddress = createFindClientAddress(settings.trustedProxyCidrs);
   const signInLog = new SignInLog(providers, monitor, findClientAddress);
   const signIns = createSignIns({
@@ -145,7 +144,7 @@ export function createService(
     if (draining) return { status: 'down', reason: 'draining' };
     const problem = stores.findProblem?.();
     if (problem?.stopsEverything) return { status: 'down', reason: problem.text };
-    const names = offered.map(({ name }) => name);
+    const names = settings.providers.map(({ name }) => name);
     // An issuer that is down must not take the other providers out of service.
     if (names.length > 0 && !names.some((name) => providers.find(name).ok)) {
       const reason = `discovering: no issuer has answered yet (${names.join(', ')})`;
@@ -166,9 +165,8 @@ export function createService(
     }
   }
 
-  settings.providers.forEach(enable);
+  for (const provider of settings.providers) if (!mustDiscover(provider)) enable(provider);
   const { branding, corsOrigins, sessionSeconds, pollSeconds, confirm, blind } = settings;
-  const configured = [...settings.providers, ...settings.discoveries];
   const routes = createRoutes({
     ...rateLimits,
     signIns,
@@ -183,7 +181,7 @@ export function createService(
     health: { isDraining: () => draining, readiness },
     baseUrl,
     branding,
-    providerNames: configured.map(({ displayName }) => displayName),
+    providerNames: settings.providers.map(({ displayName }) => displayName),
     corsOrigins,
     sessionSeconds,
     pollSeconds,
@@ -203,11 +201,12 @@ export function createService(
       },
     }),
     redirectUris() {
-      return Object.fromEntries(offered.map(({ name }) => [name, redirectUriOf(name, baseUrl)]));
+      const names = settings.providers.map(({ name }) => name);
+      return Object.fromEntries(names.map((name) => [name, redirectUriOf(name, baseUrl)]));
     },
     async discover() {
-      const missing = settings.discoveries.filter(({ name }) => !providers.find(name).ok);
-      await Promise.all(missing.map(discover));
+      const issuers = settings.providers.filter(mustDiscover);
+      await Promise.all(issuers.filter(({ name }) => !providers.find(name).ok).map(discover));
     },
     async sweep() {
       for (const limiter of limiters) limiter.sweep();
@@ -240,12 +239,6 @@ export function createService(
       await signIns.settled();
     },
   };
-}
-
-/** Every enabled provider, in the order of `PROVIDERS`. */
-export function listInOrder({ providers, discoveries, providerOrder }: Settings) {
-  const placeOf = ({ name }: { readonly name: string }) => providerOrder.indexOf(name);
-  return [...providers, ...discoveries].toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 /** With BLIND=always a provider that takes no challenge is refused: the relay would see its tokens. */

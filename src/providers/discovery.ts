@@ -32,6 +32,11 @@ export interface ProviderToDiscover extends Partial<ProviderConfig> {
   readonly authorizeParams: Readonly<Record<string, string>>;
 }
 
+export type EnabledProvider = ProviderConfig | ProviderToDiscover;
+
+export const mustDiscover = (provider: EnabledProvider): provider is ProviderToDiscover =>
+  'issuer' in provider;
+
 export type Discovery =
   | { readonly provider: ProviderConfig; readonly problem?: undefined }
   /** Why it cannot be used, for the log. Contains no secret. */

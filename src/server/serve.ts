@@ -6,7 +6,7 @@ import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from '../limits.t
 import { describeError, log } from '../log.ts';
 import { NO_MONITOR } from '../monitor.ts';
 import { OPEN_SERVICE } from '../providers/open.ts';
-import { listInOrder, type Service } from '../service.ts';
+import type { Service } from '../service.ts';
 import type { Settings } from '../settings/index.ts';
 import { systemClock } from '../sign-ins/time.ts';
 import { startService } from '../start-service.ts';
@@ -62,7 +62,7 @@ async function createAdminOf(settings: Settings, { name }: Runtime) {
   const { maxSessions, adminHost, adminNames, adminToken: token } = settings;
   const names = [adminHost, ...adminNames];
   const open = { name: OPEN_SERVICE, displayName: 'Open sign-ins' };
-  const services = [...listInOrder(settings), ...(settings.openEndpoints ? [open] : [])];
+  const services = [...settings.providers, ...(settings.openEndpoints ? [open] : [])];
   return createAdmin({
     clock: systemClock,
     services,
@@ -82,7 +82,7 @@ async function createNotifierOf(settings: Settings, { fetch }: Runtime) {
   const target = { notifyUrl, baseUrl, fetch };
   return createNotifier(target, {
     clock: systemClock,
-    services: listInOrder(settings),
+    services: settings.providers,
     maxSessions,
   });
 }

@@ -1,7 +1,7 @@
 /** Reads the environment into checked settings, or a list of everything that is wrong with it. */
 import type { Picture } from '../pages/picture.ts';
-import { mayTakeChallenge, type ProviderConfig, prefixOf } from '../providers/config.ts';
-import type { ProviderToDiscover } from '../providers/discovery.ts';
+import { mayTakeChallenge, prefixOf } from '../providers/config.ts';
+import type { EnabledProvider } from '../providers/discovery.ts';
 import { RELAY_CHECKS } from './checks.ts';
 import { findMisspeltNames } from './misspelt.ts';
 import { RELAY_SETTINGS } from './names.ts';
@@ -54,13 +54,13 @@ export function readSettings(
   rejectDangerousEnvironment(reading);
   const relay = readTable(reading, '', RELAY_SETTINGS, RELAY_CHECKS);
   const logo = relay.LOGO === undefined ? undefined : readLogo(reading, relay.LOGO);
-  const enabled = relay.PROVIDERS.flatMap((name) => readProvider(reading, name) ?? []);
+  const providers = relay.PROVIDERS.flatMap((name) => readProvider(reading, name) ?? []);
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS, ofFile));
   // A relay may have open sign-ins alone.
-  if (relay.OAUTH_BASE_URL && enabled.length === 0 && relay.OPEN_ENDPOINTS === undefined) {
+  if (relay.OAUTH_BASE_URL && providers.length === 0 && relay.OPEN_ENDPOINTS === undefined) {
     rejectMissingClientId(reading, relay.PROVIDERS);
   }
-  if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, enabled);
+  if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, providers);
   rejectSentinelCredentials(reading, relay);
   if (relay.SESSIONS_FILE !== undefined && relay.REDIS_URL !== undefined) {
     reject(reading, 'SESSIONS_FILE', 'must not be set with REDIS_URL: sign-ins are in one of them');
@@ -72,7 +72,7 @@ export function readSettings(
     const { OAUTH_BASE_URL: baseUrl, LOG_LEVEL: logLevel, LOG_FORMAT: logFormat } = relay;
     return { ok: false, faults, warnings, baseUrl, logLevel, logFormat };
   }
-  const settings = freezeDeeply(settingsFrom(relay, enabled, logo));
+  const settings = freezeDeeply(settingsFrom(relay, providers, logo));
   warnOfHazards(reading, settings, relay.PROVIDERS);
   return { ok: true, settings, warnings };
 }
@@ -81,7 +81,7 @@ type RelayValues = Values<typeof RELAY_SETTINGS, typeof RELAY_CHECKS>;
 
 function settingsFrom(
   relay: RelayValues,
-  enabled: readonly (ProviderConfig | ProviderToDiscover)[],
+  providers: readonly EnabledProvider[],
   logo: Picture | undefined,
 ): Settings {
   return withoutUndefined({
@@ -93,9 +93,7 @@ function settingsFrom(
     adminNames: relay.ADMIN_NAMES ?? [],
     adminToken: relay.ADMIN_TOKEN,
     trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
-    providers: enabled.filter((provider): provider is ProviderConfig => !('issuer' in provider)),
-    discoveries: enabled.filter((provider) => 'issuer' in provider),
-    providerOrder: relay.PROVIDERS,
+    providers,
     sessionsFile: relay.SESSIONS_FILE,
     redis: relay.REDIS_URL && {
       target: withoutUndefined({
@@ -168,16 +166,13 @@ function rejectSentinelCredentials(
 }
 
 /** What an issuer announces is checked after discovery. */
-function rejectProvidersThatSeeTokens(
-  reading: Reading,
-  enabled: readonly (ProviderConfig | ProviderToDiscover)[],
-): void {
+function rejectProvidersThatSeeTokens(reading: Reading, enabled: readonly EnabledProvider[]): void {
   for (const provider of enabled.filter((each) => !mayTakeChallenge(each))) {
     reject(reading, 'BLIND', `must not be always: ${provider.name} ${whyItSeesTokens(provider)}`);
   }
 }
 
-function whyItSeesTokens(provider: ProviderConfig | ProviderToDiscover): string {
+function whyItSeesTokens(provider: EnabledProvider): string {
   const { name, clientSecret, refreshUrl } = provider;
   const prefix = prefixOf(name);
   if (clientSecret !== undefined) return `has a client secret (${prefix}CLIENT_SECRET)`;

@@ -1,6 +1,6 @@
 /** Combines the settings of a listed provider with its profile: a provider to use, or one to discover by its issuer. */
 import { type ProviderConfig, prefixOf, type Revocation } from '../providers/config.ts';
-import type { ProviderToDiscover } from '../providers/discovery.ts';
+import type { EnabledProvider } from '../providers/discovery.ts';
 import { OWN_URL, type Profile } from '../providers/profile.ts';
 import { PROFILES, UNSUPPORTED } from '../providers/profiles.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
@@ -16,10 +16,7 @@ import { warnOfProviderHazards } from './warnings.ts';
  * Undefined if the provider is disabled, or a setting is wrong. Its settings are checked even
  * while it is disabled, so that a later client id reveals no old mistakes.
  */
-export function readProvider(
-  reading: Reading,
-  name: string,
-): ProviderConfig | ProviderToDiscover | undefined {
+export function readProvider(reading: Reading, name: string): EnabledProvider | undefined {
   const { env, warnings } = reading;
   const prefix = prefixOf(name);
   const isSet = (setting: string) => env[prefix + setting] !== undefined;

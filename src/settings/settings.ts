@@ -1,7 +1,7 @@
 /** What `readSettings` returns. */
 import type { Branding } from '../pages/pages.ts';
-import type { BlindPolicy, ProviderConfig } from '../providers/config.ts';
-import type { ProviderToDiscover } from '../providers/discovery.ts';
+import type { BlindPolicy } from '../providers/config.ts';
+import type { EnabledProvider } from '../providers/discovery.ts';
 import type { OpenEndpoints } from '../providers/open.ts';
 import type { RedisTarget } from '../stores/redis/url.ts';
 
@@ -21,12 +21,8 @@ export interface Settings {
   readonly adminToken?: string;
   /** CIDRs and single addresses as written, each checked; IPv4 or IPv6. */
   readonly trustedProxyCidrs: readonly string[];
-  /** Enabled providers whose endpoints are known. */
-  readonly providers: readonly ProviderConfig[];
-  /** Enabled providers whose endpoints are discovered from their issuer. */
-  readonly discoveries: readonly ProviderToDiscover[];
-  /** Names in the order of `PROVIDERS`, enabled or not. */
-  readonly providerOrder: readonly string[];
+  /** In the order of `PROVIDERS`. */
+  readonly providers: readonly EnabledProvider[];
   /** Absent, without `redis`: sessions are in memory. */
   readonly sessionsFile?: string;
   /** Absent, without `sessionsFile`: sessions are in memory. */

@@ -1,5 +1,6 @@
 /** What is allowed but rarely intended: warnings at a start. */
 import { prefixOf } from '../providers/config.ts';
+import { mustDiscover } from '../providers/discovery.ts';
 import type { Profile } from '../providers/profile.ts';
 import { PROFILES } from '../providers/profiles.ts';
 import { isLoopback, parseUrl } from '../providers/url.ts';
@@ -16,7 +17,7 @@ export function warnOfHazards(
   listed: readonly string[],
 ): void {
   const { env, warnings } = reading;
-  const { baseUrl, providers, discoveries, trustedProxyCidrs, adminHost, adminToken } = settings;
+  const { baseUrl, providers, trustedProxyCidrs, adminHost, adminToken } = settings;
   const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
   if (baseUrl === undefined) {
     const other = findOtherBaseUrl(env);
@@ -33,13 +34,14 @@ export function warnOfHazards(
     const { host } = new URL(baseUrl);
     warn('APP_NAME', `is not set: the page that asks users to continue names only ${host}`);
   }
-  if (baseUrl && providers.length + discoveries.length === 0 && !settings.openEndpoints) {
+  if (baseUrl && providers.length === 0 && !settings.openEndpoints) {
     const names = listed.map((name) => `${prefixOf(name)}CLIENT_ID`).slice(0, MAX_NAMES);
     const hint = names.length > 0 ? `: set ${names.join(' or ')}` : '';
     warn('PROVIDERS', `lists no provider with a client id, so nobody can sign in${hint}`);
   }
-  for (const { name, pkce, clientSecret } of providers) {
-    if (pkce !== 'none' || clientSecret !== undefined) continue;
+  for (const provider of providers) {
+    const { name, pkce, clientSecret } = provider;
+    if (mustDiscover(provider) || pkce !== 'none' || clientSecret !== undefined) continue;
     if (PROFILES.get(name)?.clientSecret === 'none') continue;
     const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
     warn(`${prefixOf(name)}CLIENT_SECRET`, problem);

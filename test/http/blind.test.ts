@@ -31,10 +31,7 @@ const ACME: ProviderConfig = {
 const PROVIDERS = [...SETTINGS.providers, ACME];
 
 const blindService = (overrides = {}, options = {}) =>
-  createTestService(
-    { providers: PROVIDERS, providerOrder: ['mal', 'anilist', 'acme'], ...overrides },
-    options,
-  );
+  createTestService({ providers: PROVIDERS, ...overrides }, options);
 
 const startBlind = (service: TestService, asked = {}) =>
   start(service, 'acme', { challenge: CHALLENGE, ...asked });
@@ -46,7 +43,7 @@ describe('a start with a challenge', () => {
     ['gets none if there is none', undefined, {}],
   ])('the device that signs out itself %s', async (_, revocation, expected) => {
     const acme = revocation === undefined ? ACME : { ...ACME, revocation };
-    const service = blindService({ providers: [acme], providerOrder: ['acme'] });
+    const service = blindService({ providers: [acme] });
     const { session, state } = await startBlind(service);
     await callback(service, state, 'code=c', 'acme');
     const { code, tokenUrl, clientId, redirectUri, ...rest } = await (
@@ -100,8 +97,7 @@ test.each([
   ['never', PROVIDERS, ['no', 'no', 'no']],
   ['always', [ACME], ['must']],
 ])('/services says whether a device can or must: BLIND=%s', async (blind, providers, expected) => {
-  const providerOrder = providers.map(({ name }) => name);
-  const service = blindService({ blind, providers, providerOrder });
+  const service = blindService({ blind, providers });
   const { services } = await (await service.ask('/services')).json();
   expect(services.map((each: { blind: string }) => each.blind)).toEqual(expected);
 });
@@ -131,7 +127,7 @@ describe('with BLIND=always', () => {
     const issuer = 'https://acme.test';
     const { authorizeUrl: _, tokenUrl: __, pkce: ___, ...asked } = ACME;
     const service = always(
-      { providers: [], discoveries: [{ ...asked, issuer }] },
+      { providers: [{ ...asked, issuer }] },
       {
         fetch: async () =>
           Response.json({

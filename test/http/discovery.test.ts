@@ -32,8 +32,8 @@ async function createUndiscovered(confirm: 'code' | 'always' = 'code') {
     asked.push(url);
     return Response.json(discoveryDocumentOf(ISSUER), { status: isAnswering ? 200 : 503 });
   };
-  const discoveries = [{ ...ACME, issuer: ISSUER }];
-  const service = createTestService({ confirm, discoveries }, { fetch });
+  const providers = [...SETTINGS.providers, { ...ACME, issuer: ISSUER }];
+  const service = createTestService({ confirm, providers }, { fetch });
   await service.discover();
   const { authorization_endpoint: authorizeUrl, token_endpoint: tokenUrl } =
     discoveryDocumentOf(ISSUER);

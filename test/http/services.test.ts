@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { refresh } from '../kit/device.ts';
 import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
 
-const [MAL] = SETTINGS.providers;
+const [MAL, ANILIST] = SETTINGS.providers;
 
 describe('GET /services', () => {
   const list = async ({ ask }: TestService) => {
@@ -13,11 +13,9 @@ describe('GET /services', () => {
   };
 
   test('names each provider as users know it, in their order, discovered or not', async () => {
-    const { pkce: _, ...silent } = { ...MAL, name: 'acme', displayName: 'Acme' } as const;
-    const service = createTestService({
-      providerOrder: ['anilist', 'acme', 'mal'],
-      discoveries: [{ ...silent, clientId: 'acme', authorizeParams: {}, issuer: 'https://a.test' }],
-    });
+    const issuer = 'https://a.test';
+    const silent = { name: 'acme', displayName: 'Acme', clientId: 'acme', authorizeParams: {} };
+    const service = createTestService({ providers: [ANILIST, { ...silent, issuer }, MAL] });
     expect(await list(service)).toEqual([
       { service: 'anilist', name: 'AniList', blind: 'no', revoke: false },
       { service: 'acme', name: 'Acme', blind: 'no', revoke: false },

@@ -5,7 +5,7 @@ import { startLog } from '../../src/log.ts';
 import type { Monitor } from '../../src/monitor.ts';
 import type { Fetch, ProviderConfig } from '../../src/providers/config.ts';
 import { createService, type Stores } from '../../src/service.ts';
-import type { Settings } from '../../src/settings/index.ts';
+import type { EnabledSettings, Settings } from '../../src/settings/index.ts';
 import { createMemoryRateLimiter, type MemoryRateLimiter } from '../../src/sign-ins/rate-limits.ts';
 import type { Event, Pending } from '../../src/sign-ins/session.ts';
 import type { Awaitable, SessionKey, Store } from '../../src/sign-ins/store.ts';
@@ -43,15 +43,13 @@ const ANILIST: ProviderConfig = {
   pkce: 'none',
 };
 
-export const SETTINGS: Settings & { baseUrl: string } = {
+export const SETTINGS: EnabledSettings & { providers: [ProviderConfig, ProviderConfig] } = {
   baseUrl: BASE_URL,
   port: 0,
   adminHost: '127.0.0.1',
   adminNames: [],
   trustedProxyCidrs: [],
   providers: [MAL, ANILIST],
-  discoveries: [],
-  providerOrder: ['mal', 'anilist'],
   sessionSeconds: 600,
   pollSeconds: 50,
   maxSessions: 5_000,
@@ -104,7 +102,7 @@ const grantTokens: Fetch = async () =>
   Response.json({ access_token: 'granted', expires_in: 3_600 });
 
 export function createTestService(
-  overrides: Partial<typeof SETTINGS> = {},
+  overrides: Partial<EnabledSettings> = {},
   options: TestServiceOptions = {},
 ) {
   const { fetch = grantTokens, beforeStore, sharing } = options;

@@ -1,6 +1,5 @@
 /** RFC 6749 §6: the relay refreshes with the client secret, which a device cannot keep (docs/device-grant.md, Refreshing). */
 import { describe, expect, test } from 'bun:test';
-import type { ProviderConfig } from '../../src/providers/config.ts';
 import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import {
   createRefreshes,
@@ -97,7 +96,7 @@ describe('a refresh that fails', () => {
 
   test('at a refresh endpoint is logged with a hint that names its setting', async () => {
     const { named } = captureLog('debug');
-    const [mal] = SETTINGS.providers as [ProviderConfig];
+    const [mal] = SETTINGS.providers;
     const providers = [{ ...mal, refreshUrl: 'https://refresh.test/' }];
     const asked: string[] = [];
     const fetch: Fetch = async (url) => {

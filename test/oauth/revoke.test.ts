@@ -45,7 +45,7 @@ interface Sent {
 function createAcme(answer: Fetch = async () => new Response(''), overrides = {}, options = {}) {
   const sent: Sent[] = [];
   const providers = [{ ...MAL, removeAt: 'https://mal.test/apps' }, ACME, BEARER];
-  const settings = { providers, providerOrder: ['mal', 'acme', 'bearer'], ...overrides };
+  const settings = { providers, ...overrides };
   const fetch: Fetch = async (url, init) => {
     const { method, headers, body } = init;
     const fields = Object.fromEntries(new Headers(headers));
@@ -245,7 +245,6 @@ test('with BLIND=always the relay announces no revocation and refuses each', asy
   const { clientSecret: _, ...open } = { ...ACME, pkce: 'S256' } as const;
   const { service, sent } = createAcme(undefined, {
     providers: [open],
-    providerOrder: ['acme'],
     blind: 'always',
   });
   const metadata = await service.ask('/oauth2/acme/.well-known/openid-configuration');

@@ -234,7 +234,7 @@ test.each<[boolean | undefined, iss: string, page: number, error: string | undef
   const announced = { authorization_response_iss_parameter_supported: isAnnounced };
   const exchanges: string[] = [];
   const service = createTestService(
-    { discoveries: [acme()] },
+    { providers: [acme()] },
     {
       async fetch(url) {
         if (url.includes('.well-known')) {

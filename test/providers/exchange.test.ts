@@ -3,7 +3,6 @@
  * break, byte by byte and on each runtime, is in test/serve/provider-connections.test.ts.
  */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import type { ProviderConfig } from '../../src/providers/config.ts';
 import { discoverProvider } from '../../src/providers/discovery.ts';
 import { PROFILES } from '../../src/providers/profiles.ts';
 import { poll, refresh, start } from '../kit/device.ts';
@@ -62,7 +61,7 @@ test.each<[string, string, object]>([
 });
 
 test('where the profile says so, expires_at counts if there is no expires_in', async () => {
-  const [mal] = SETTINGS.providers as [ProviderConfig];
+  const [mal] = SETTINGS.providers;
   const providers = [{ ...mal, quirks: { expiresAt: true } as const }];
   const expiresInOf = async (given: object) => {
     const fetch = async () => Response.json({ access_token: 'a', ...given });
@@ -81,7 +80,7 @@ test('where the profile says so, expires_at counts if there is no expires_in', a
 });
 
 test('where the profile says so, commas separate the scopes of a response', async () => {
-  const [mal] = SETTINGS.providers as [ProviderConfig];
+  const [mal] = SETTINGS.providers;
   const fetch = async () => Response.json({ access_token: 'a', scope: 'repo,gist' });
   for (const [quirks, scope] of [
     [{}, 'repo,gist'],

@@ -1,5 +1,6 @@
 /** Which providers are enabled, what they become, and what their settings may hold. */
 import { describe, expect, test } from 'bun:test';
+import { mustDiscover, type ProviderToDiscover } from '../../src/providers/discovery.ts';
 import type { Settings } from '../../src/settings/index.ts';
 import { UNSEEN } from '../kit/random.ts';
 import { faultsOf, type Rule, read, settingsOf, testRules } from './read.ts';
@@ -20,8 +21,7 @@ describe('which providers are enabled', () => {
   });
 
   const revocationOf = (env: Record<string, string>) => {
-    const { providers, discoveries } = settingsOf({ PROVIDERS: 'strava', ...env });
-    return [...providers, ...discoveries][0]?.revocation;
+    return settingsOf({ PROVIDERS: 'strava', ...env }).providers[0]?.revocation;
   };
   const STRAVA = { STRAVA_CLIENT_ID: 's', STRAVA_CLIENT_SECRET: 'secret' };
 
@@ -105,7 +105,7 @@ describe('which providers are enabled', () => {
 
   test('a name with - has _ in its settings', () => {
     const env = { PROVIDERS: 'my-acme', MY_ACME_CLIENT_ID: 'id', MY_ACME_ISSUER: 'https://a.test' };
-    expect(settingsOf(env).discoveries).toMatchObject([{ name: 'my-acme', clientId: 'id' }]);
+    expect(settingsOf(env).providers).toMatchObject([{ name: 'my-acme', clientId: 'id' }]);
   });
 
   test('one address without the other is a fault', () => {
@@ -124,9 +124,7 @@ test.each([
     const prefix = name.toUpperCase();
     const issuer = 'https://login.example/';
     const env = { PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id', [`${prefix}_ISSUER`]: issuer };
-    const { providers, discoveries } = settingsOf(env);
-    expect(providers).toEqual([]);
-    expect(discoveries).toEqual([
+    expect(settingsOf(env).providers).toEqual([
       { name, displayName, clientId: 'id', issuer, authorizeParams: {} },
     ]);
   },
@@ -265,7 +263,7 @@ const rules: readonly Rule<Provider>[] = [
 
 testRules(rules, acme, ({ providers }) => providers[0]);
 
-const issuer: Rule<Settings['discoveries'][number]> = {
+const issuer: Rule<ProviderToDiscover> = {
   setting: 'ACME_ISSUER',
   field: 'issuer',
   ...addresses,
@@ -277,7 +275,7 @@ const issuer: Rule<Settings['discoveries'][number]> = {
   },
 };
 
-testRules([issuer], acme, ({ discoveries }) => discoveries[0]);
+testRules([issuer], acme, ({ providers }) => providers.find(mustDiscover));
 
 describe('_URL', () => {
   const gitlab = { PROVIDERS: 'gitlab', GITLAB_CLIENT_ID: 'id' };

@@ -12,8 +12,6 @@ test('an empty environment gives the limits of the protocol and a disabled relay
     adminNames: [],
     trustedProxyCidrs: [],
     providers: [],
-    discoveries: [],
-    providerOrder: ['mal', 'anilist'],
     sessionSeconds: 600,
     pollSeconds: 50,
     maxSessions: 5000,

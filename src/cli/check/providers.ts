@@ -3,7 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { NO_MONITOR } from '../../monitor.ts';
 import { type Fetch, type ProviderConfig, prefixOf } from '../../providers/config.ts';
 import { describeConnectProblem } from '../../providers/connect-problem.ts';
-import { discoverProvider, type ProviderToDiscover } from '../../providers/discovery.ts';
+import {
+  discoverProvider,
+  mustDiscover,
+  type ProviderToDiscover,
+} from '../../providers/discovery.ts';
 import { hintForTokenFailure, otherAuth } from '../../providers/hints.ts';
 import { createProvider, redirectUriOf } from '../../providers/provider.ts';
 import { TokenEndpoint } from '../../providers/token-endpoint.ts';
@@ -15,11 +19,12 @@ import { type Finding, fault, ok, warning } from './finding.ts';
 import { isTimeout, REQUEST_TIMEOUT_MS, request } from './public-address.ts';
 
 export async function checkProviders(settings: EnabledSettings, fetch: Fetch): Promise<Finding[]> {
-  const { baseUrl, providers, discoveries } = settings;
-  const checks = [
-    ...providers.map((config) => checkProvider(config, baseUrl, fetch)),
-    ...discoveries.map((asked) => checkDiscovery(asked, baseUrl, fetch)),
-  ];
+  const { baseUrl, providers } = settings;
+  const checks = providers.map((provider) =>
+    mustDiscover(provider)
+      ? checkDiscovery(provider, baseUrl, fetch)
+      : checkProvider(provider, baseUrl, fetch),
+  );
   return (await Promise.all(checks)).flat();
 }
 

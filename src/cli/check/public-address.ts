@@ -148,7 +148,7 @@ async function checkBase(
 /** The metadata of a relay contain its base URL. */
 async function checkIsThisRelay(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl } = settings;
-  const [service] = [...settings.providers, ...settings.discoveries];
+  const [service] = settings.providers;
   const issuer = `${baseUrl}/oauth2/${service?.name}`;
   try {
     const response = await fetch(`${issuer}/.well-known/openid-configuration`, request());
@@ -221,7 +221,7 @@ function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): 
 
 function checkRealPoll(settings: EnabledSettings, fetch: Fetch): Promise<Finding> {
   const { baseUrl, pollSeconds } = settings;
-  const [provider] = [...settings.providers, ...settings.discoveries];
+  const [provider] = settings.providers;
   const blind = settings.blind === 'always' ? 'must' : 'no';
   const service = provider?.name ?? '';
   return checkPollOfSignIn({ baseUrl, service, blind, pollSeconds }, fetch);
