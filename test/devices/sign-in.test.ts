@@ -14,11 +14,11 @@ import { scanTerminal } from '../kit/qr.ts';
 import { IS_SOAK } from '../kit/random.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { type Offered, startStrangeRelay } from '../kit/strange-relay.ts';
+import { startStrangeRelay } from '../kit/strange-relay.ts';
 import { bringCode, continueWithCode, decide, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-import { type App, installProgram, type Platform, type Run, type Tokens } from './support/app.ts';
-import { ANDROID_TV, PLATFORMS, SOURCES } from './support/platforms.ts';
+import { type App, installProgram, type Run, type Tokens } from './support/app.ts';
+import { ANDROID_TV, PLATFORMS, type Platform, SHELL_PROGRAM } from './support/platforms.ts';
 import { startProxy } from './support/proxy.ts';
 
 /** The compilers of Go and Kotlin come first, beside other tests. */
@@ -70,25 +70,25 @@ const makeToken = (kind: string) => plantSecret(`${kind}-${randomUUID()}`);
 /** Tokens that expire within a minute are due at once. */
 const DUE = { expiresIn: 30 };
 
-/** A code, and the tokens that a device gets for it. */
-function grantTokens({ expiresIn = 3_600 } = {}) {
+/** The provider gives new tokens for this code or refresh token. */
+function grantFor(asked: string, { expiresIn = 3_600 } = {}) {
   const tokens = {
     accessToken: makeToken('access'),
     refreshToken: makeToken('refresh'),
     expiresIn,
   };
-  const code = makeCode();
-  granted.set(code, {
+  granted.set(asked, {
     access_token: tokens.accessToken,
     refresh_token: tokens.refreshToken,
-    expires_in: tokens.expiresIn,
+    expires_in: expiresIn,
   });
-  return { code, tokens };
+  return tokens;
 }
 
 /** A user who agrees. Returns what the device has to have then. */
 async function agree(run: Run, { nth = 1, at = relay, expiresIn = 3_600 } = {}) {
-  const { code, tokens } = grantTokens({ expiresIn });
+  const code = makeCode();
+  const tokens = grantFor(code, { expiresIn });
   const state = await continueWithCode(at, await run.link(nth)).catch(async () =>
     // On a busy machine a link may have expired before it is opened. The device shows another one.
     continueWithCode(at, await run.link(nth + 1)),
@@ -102,7 +102,7 @@ const ENDED_WELL = { exitCode: 0, error: '' };
 
 async function expectTokens(app: App, run: Run, tokens: Tokens): Promise<void> {
   expect(await run.ended).toMatchObject(ENDED_WELL);
-  expect(await app.tokens()).toMatchObject(tokens);
+  expect(app.tokens()).toMatchObject(tokens);
 }
 
 async function expectQrCode(run: Run, link: string): Promise<void> {
@@ -116,45 +116,37 @@ async function expectQrCode(run: Run, link: string): Promise<void> {
 const isRunHere = ({ name, need }: Platform) =>
   need === undefined || has(need, `the program for ${name} signs in on networks that fail`);
 
-/** Whose programs exchange a code themselves: of a blind sign-in, or of one with a client id of their own. */
-const BLIND = ['Python', 'Kodi', 'Go', 'MicroPython', 'KOReader'];
-const OPEN = ['MicroPython', 'KOReader'];
-
-function offeredTo({ name }: Platform): Offered[] {
-  if (OPEN.includes(name)) return ['blind', 'open'];
-  return BLIND.includes(name) ? ['blind'] : [];
-}
-
 /** They mostly wait, so those of all platforms run at the same time. */
 describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
+  const { exchanges = [] } = platform;
   /** The others run in an app, which decides when it ends. */
-  const isTerminal = ['shell', 'Python', 'Go'].includes(platform.name);
-  const prepared = platform.prepare(built);
-  prepared.catch(() => {});
+  const isTerminal = platform.cancelsBy === 'Ctrl-C';
+  const compiled = platform.compile?.(built);
+  compiled?.catch(() => {});
   async function install() {
-    await prepared;
-    return platform.install(built);
+    await compiled;
+    return installProgram(platform.command(built), platform.cancelsBy);
   }
 
   test('the user agrees: tokens are saved for this user alone, and acknowledged', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await install();
+    using app = await install();
     // Another process is saving.
     if (isTerminal) app.saveElsewhere();
     proxy.fail('ack', 'held');
     const run = app.run(proxy.url);
     const tokens = await agree(run);
     await expectTokens(app, run, tokens);
-    expect([undefined, 0o600]).toContain(app.mode());
+    expect(app.mode()).toBe(0o600);
     await pollUntil('the tokens are acknowledged', () => proxy.answers('ack').length > 0);
     // 410: the relay had forgotten them, and the user had waited for more than a minute.
     expect(proxy.answers('ack')).toEqual([204]);
     expect((await poll(relay, proxy.session())).status).toBe(410);
   });
 
-  if (BLIND.includes(platform.name)) {
+  if (exchanges.includes('blind')) {
     test('a blind sign-in: the device exchanges the code and refreshes at the provider', async () => {
-      await using app = await install();
+      using app = await install();
       const run = app.run(blind.baseUrl);
       const first = await agree(run, { at: blind, ...DUE });
       await expectTokens(app, run, first);
@@ -162,12 +154,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
         provider.requests.findLast(({ body }) => body.includes('code_verifier'))?.body,
       );
       expect(exchange.get('client_id')).toBe('mal-client');
-      const { tokens } = grantTokens();
-      granted.set(first.refreshToken, {
-        access_token: tokens.accessToken,
-        refresh_token: tokens.refreshToken,
-        expires_in: tokens.expiresIn,
-      });
+      const tokens = grantFor(first.refreshToken);
       await expectTokens(app, app.run(blind.baseUrl), tokens);
     });
   }
@@ -177,12 +164,12 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('every option in the answers of a relay: nothing of that is kept or obeyed', async () => {
     const strange = startStrangeRelay('relayed');
-    await using app = await install();
+    using app = await install();
     // The tokens are due, so the second time they are refreshed.
     for (const path of ['/auth/start', '/refresh']) {
       expect(await app.run(strange.url).ended).toMatchObject(ENDED_WELL);
       expect(strange.asked.map((each) => each.path)).toContain(path);
-      const saved = (await app.tokens()) ?? {};
+      const saved = app.tokens() ?? {};
       expect(KEPT).toEqual(expect.arrayContaining(Object.keys(saved)));
       expect(saved).toMatchObject({ accessToken: expect.any(String), expiresIn: 30 });
       expect(saved).not.toMatchObject({ expiresAt: strange.strange.expiresAt });
@@ -191,16 +178,16 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     await strange.stop();
   });
 
-  test.each(offeredTo(platform))(
+  test.each(exchanges)(
     'every option in the answers, %s: code and tokens go to the provider',
     async (offered) => {
       const strange = startStrangeRelay(offered);
       const { authorizationUrl, tokenUrl, clientId } = strange.open;
       const own = offered === 'open' ? [authorizationUrl, tokenUrl, clientId] : [];
-      await using app = await install();
+      using app = await install();
       for (let nth = 1; nth <= 2; nth += 1) {
         expect(await app.run(strange.url, 'mal', ...own).ended).toMatchObject(ENDED_WELL);
-        const saved = (await app.tokens()) ?? {};
+        const saved = app.tokens() ?? {};
         expect([...KEPT, 'tokenUrl', 'clientId']).toEqual(
           expect.arrayContaining(Object.keys(saved)),
         );
@@ -219,11 +206,11 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     },
   );
 
-  if (OPEN.includes(platform.name))
+  if (exchanges.includes('open'))
     test('a callback with another state than that of the program is refused', async () => {
       const strange = startStrangeRelay('open', { state: 'of another sign-in' });
       const { authorizationUrl, tokenUrl, clientId } = strange.open;
-      await using app = await install();
+      using app = await install();
       const run = app.run(strange.url, 'mal', authorizationUrl, tokenUrl, clientId);
       expect(await run.ended).toMatchObject({
         exitCode: 1,
@@ -235,10 +222,10 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('the storage is full: the program says so, and the tokens are not acknowledged', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await install();
+    using app = await install();
     const run = app.run(proxy.url);
     await run.link();
-    await app.fillStorage();
+    app.fillStorage();
     const tokens = await agree(run);
     const { exitCode, error } = await run.ended;
     expect(exitCode).not.toBe(0);
@@ -255,15 +242,11 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   if (isTerminal)
     test('stopped during a refresh: the new tokens are saved, the old may be used up', async () => {
-      await using app = await install();
+      using app = await install();
       const first = app.run(relay.baseUrl);
       const { refreshToken } = await agree(first, DUE);
       await first.ended;
-      const fresh = grantTokens().tokens;
-      granted.set(refreshToken, {
-        access_token: fresh.accessToken,
-        refresh_token: fresh.refreshToken,
-      });
+      const fresh = grantFor(refreshToken);
       const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       held.set(refreshToken, { arrived: arrived.resolve, released: released.promise });
       const second = app.run(relay.baseUrl);
@@ -273,14 +256,13 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       await Bun.sleep(1_000);
       released.resolve();
       await second.ended;
-      const { accessToken, refreshToken: kept } = fresh;
-      expect(await app.tokens()).toMatchObject({ accessToken, refreshToken: kept });
+      expect(app.tokens()).toMatchObject(fresh);
     });
 
   if (isTerminal)
     test('stopped twice while the relay does not answer: it tries no more to cancel', async () => {
       await using proxy = await startProxy(relay.baseUrl);
-      await using app = await install();
+      using app = await install();
       const run = app.run(proxy.url);
       await run.link();
       await pollUntil('it polls', () => proxy.session());
@@ -294,7 +276,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('a file without an access token, or cut by a power failure: the user signs in', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await install();
+    using app = await install();
     app.replaceTokens('{}');
     const killed = app.run(proxy.url);
     await killed.link();
@@ -308,16 +290,16 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   });
 
   test('the user declines: access_denied, as the relay names it', async () => {
-    await using app = await install();
+    using app = await install();
     const run = app.run(relay.baseUrl);
     await decide(relay, await run.link(), 'decline');
     expect(await run.ended).toMatchObject({ exitCode: 1, error: 'access_denied' });
-    expect(await app.tokens()).toBeUndefined();
+    expect(app.tokens()).toBeUndefined();
   });
 
   test('a link that expired, perhaps while the device slept, is replaced', async () => {
     await using proxy = await startProxy(hasty.baseUrl);
-    await using app = await install();
+    using app = await install();
     const run = app.run(proxy.url);
     await run.link();
     await pollUntil('it polls', () => proxy.session());
@@ -334,7 +316,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   });
 
   test('no link is opened: three of them, and no more', async () => {
-    await using app = await install();
+    using app = await install();
     const run = app.run(hastiest.baseUrl);
     expect(await run.ended).toMatchObject({ exitCode: 1, error: 'expired' });
     expect(run.links()).toBe(3);
@@ -344,7 +326,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   if (platform.name === 'shell')
     test('the device sets its clock while the user signs in: the link stays', async () => {
       await using proxy = await startProxy(relay.baseUrl);
-      await using app = await install();
+      using app = await install();
       proxy.fail('poll', 'html 503', 'html 503', 'html 503');
       const run = app.run(proxy.url);
       await run.link();
@@ -357,7 +339,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('pages of a proxy, 429, lost connections and a result that is cut off end nothing', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await install();
+    using app = await install();
     proxy.fail('start', 'json 503', '429');
     proxy.fail('poll', 'html 503', 'json 503', 'html 200', 'lost', 'cut');
     proxy.fail('ack', 'lost', 'html 503');
@@ -375,7 +357,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       async () => {
         for (let round = 0; round < ROUNDS; round += 1) {
           await using proxy = await startProxy(relay.baseUrl);
-          await using app = await install();
+          using app = await install();
           proxy.fail('start', 'torn', 'torn');
           proxy.fail('poll', 'torn', 'torn');
           proxy.fail('ack', 'torn');
@@ -391,7 +373,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   if (IS_SOAK && !['Kodi', 'Roku'].includes(platform.name))
     test('a response with tokens that stops in the middle is given up, and fetched again', async () => {
       await using proxy = await startProxy(relay.baseUrl);
-      await using app = await install();
+      using app = await install();
       proxy.fail('poll', 'stall');
       const run = app.run(proxy.url);
       const tokens = await agree(run);
@@ -400,32 +382,30 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     });
 
   test('the relay refuses the start', async () => {
-    await using app = await install();
+    using app = await install();
     const { ended } = app.run(relay.baseUrl, 'unknown');
     expect(await ended).toMatchObject({ exitCode: 1, error: 'refused: Unknown service' });
   });
 
   test('the user cancels at the device: the link is not valid any more', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await install();
+    using app = await install();
     proxy.fail('cancel', 'lost');
     const run = app.run(proxy.url);
     const link = await run.link();
-    if (platform.name === 'shell' || platform.name === 'Python') {
-      await expectQrCode(run, `${relay.baseUrl}${link}`);
-    }
+    if (platform.drawsQr) await expectQrCode(run, `${relay.baseUrl}${link}`);
     await pollUntil('it polls', () => proxy.session());
     run.cancel();
     expect(await run.ended).toMatchObject({ exitCode: 130, error: 'cancelled' });
     await pollUntil('the relay is told', () => proxy.answers('cancel').includes(204));
     expect((await poll(relay, proxy.session())).status).toBe(410);
     expect((await relay.ask(link)).status).toBe(404);
-    expect(await app.tokens()).toBeUndefined();
+    expect(app.tokens()).toBeUndefined();
   });
 
   if (platform.name === 'Kodi')
     test('Kodi ends while the user signs in: so does the add-on', async () => {
-      await using app = await install();
+      using app = await install();
       const run = app.run(relay.baseUrl);
       await run.link();
       run.quit();
@@ -434,7 +414,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('tokens are refreshed when due, or after the clock was set back', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await install();
+    using app = await install();
     const first = app.run(proxy.url);
     const { refreshToken } = await agree(first);
     await first.ended;
@@ -442,39 +422,34 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect(await second.ended).toMatchObject(ENDED_WELL);
     expect([second.links(), proxy.answers('refresh')]).toEqual([0, []]);
 
-    await app.setClockBack();
-    const rotated = grantTokens().tokens;
-    granted.set(refreshToken, {
-      access_token: rotated.accessToken,
-      refresh_token: rotated.refreshToken,
-      expires_in: DUE.expiresIn,
-    });
+    app.setClockBack();
+    const rotated = grantFor(refreshToken, DUE);
     proxy.fail('refresh', 'html 503', '429', 'lost');
     expect(await app.run(proxy.url).ended).toMatchObject(ENDED_WELL);
-    const { accessToken, refreshToken: kept } = rotated;
-    expect(await app.tokens()).toMatchObject({ accessToken, refreshToken: kept });
+    expect(app.tokens()).toMatchObject(rotated);
 
+    const kept = rotated.refreshToken;
     const last = makeToken('access');
     granted.set(kept, { access_token: last });
     expect(await app.run(proxy.url).ended).toMatchObject(ENDED_WELL);
-    expect(await app.tokens()).toMatchObject({ accessToken: last, refreshToken: kept });
+    expect(app.tokens()).toMatchObject({ accessToken: last, refreshToken: kept });
 
     // The provider named no expiry: they are valid until it refuses them.
     expect(await app.run(proxy.url).ended).toMatchObject(ENDED_WELL);
-    expect(await app.tokens()).toMatchObject({ accessToken: last, refreshToken: kept });
+    expect(app.tokens()).toMatchObject({ accessToken: last, refreshToken: kept });
     expect(proxy.answers('refresh')).toEqual([200, 200]);
   });
 
   test('only a provider that refuses tokens takes them away, not an unreachable relay', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    await using app = await install();
+    using app = await install();
     const first = app.run(relay.baseUrl);
     const tokens = await agree(first, DUE);
     await first.ended;
     proxy.fail('refresh', ...Array<'lost'>(20).fill('lost'));
     const { exitCode, error } = await app.run(proxy.url).ended;
     expect({ exitCode, error }).toEqual({ exitCode: 1, error: 'unreachable' });
-    expect(await app.tokens()).toMatchObject(tokens);
+    expect(app.tokens()).toMatchObject(tokens);
 
     const refused = app.run(relay.baseUrl);
     await expectTokens(app, refused, await agree(refused));
@@ -484,15 +459,11 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   if (platform === ANDROID_TV)
     test('a token that the API rejects is refreshed once, for all requests that it had', async () => {
       await using proxy = await startProxy(relay.baseUrl);
-      await using app = await install();
+      using app = await install();
       const first = app.run(proxy.url);
       const { refreshToken } = await agree(first);
       await first.ended;
-      const fresh = grantTokens().tokens;
-      granted.set(refreshToken, {
-        access_token: fresh.accessToken,
-        refresh_token: fresh.refreshToken,
-      });
+      const fresh = grantFor(refreshToken);
       let accepted: string = fresh.accessToken;
       using api = serveUpstream((request) => {
         const isAccepted = request.headers.get('authorization') === `Bearer ${accepted}`;
@@ -502,7 +473,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       expect(await second.ended).toMatchObject(ENDED_WELL);
       expect(second.output()).toContain('The API answered [200, 200, 200]');
       expect(proxy.answers('refresh')).toEqual([200]);
-      expect(await app.tokens()).toMatchObject({ accessToken: fresh.accessToken });
+      expect(app.tokens()).toMatchObject({ accessToken: fresh.accessToken });
 
       // If the new token is rejected too, the app gets the 401.
       accepted = '';
@@ -520,8 +491,7 @@ inShell(
   'shell: a folder for temporary files that takes nothing is not called a network that fails',
   async () => {
     const withoutSpace = `trap '' XFSZ; ulimit -f 0; exec sh "$@"`;
-    const program = join(SOURCES, 'shell/sign-in.sh');
-    await using app = installProgram(['sh', '-c', withoutSpace, 'sh', program]);
+    using app = installProgram(['sh', '-c', withoutSpace, 'sh', SHELL_PROGRAM]);
     const { exitCode, error } = await app.run(relay.baseUrl).ended;
     expect({ exitCode, error }).toEqual({
       exitCode: 1,
@@ -531,11 +501,11 @@ inShell(
 );
 
 inShell('shell: a token with commas and braces is kept whole', async () => {
-  await using app = installProgram(['sh', join(SOURCES, 'shell/sign-in.sh')]);
-  const { code, tokens } = grantTokens(DUE);
-  const refreshToken = `${tokens.refreshToken},{"a":[1]}`.replaceAll('"', '');
+  using app = installProgram(['sh', SHELL_PROGRAM]);
+  const code = makeCode();
+  const refreshToken = `${makeToken('refresh')},{a:[1]}`;
   granted.set(code, {
-    access_token: tokens.accessToken,
+    access_token: makeToken('access'),
     refresh_token: refreshToken,
     expires_in: 30,
   });
@@ -545,7 +515,7 @@ inShell('shell: a token with commas and braces is kept whole', async () => {
   await bringCode(relay, await continueWithCode(relay, await first.link()), code);
   expect(await first.ended).toMatchObject(ENDED_WELL);
   expect(await app.run(relay.baseUrl).ended).toMatchObject(ENDED_WELL);
-  expect(await app.tokens()).toMatchObject({ accessToken: fresh, refreshToken });
+  expect(app.tokens()).toMatchObject({ accessToken: fresh, refreshToken });
 });
 
 inShell.each(['sh', 'bash'])(
@@ -561,16 +531,16 @@ inShell.each(['sh', 'bash'])(
       if (path === '/auth/result') return Response.json(tokens);
       return new Response(`${JSON.stringify({ ...started, expiresIn: number })}\n${second}`);
     });
-    await using app = installProgram([shell, join(SOURCES, 'shell/sign-in.sh')]);
+    using app = installProgram([shell, SHELL_PROGRAM]);
     expect(await app.run(new URL(there.url).origin).ended).toMatchObject(ENDED_WELL);
-    expect(await app.tokens()).toEqual({ accessToken: 'token' });
+    expect(app.tokens()).toEqual({ accessToken: 'token' });
     expect([app.has('was-run'), app.has('was-written')]).toEqual([false, false]);
   },
 );
 
 inShell('shell: a page of a proxy that mentions a session is not taken for a start', async () => {
   using proxy = serveUpstream(() => new Response('<script>p={"session":"a","link":"b"}</script>'));
-  await using app = installProgram(['sh', join(SOURCES, 'shell/sign-in.sh')]);
+  using app = installProgram(['sh', SHELL_PROGRAM]);
   const run = app.run(new URL(proxy.url).origin);
   expect(await run.ended).toMatchObject({ exitCode: 1, error: 'unreachable' });
   expect(run.links()).toBe(0);

@@ -11,9 +11,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
-import type { Need } from '../../kit/needs.ts';
 import { startChild } from '../../kit/process.ts';
 import { pollUntil } from '../../kit/wait.ts';
+import type { Platform } from './platforms.ts';
 
 export interface Tokens {
   readonly accessToken: string;
@@ -21,57 +21,8 @@ export interface Tokens {
   readonly expiresIn?: number;
 }
 
-export interface Run {
-  /** The path of the nth link that it showed, from 1. */
-  link(nth?: number): Promise<string>;
-  /** How many links it has shown. */
-  links(): number;
-  /** What it wrote, without escape sequences. */
-  output(): string;
-  /** The device sets its clock: a day is lost. Where the time of day can be changed for one program. */
-  setClock(): void;
-  /** What the user does who has changed their mind: Ctrl-C, Enter, or Back. */
-  cancel(): void;
-  /** Kodi ends, and asks its add-ons to end. */
-  quit(): void;
-  /** The device sleeps, and wakes. */
-  suspend(): void;
-  resume(): void;
-  /** By the system, which asks nobody. */
-  kill(): void;
-  /** `error` is the last line of the errors, empty if it ended well. */
-  readonly ended: Promise<{ readonly exitCode: number; readonly error: string }>;
-}
-
-export interface App extends AsyncDisposable {
-  run(relayUrl: string, service?: string, ...more: readonly string[]): Run;
-  /** What it saved. */
-  tokens(): Promise<Tokens | undefined>;
-  /** Whether a file of that name is in its folder. */
-  has(name: string): boolean;
-  /** The permissions of the file with the tokens; undefined where there is no file. */
-  mode(): number | undefined;
-  /** As if the tokens had been saved a day from now. */
-  setClockBack(): Promise<unknown>;
-  /** Its file becomes one of another program. */
-  replaceTokens(text: string): void;
-  /** Another process is about to save, under the name that all programs once had in common. */
-  saveElsewhere(): void;
-  /** From now on nothing can be saved. Not before a link is shown. */
-  fillStorage(): Promise<unknown>;
-  /** The power failed while tokens were saved: the file is there, and empty. */
-  truncate(): void;
-}
-
-/** A language whose programs can be run here. */
-export interface Platform {
-  readonly name: string;
-  /** What runs it, or compiles it. Absent: packages. */
-  readonly need?: Need;
-  /** Compiles, once for all tests. */
-  prepare(folder: string): Promise<void>;
-  install(folder: string): Promise<App>;
-}
+export type App = ReturnType<typeof installProgram>;
+export type Run = ReturnType<typeof runProgram>;
 
 /** Some twenty programs, each test's own, start at the same time, Java's virtual machines among them. */
 const STARTING_MS = 60_000;
@@ -88,8 +39,8 @@ echo "$now"
 
 export function installProgram(
   command: readonly string[],
-  cancelsBy: 'SIGINT' | 'Enter' = 'SIGINT',
-): App {
+  cancelsBy: Platform['cancelsBy'] = 'Ctrl-C',
+) {
   const folder = mkdtempSync(join(tmpdir(), 'relay-device-'));
   const file = join(folder, 'tokens-mal.json');
   /** Where some programs write the file that they rename. */
@@ -97,34 +48,39 @@ export function installProgram(
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin/date'), DATE, { mode: 0o755 });
   return {
-    run: (relayUrl, service = 'mal', ...more) =>
+    run: (relayUrl: string, service = 'mal', ...more: readonly string[]) =>
       runProgram([...command, relayUrl, service, ...more], folder, cancelsBy),
-    async tokens() {
-      return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Tokens) : undefined;
-    },
-    has: (name) => existsSync(join(folder, name)),
+    /** What it saved. */
+    tokens: () =>
+      existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Tokens) : undefined,
+    /** Whether a file of that name is in its folder. */
+    has: (name: string) => existsSync(join(folder, name)),
+    /** The permissions of the file with the tokens. */
     mode: () => statSync(file).mode & 0o777,
-    async setClockBack() {
+    /** As if the tokens had been saved a day from now. */
+    setClockBack() {
       const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
       const dayInItsUnit = saved.expiresAt > 1e11 ? 86_400_000 : 86_400;
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
     },
-    replaceTokens: (text) => writeFileSync(file, text),
+    /** Its file becomes one of another program. */
+    replaceTokens: (text: string) => writeFileSync(file, text),
+    /** Another process is about to save, under the name that all programs once had in common. */
     saveElsewhere: () => block(written),
-    async fillStorage() {
+    /** From now on nothing can be saved. */
+    fillStorage() {
       for (const path of [file, written]) block(path);
     },
+    /** The power failed while tokens were saved: the file is there, and empty. */
     truncate() {
       writeFileSync(file, '');
       writeFileSync(written, '{"accessToken":');
     },
-    async [Symbol.asyncDispose]() {
-      rmSync(folder, { recursive: true, force: true });
-    },
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-function runProgram(command: readonly string[], cwd: string, cancelsBy: 'SIGINT' | 'Enter'): Run {
+function runProgram(command: readonly string[], cwd: string, cancelsBy: Platform['cancelsBy']) {
   const child = startChild(command, {
     cwd,
     hasInput: true,
@@ -133,26 +89,32 @@ function runProgram(command: readonly string[], cwd: string, cancelsBy: 'SIGINT'
   const links = () =>
     [...child.output().matchAll(/^Open \S+(\/L\/\S+)\r?\n/gm)].map(([, path]) => path);
   return {
-    links: () => links().length,
+    /** The path of the nth link that it showed, from 1. */
     link: (nth = 1) => pollUntil(`link ${nth} is shown`, () => links()[nth - 1], STARTING_MS),
+    /** How many links it has shown. */
+    links: () => links().length,
+    /** What it wrote, without escape sequences. */
     output: () => stripVTControlCharacters(child.output()),
+    /** The device sets its clock: a day is lost. Where the time of day can be changed for one program. */
     setClock: () => writeFileSync(join(cwd, 'clock-was-set'), ''),
+    /** Kodi ends, and asks its add-ons to end. */
     quit: () => child.write('quit\n'),
+    /** The device sleeps, and wakes. */
     suspend: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
+    /** By the system, which asks nobody. */
     kill: () => child.kill('SIGKILL'),
     cancel() {
       if (cancelsBy === 'Enter') child.write('\n');
       else child.kill('SIGINT');
     },
+    /** `error` is the last line of the errors, empty if it ended well. */
     ended: child.exited.then((exitCode) => {
-      const last =
-        child
-          .output()
-          .trimEnd()
-          .split(/[\r\n]/)
-          .at(-1) ?? '';
-      return { exitCode, error: exitCode === 0 ? '' : last };
+      const lines = child
+        .output()
+        .trimEnd()
+        .split(/[\r\n]/);
+      return { exitCode, error: exitCode === 0 ? '' : (lines.at(-1) ?? '') };
     }),
   };
 }

@@ -1,17 +1,31 @@
-/** How each program of examples/devices is compiled and started. */
-import { readdirSync } from 'node:fs';
+/** How each program of examples/devices is compiled and started, and what it can do. */
 import { join } from 'node:path';
-import { ANDROID_JSON, PYTHON } from '../../kit/needs.ts';
+import { ANDROID_JSON, type Need, PYTHON } from '../../kit/needs.ts';
 import { runChild } from '../../kit/process.ts';
 import { ROOT } from '../../kit/relay.ts';
-import { installProgram, type Platform } from './app.ts';
+import type { Offered } from '../../kit/strange-relay.ts';
 
-export const SOURCES = join(ROOT, 'examples/devices');
-const sourcesOf = (language: string) =>
-  readdirSync(join(SOURCES, language)).map((file) => join(SOURCES, language, file));
+/** A language whose programs can be run here. */
+export interface Platform {
+  readonly name: string;
+  /** What runs it, or compiles it. Absent: packages. */
+  readonly need?: Need;
+  /** Compiles into this folder, once for all tests. */
+  readonly compile?: (folder: string) => Promise<void>;
+  /** Before the relay's URL and the service. */
+  readonly command: (folder: string) => readonly string[];
+  /** What the user does who has changed their mind. Enter: in an app, which decides when it ends. */
+  readonly cancelsBy: 'Ctrl-C' | 'Ctrl-C, in an app' | 'Enter';
+  /** Sign-ins in which it exchanges a code itself. */
+  readonly exchanges?: readonly Offered[];
+  readonly drawsQr?: true;
+}
 
-const inFolder = (folder: string, ...files: string[]) =>
-  files.map((file) => join(SOURCES, folder, file));
+const SOURCES = join(ROOT, 'examples/devices');
+const source = (path: string) => join(SOURCES, path);
+const support = (path: string) => join(import.meta.dir, path);
+
+export const SHELL_PROGRAM = source('shell/sign-in.sh');
 
 async function compile(command: readonly string[], cwd: string): Promise<void> {
   // HOME, because compilers look there for themselves and for what they keep.
@@ -24,106 +38,105 @@ async function compile(command: readonly string[], cwd: string): Promise<void> {
   if (exitCode !== 0) throw new Error(`${command.join(' ')}\n${output}`);
 }
 
-const KOTLIN = join(ROOT, 'test/node_modules/kotlin-compiler/lib');
-const kotlinJars = (...names: string[]) => names.map((name) => join(KOTLIN, `${name}.jar`));
-/** What the program for Android is compiled and run with. */
-const ANDROID = [...kotlinJars('kotlin-stdlib', 'kotlinx-coroutines-core-jvm'), ANDROID_JSON].join(
-  ':',
+const kotlinJars = (...names: string[]) =>
+  names.map((name) => join(ROOT, `test/node_modules/kotlin-compiler/lib/${name}.jar`));
+const KOTLIN_LIBRARIES = kotlinJars('kotlin-stdlib', 'kotlinx-coroutines-core-jvm');
+const KOTLIN_COMPILER = kotlinJars(
+  'kotlin-compiler',
+  'kotlin-reflect',
+  'kotlin-script-runtime',
+  'kotlin-daemon-client',
+  'annotations-13.0',
 );
+const JAVA = ['java', '-XX:TieredStopAtLevel=1', '-cp'];
+/** What the program for Android is compiled and run with. */
+const ANDROID = [...KOTLIN_LIBRARIES, ANDROID_JSON].join(':');
 
 /** With a stand-in for OkHttp, whose releases no registry of the tests has. */
-function compileKotlin(folder: string): Promise<void> {
-  const compiler = kotlinJars(
-    ...['kotlin-compiler', 'kotlin-stdlib', 'kotlinx-coroutines-core-jvm', 'kotlin-reflect'],
-    'kotlin-script-runtime',
-    'kotlin-daemon-client',
-    'annotations-13.0',
-  );
-  const standIns = ['okhttp.kt', 'android.kt'].map((name) => join(import.meta.dir, name));
-  const command = ['java', '-XX:TieredStopAtLevel=1', '-cp', compiler.join(':')];
-  const options = ['-Werror', '-no-stdlib', '-no-reflect', '-cp', ANDROID, '-d', 'android'];
-  return compile(
+const compileKotlin = (folder: string) =>
+  compile(
     [
-      ...command,
+      ...JAVA,
+      [...KOTLIN_COMPILER, ...KOTLIN_LIBRARIES].join(':'),
       'org.jetbrains.kotlin.cli.jvm.K2JVMCompiler',
-      ...options,
-      ...sourcesOf('android-tv'),
-      ...standIns,
+      ...['-Werror', '-no-stdlib', '-no-reflect', '-cp', ANDROID, '-d', 'android'],
+      source('android-tv'),
+      ...['okhttp.kt', 'android.kt'].map(support),
     ],
     folder,
   );
-}
+
+/** As on a device with one user. */
+const forOneUser = (...command: string[]) => [
+  'sh',
+  '-c',
+  'umask 077 && exec "$@"',
+  'sh',
+  ...command,
+];
 
 export const ANDROID_TV: Platform = {
   name: 'Android TV',
   need: 'Java',
-  prepare: compileKotlin,
-  install: async (folder) =>
-    installProgram(
-      [
-        // Android's own umask.
-        ...['sh', '-c', 'umask 077 && exec java "$@"', 'sh', '-XX:TieredStopAtLevel=1'],
-        '-cp',
-        `${ANDROID}:${folder}/android`,
-        'example.relay.AndroidKt',
-      ],
-      'Enter',
-    ),
+  compile: compileKotlin,
+  command: (folder) =>
+    forOneUser(...JAVA, `${ANDROID}:${folder}/android`, 'example.relay.AndroidKt'),
+  cancelsBy: 'Enter',
 };
 
 export const PLATFORMS: readonly Platform[] = [
   {
     name: 'Python',
     need: 'Python',
-    prepare: async () => {},
-    install: async () => installProgram([PYTHON, '-B', join(SOURCES, 'python/app.py')]),
+    command: () => [PYTHON, '-B', source('python/app.py')],
+    cancelsBy: 'Ctrl-C',
+    exchanges: ['blind'],
+    drawsQr: true,
   },
   {
     name: 'Kodi',
     need: 'Python',
-    prepare: async () => {},
-    install: async () =>
-      installProgram(
-        [PYTHON, '-B', join(import.meta.dir, 'kodi.py'), join(SOURCES, 'python')],
-        'Enter',
-      ),
+    command: () => [PYTHON, '-B', support('kodi.py'), source('python')],
+    cancelsBy: 'Enter',
+    exchanges: ['blind'],
   },
-  // Their devices have one user.
-  ...(
-    [
-      ['MicroPython', 'MicroPython', 'micropython', 'micropython/sign_in.py'],
-      ['KOReader', 'Lua', 'luajit', 'lua/sign_in.lua'],
-    ] as const
-  ).map(([name, need, command, program]) => ({
-    name,
-    need,
-    prepare: async () => {},
-    install: async () =>
-      installProgram(
-        ['sh', '-c', 'umask 077 && exec "$@"', 'sh', command, join(SOURCES, program)],
-        'Enter',
-      ),
-  })),
+  {
+    name: 'MicroPython',
+    need: 'MicroPython',
+    command: () => forOneUser('micropython', source('micropython/sign_in.py')),
+    cancelsBy: 'Enter',
+    exchanges: ['blind', 'open'],
+  },
+  {
+    name: 'KOReader',
+    need: 'Lua',
+    command: () => forOneUser('luajit', source('lua/sign_in.lua')),
+    cancelsBy: 'Enter',
+    exchanges: ['blind', 'open'],
+  },
   {
     name: 'shell',
     need: 'curl and qrencode',
-    prepare: async () => {},
-    install: async () => installProgram(['sh', join(SOURCES, 'shell/sign-in.sh')]),
+    command: () => ['sh', SHELL_PROGRAM],
+    cancelsBy: 'Ctrl-C',
+    drawsQr: true,
   },
   {
     name: 'Go',
     need: 'Go',
-    prepare: (folder) =>
+    compile: (folder) =>
       compile(
-        ['go', 'build', '-o', 'sign-in-go', ...inFolder('go', 'signin.go', 'app.go')],
+        ['go', 'build', '-o', 'sign-in-go', source('go/signin.go'), source('go/app.go')],
         folder,
       ),
-    install: async (folder) => installProgram([join(folder, 'sign-in-go')]),
+    command: (folder) => [join(folder, 'sign-in-go')],
+    cancelsBy: 'Ctrl-C',
+    exchanges: ['blind'],
   },
   ANDROID_TV,
   {
     name: 'Roku',
-    prepare: async () => {},
-    install: async () => installProgram([process.execPath, join(import.meta.dir, 'roku.ts')]),
+    command: () => [process.execPath, support('roku.ts')],
+    cancelsBy: 'Ctrl-C, in an app',
   },
 ];
