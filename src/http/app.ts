@@ -77,12 +77,13 @@ export function createApp(
 }
 
 function runWithCors(cors: Cors, route: Route, request: RelayRequest, onFailure: OnFailure) {
-  const preflight = cors.preflight(request.raw);
-  if (preflight !== undefined) return preflight;
+  const origin = cors.originOf(request);
+  if (origin === undefined) return run(route, request, onFailure);
+  if (request.method === 'OPTIONS') return cors.preflight(origin);
   const response = run(route, request, onFailure);
   return response instanceof Promise
-    ? response.then((settled) => cors.allow(request.raw, settled))
-    : cors.allow(request.raw, response);
+    ? response.then((settled) => cors.allow(settled, origin))
+    : cors.allow(response, origin);
 }
 
 interface Found {

@@ -16,37 +16,32 @@ export function createCors(origins: readonly string[]) {
   if (origins.length === 0) return undefined;
   const allowsAll = origins.includes('*');
 
-  function findOrigin({ headers }: Request): string | undefined {
-    if (allowsAll) return '*';
-    const origin = headers.get('origin') ?? '';
-    return origins.includes(origin) ? origin : undefined;
-  }
-
-  function allowOrigin(headers: Headers, origin: string): void {
+  function allow(response: Response, origin: string): Response {
+    const { headers } = response;
     headers.set('Access-Control-Allow-Origin', origin);
     headers.set('Access-Control-Expose-Headers', 'Preference-Applied,Retry-After');
     if (!allowsAll) headers.append('Vary', 'Origin');
+    return response;
   }
 
   return {
-    /** The response to a preflight. Undefined for any other request, or an origin that is not listed. */
-    preflight(request: Request): Response | undefined {
-      const origin = request.method === 'OPTIONS' ? findOrigin(request) : undefined;
-      if (origin === undefined) return undefined;
-      const response = new Response(null, { status: 204, headers: DATA_HEADERS });
-      allowOrigin(response.headers, origin);
+    /** The origin that may read the response. Undefined if it is not listed. */
+    originOf(request: RelayRequest): string | undefined {
+      if (allowsAll) return '*';
+      const origin = request.header('origin') ?? '';
+      return origins.includes(origin) ? origin : undefined;
+    },
+    /** The response to a preflight. */
+    preflight(origin: string): Response {
+      const response = allow(new Response(null, { status: 204, headers: DATA_HEADERS }), origin);
       response.headers.set('Access-Control-Max-Age', String(MAX_AGE_SECONDS));
       response.headers.set('Access-Control-Allow-Methods', 'GET,POST');
       response.headers.set('Access-Control-Allow-Headers', 'Authorization,Content-Type,Prefer');
       response.headers.append('Vary', 'Access-Control-Request-Headers');
       return response;
     },
-    /** Adds the headers that let a page of a listed origin read the response. */
-    allow(request: Request, response: Response): Response {
-      const origin = findOrigin(request);
-      if (origin !== undefined) allowOrigin(response.headers, origin);
-      return response;
-    },
+    /** Adds the headers that let a page of this origin read the response. */
+    allow,
   };
 }
 

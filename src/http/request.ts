@@ -23,20 +23,37 @@ export interface Peers {
 }
 
 export class RelayRequest {
+  readonly method: string;
+  #raw: Request | undefined;
   #id: string | undefined;
 
   constructor(
-    readonly raw: Request,
+    raw: Request,
     private readonly url: string,
     /** As sent, without the base path. */
     readonly path: string,
     /** The open segment of the route, as sent: `%6dal` is not `mal`. */
     readonly parameter: string,
     private readonly peers: Peers,
-  ) {}
+  ) {
+    this.method = raw.method;
+    this.#raw = raw;
+  }
 
-  get method(): string {
-    return this.raw.method;
+  /** The request of the runtime: headers and body. */
+  get raw(): Request {
+    if (this.#raw === undefined) throw new Error('the request was released');
+    return this.#raw;
+  }
+
+  /**
+   * Releases headers and body, and returns the signal that fires when the client disconnects.
+   * Thousands of polls are parked at a time, and each would keep a kilobyte that nobody reads.
+   */
+  release(): AbortSignal {
+    const { signal } = this.raw;
+    this.#raw = undefined;
+    return signal;
   }
 
   /** For the log only. */

@@ -121,7 +121,7 @@ async function poll(
   const holdSeconds = Math.min(parsePreferredWait(request.header('prefer')), pollSeconds);
   // RFC 7240 §3.
   const headers = holdSeconds > 0 ? { 'Preference-Applied': `wait=${holdSeconds}` } : {};
-  const polled = await signIns.poll(deviceCode, request.raw.signal, holdSeconds);
+  const polled = await signIns.poll(deviceCode, request.release(), holdSeconds);
   switch (polled.state) {
     case 'gone':
       return refuseOAuth('expired_token');
