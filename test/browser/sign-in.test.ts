@@ -6,7 +6,6 @@ import {
   comeBack,
   type Device,
   declineAtProvider,
-  LINK_INVALID,
   NAMES,
   SERVICES,
   type Service,
@@ -19,17 +18,16 @@ setDefaultTimeout(30_000);
 const { relay, providers, openPhone, startDevice, stop } = await setUp();
 afterAll(stop);
 
-async function signIn(service: Service, device: Device, name = NAMES[service]) {
+async function signIn(service: Service, device: Device) {
   const phone = await openPhone();
   await phone.page.goto(device.url);
-  const shown = await comeBack(phone.page, () => agree(phone.page, service, name));
+  const shown = await comeBack(phone.page, () => agree(phone.page, service));
   await phone.close();
   return { shown, complaints: phone.complaints };
 }
 
 const KINDS: Record<Service, string> = {
   demo: 'OpenID provider by its issuer, S256, client secret',
-  bare: 'OpenID provider by its endpoints, S256, public client',
   mal: 'OAuth provider, PKCE plain, public client',
 };
 
@@ -49,23 +47,10 @@ describe('a whole sign-in', () => {
       expect(expiresIn).toBeWithin(3_500, 3_601);
       expect(providers[service].exchanges()).toBe(before + 1);
       expect(await device.poll()).toEqual({ status: 410 });
-      // Without `offline_access` an OpenID provider gives none.
-      if (service === 'bare') return expect(refreshToken).toBe('');
       const refreshed = (await providers[service].refresh(refreshToken)) ?? '';
       expect(await providers[service].findOwner(refreshed)).toBe(NAMES[service]);
     },
   );
-
-  test('two users with two phones: each device gets the tokens of its own user', async () => {
-    const names = ['Ada', 'Blaise'];
-    const owners = names.map(async (name) => {
-      const device = await startDevice('demo');
-      await signIn('demo', device, name);
-      const { accessToken = '' } = await device.poll();
-      return providers.demo.findOwner(accessToken);
-    });
-    expect(await Promise.all(owners)).toEqual(names);
-  });
 
   /** RFC 9700 §4.2.4. */
   test('no Referer reaches the provider, except from its own pages', async () => {
@@ -98,22 +83,11 @@ test.each(SERVICES)(
     const polled = device.poll();
     const { page, complaints } = await openPhone();
     await page.goto(device.url);
-    expect(await comeBack(page, () => declineAtProvider(page, service))).toEqual(CANCELLED);
+    expect(await comeBack(page, () => declineAtProvider(page, service))).toMatchObject(CANCELLED);
     expect(await polled).toEqual({ status: 200, error: 'access_denied' });
     expect(complaints).toEqual([]);
   },
 );
-
-test('a reload of the success page: no second exchange, and the device gets its tokens', async () => {
-  const device = await startDevice('demo');
-  const { page } = await openPhone();
-  await page.goto(device.url);
-  const before = providers.demo.exchanges();
-  expect(await comeBack(page, () => agree(page, 'demo'))).toMatchObject(SIGNED_IN);
-  expect(await comeBack(page, () => page.reload())).toEqual(LINK_INVALID);
-  expect(providers.demo.exchanges()).toBe(before + 1);
-  expect((await device.poll()).status).toBe(200);
-});
 
 test('the tab is closed during the exchange: the device gets its tokens', async () => {
   const device = await startDevice('demo');

@@ -6,7 +6,7 @@ import { type Browser, chromium, type Page, type Response } from 'playwright-cor
 import type { Branding } from '../../src/pages/pages.ts';
 import { poll, type Started, start, startWithCode } from './device.ts';
 import { CHROMIUM } from './needs.ts';
-import { PLAIN_OWNER, type RealProvider, startOpenId, startPlainPkce } from './openid.ts';
+import { PLAIN_OWNER, startOpenId, startPlainPkce } from './openid.ts';
 import { findFreePort } from './process.ts';
 import { type RelayProcess, startRelay } from './relay.ts';
 import { plantIfLong, plantSecret } from './secrets.ts';
@@ -39,46 +39,28 @@ export async function showPage(page: Page, html: string, { logo }: Branding): Pr
   await page.setContent(still.replace('src="/logo"', `src="${uri}"`));
 }
 
-/** As the relay names them: OpenID found by its issuer, OpenID without a secret, PKCE `plain`. */
-export const SERVICES = ['demo', 'bare', 'mal'] as const;
+/** As the relay names them: OpenID found by its issuer, and OAuth with PKCE `plain`. */
+export const SERVICES = ['demo', 'mal'] as const;
 export type Service = (typeof SERVICES)[number];
 
 /** Who signs in at each. */
-export const NAMES: Readonly<Record<Service, string>> = {
-  demo: 'Ada',
-  bare: 'Béla',
-  mal: PLAIN_OWNER,
-};
+export const NAMES: Readonly<Record<Service, string>> = { demo: 'Ada', mal: PLAIN_OWNER };
 
 /** Everything that a sign-in needs, each part real. */
-export interface Setup {
-  readonly relay: RelayProcess;
-  readonly providers: Readonly<Record<Service, RealProvider>>;
-  readonly browser: Browser;
-  openPhone(options?: PhoneOptions): Promise<Phone>;
-  startDevice(service: Service): Promise<Device>;
-  startDeviceWithCode(service: Service, name?: string): Promise<Device>;
-  stop(): Promise<void>;
-}
+export type Setup = Awaited<ReturnType<typeof setUp>>;
 
 /**
  * `env` overrides settings; `publicUrl` is where browsers reach the relay, if that
  * is not where it listens.
  */
-export async function setUp(
-  env: Readonly<Record<string, string>> = {},
-  publicUrl?: string,
-): Promise<Setup> {
+export async function setUp(env: Readonly<Record<string, string>> = {}, publicUrl?: string) {
   const browser = await launchChromium();
   const port = await findFreePort();
   const baseUrl = publicUrl ?? `http://127.0.0.1:${port}`;
   const redirectUri = (service: Service) => `${baseUrl}/auth/${service}/callback`;
   const clientSecret = plantSecret('a-client-secret-of-the-browser-tests');
-  const [demo, bare, mal] = await Promise.all([
-    startOpenId(redirectUri('demo'), clientSecret),
-    startOpenId(redirectUri('bare')),
-    startPlainPkce(redirectUri('mal')),
-  ]);
+  const demo = await startOpenId(redirectUri('demo'), clientSecret);
+  const mal = await startPlainPkce(redirectUri('mal'));
   const relay = await startRelay(
     {
       OAUTH_BASE_URL: baseUrl,
@@ -93,11 +75,6 @@ export async function setUp(
       DEMO_SCOPE: 'openid profile offline_access',
       // OpenID Connect Core §11: without it there is no refresh token.
       DEMO_AUTHORIZE_PARAMS: 'prompt=consent',
-      BARE_CLIENT_ID: bare.clientId,
-      BARE_AUTHORIZE_URL: bare.authorizeUrl,
-      BARE_TOKEN_URL: bare.tokenUrl,
-      BARE_PKCE: 'S256',
-      BARE_SCOPE: 'openid profile',
       MAL_CLIENT_ID: mal.clientId,
       MAL_AUTHORIZE_URL: mal.authorizeUrl,
       MAL_TOKEN_URL: mal.tokenUrl,
@@ -105,25 +82,24 @@ export async function setUp(
     },
     { port },
   );
-  const providers = { demo, bare, mal };
   return {
     relay,
-    providers,
+    providers: { demo, mal },
     browser,
-    openPhone: (options) => openPhone(browser, options),
-    startDevice: async (service) => createDevice(relay, await start(relay, service)),
-    startDeviceWithCode: async (service, device) =>
+    openPhone: (options?: PhoneOptions) => openPhone(browser, options),
+    startDevice: async (service: Service) => createDevice(relay, await start(relay, service)),
+    startDeviceWithCode: async (service: Service, device?: string) =>
       createDevice(relay, await startWithCode(relay, { device }, service)),
     async stop() {
       await browser.close();
       await relay.stop();
-      await Promise.all(Object.values(providers).map((provider) => provider.stop()));
+      await Promise.all([demo.stop(), mal.stop()]);
     },
   };
 }
 
 /** What a device gets in the end: the status, and the result with it. */
-export interface PollResult {
+interface PollResult {
   readonly status: number;
   readonly accessToken?: string;
   readonly refreshToken?: string;
@@ -131,17 +107,14 @@ export interface PollResult {
   readonly error?: string;
 }
 
-export interface Device extends Started {
-  /** The short link as a whole. */
-  readonly shortUrl: string;
-  poll(): Promise<PollResult>;
-}
+export type Device = ReturnType<typeof createDevice>;
 
-function createDevice(relay: RelayProcess, started: Started): Device {
+function createDevice(relay: RelayProcess, started: Started) {
   return {
     ...started,
+    /** The short link as a whole. */
     shortUrl: String(started.answer.link),
-    async poll() {
+    async poll(): Promise<PollResult> {
       let response = await poll(relay, started.session);
       // On a busy machine a user takes longer than a poll.
       while (response.status === 204) response = await poll(relay, started.session);
@@ -155,19 +128,7 @@ function createDevice(relay: RelayProcess, started: Started): Device {
   };
 }
 
-/** A browser of its own, with its own cookies. */
-export interface Phone {
-  readonly page: Page;
-  /** Errors and warnings of the browser, such as violations of a page's policy. */
-  readonly complaints: readonly string[];
-  close(): Promise<void>;
-}
-
-export type PhoneOptions = Parameters<Browser['newContext']>[0];
-
-/** The user agent of Instagram's browser on Android. */
-export const IN_APP_BROWSER =
-  'Mozilla/5.0 (Linux; Android 14; Pixel 8 Build/UQ1A; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/120.0 Mobile Safari/537.36 Instagram 312.0.0.34.111 Android';
+type PhoneOptions = Parameters<Browser['newContext']>[0];
 
 /** Without motion, for which a click would wait. */
 const SCREEN = {
@@ -176,7 +137,8 @@ const SCREEN = {
   reducedMotion: 'reduce',
 } as const;
 
-async function openPhone(browser: Browser, options: PhoneOptions = {}): Promise<Phone> {
+/** A browser of its own, with its own cookies. `complaints` has its errors and warnings, such as violations of a page's policy. */
+async function openPhone(browser: Browser, options: PhoneOptions = {}) {
   const context = await browser.newContext({ ...SCREEN, ...options });
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -195,33 +157,15 @@ export interface RelayPage {
   readonly message: string;
 }
 
-const failed = (status: number, message: string): RelayPage => ({
-  status,
-  title: 'Sign-in failed',
-  heading: 'Sign-in failed',
-  message,
-});
-
 /** The pages of docs/protocol.md. */
 export const SIGNED_IN = { status: 200, title: 'Signed in' };
-export const CANCELLED = failed(200, 'Sign-in was cancelled.');
+export const CANCELLED = { status: 200, message: 'Sign-in was cancelled.' };
 /** The page of a user who declined on a page of the relay. */
 export const DECLINED = {
   status: 200,
   title: 'Sign-in cancelled',
-  heading: 'Sign-in cancelled',
   message: 'Your device wasn’t signed in. You can close this tab.',
 };
-export const LINK_INVALID = failed(
-  404,
-  'This sign-in link is no longer valid. Please start again from the app.',
-);
-
-/** With CONFIRM=always, in a browser in which nobody pressed Continue. */
-export const OTHER_BROWSER = failed(
-  404,
-  'Continue was pressed in another browser. Finish signing in there, or open the link from your device in this one.',
-);
 
 /** Does what brings the user back from the provider, and reads the page that follows. */
 export async function comeBack(page: Page, act: () => Promise<unknown>): Promise<RelayPage> {

@@ -1,61 +1,50 @@
 /** Real providers that this project did not write: a certified OpenID provider, and OAuth with PKCE `plain`. */
+import type { IncomingHttpHeaders } from 'node:http';
 import OAuth2Server from '@node-oauth/oauth2-server';
 import { startProvider } from './openid-provider.ts';
 import { plantSecret } from './secrets.ts';
-import { createGate, type Gate } from './wait.ts';
+import { createGate } from './wait.ts';
 
-export interface SeenRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string | undefined>>;
-}
+export type RealProvider = ReturnType<typeof describe>;
+export type OpenIdProvider = Awaited<ReturnType<typeof startOpenId>>;
 
-export interface RealProvider {
-  readonly authorizeUrl: string;
-  readonly tokenUrl: string;
-  readonly clientId: string;
-  /** Every request so far, without its query. */
-  readonly requests: readonly SeenRequest[];
-  /** Requests to the token endpoint so far. */
-  exchanges(): number;
-  /** Closed, it holds every request to the token endpoint. */
-  readonly tokenGate: Gate;
-  /** Asks the provider itself: the name of the token's owner, undefined if the provider does not accept the token. */
-  findOwner(accessToken: string): Promise<string | undefined>;
-  /** Redeems the refresh token: the new access token, undefined if the provider refuses. */
-  refresh(refreshToken: string): Promise<string | undefined>;
-  stop(): Promise<void>;
-}
-
-interface Endpoints {
-  readonly authorizeUrl: string;
-  readonly tokenUrl: string;
-  readonly userUrl: string;
-  readonly client: Readonly<Record<string, string>>;
-  readonly stop: () => Promise<void>;
+/** Every request to a provider, without its query. */
+function createWatch() {
+  const requests: { method: string; path: string; headers: IncomingHttpHeaders }[] = [];
+  const tokenGate = createGate();
+  async function see(method: string, path: string, headers: IncomingHttpHeaders): Promise<void> {
+    requests.push({ method, path, headers });
+    if (path === '/token') await tokenGate.pass();
+  }
+  return { requests, tokenGate, see };
 }
 
 function describe(
-  { authorizeUrl, tokenUrl, userUrl, client, stop }: Endpoints,
-  requests: readonly SeenRequest[],
-  tokenGate: Gate,
-): RealProvider {
-  const { pathname } = new URL(tokenUrl);
+  origin: string,
+  client: { readonly client_id: string; readonly client_secret?: string },
+  { requests, tokenGate }: ReturnType<typeof createWatch>,
+  stop: () => Promise<void>,
+) {
+  const tokenUrl = `${origin}/token`;
   return {
-    authorizeUrl,
+    authorizeUrl: `${origin}/auth`,
     tokenUrl,
+    clientId: client.client_id,
     requests,
+    /** Closed, it holds every request to the token endpoint. */
     tokenGate,
     stop,
-    clientId: client.client_id ?? '',
+    /** Requests to the token endpoint so far. */
     exchanges: () =>
-      requests.filter(({ method, path }) => method === 'POST' && path === pathname).length,
-    async findOwner(accessToken) {
+      requests.filter(({ method, path }) => method === 'POST' && path === '/token').length,
+    /** Asks the provider itself: the name of the token's owner, undefined if the provider does not accept the token. */
+    async findOwner(accessToken: string): Promise<string | undefined> {
       const headers = { Authorization: `Bearer ${accessToken}` };
-      const response = await fetch(userUrl, { headers });
+      const response = await fetch(`${origin}/me`, { headers });
       return response.ok ? ((await response.json()) as { name: string }).name : undefined;
     },
-    async refresh(refreshToken) {
+    /** Redeems the refresh token: the new access token, undefined if the provider refuses. */
+    async refresh(refreshToken: string): Promise<string | undefined> {
       const form = { grant_type: 'refresh_token', refresh_token: refreshToken, ...client };
       const body = new URLSearchParams(form);
       const response = await fetch(tokenUrl, { method: 'POST', body });
@@ -65,34 +54,21 @@ function describe(
   };
 }
 
-export interface OpenIdProvider extends RealProvider {
-  readonly issuer: string;
-  /** How often it has given tokens, whether or not they arrived. */
-  grants(): number;
-}
-
 /**
  * A provider that requires PKCE with S256. The client is confidential with a secret,
  * public without. Each refresh token of a public client is good for one use, and a
  * second use revokes all tokens of the sign-in.
  */
-export async function startOpenId(
-  redirectUri: string,
-  clientSecret?: string,
-): Promise<OpenIdProvider> {
-  const requests: SeenRequest[] = [];
-  const tokenGate = createGate();
+export async function startOpenId(redirectUri: string, clientSecret?: string) {
+  const watch = createWatch();
   const clientId = 'relay-at-openid';
   const { issuer, provider, stop } = await startProvider({
     clientId,
     ...(clientSecret !== undefined && { clientSecret: plantSecret(clientSecret) }),
     redirectUris: [redirectUri],
     appName: 'Test TV',
-    async beforeRequest({ method = '', url = '', headers }) {
-      const { pathname } = new URL(url, issuer);
-      requests.push({ method, path: pathname, headers: headers as SeenRequest['headers'] });
-      if (pathname === '/token') await tokenGate.pass();
-    },
+    beforeRequest: ({ method = '', url = '', headers }) =>
+      watch.see(method, new URL(url, issuer).pathname, headers),
   });
   provider.on('authorization.success', (_context, sent: object) => plantFields(sent));
   let grants = 0;
@@ -101,17 +77,13 @@ export async function startOpenId(
     plantFields(body);
     plantFields(oidc.params);
   });
-  const endpoints = {
-    authorizeUrl: `${issuer}/auth`,
-    tokenUrl: `${issuer}/token`,
-    userUrl: `${issuer}/me`,
-    client: {
-      client_id: clientId,
-      ...(clientSecret !== undefined && { client_secret: clientSecret }),
-    },
-    stop,
+  const secret = clientSecret !== undefined && { client_secret: clientSecret };
+  return {
+    ...describe(issuer, { client_id: clientId, ...secret }, watch, stop),
+    issuer,
+    /** How often it has given tokens, whether or not they arrived. */
+    grants: () => grants,
   };
-  return { issuer, grants: () => grants, ...describe(endpoints, requests, tokenGate) };
 }
 
 const SECRET_FIELDS = [
@@ -136,8 +108,7 @@ export const PLAIN_OWNER = 'Grace';
 
 /** A provider like MyAnimeList: public client, PKCE `plain` and no other method, one page with Allow and Deny. */
 export async function startPlainPkce(redirectUri: string): Promise<RealProvider> {
-  const requests: SeenRequest[] = [];
-  const tokenGate = createGate();
+  const watch = createWatch();
   const clientId = 'relay-at-plain';
   const oauth = createPlainServer(clientId, redirectUri);
   const server = Bun.serve({
@@ -145,21 +116,11 @@ export async function startPlainPkce(redirectUri: string): Promise<RealProvider>
     port: 0,
     async fetch(request) {
       const { pathname } = new URL(request.url);
-      const headers = Object.fromEntries(request.headers);
-      requests.push({ method: request.method, path: pathname, headers });
-      if (pathname === '/token') await tokenGate.pass();
+      await watch.see(request.method, pathname, Object.fromEntries(request.headers));
       return answer(oauth, pathname, request);
     },
   });
-  const { origin } = server.url;
-  const endpoints = {
-    authorizeUrl: `${origin}/authorize`,
-    tokenUrl: `${origin}/token`,
-    userUrl: `${origin}/me`,
-    client: { client_id: clientId },
-    stop: () => server.stop(true),
-  };
-  return describe(endpoints, requests, tokenGate);
+  return describe(server.url.origin, { client_id: clientId }, watch, () => server.stop(true));
 }
 
 /** Codes and tokens are in memory, of one client and one user. */
@@ -168,8 +129,8 @@ function createPlainServer(clientId: string, redirectUri: string): OAuth2Server 
   const client = { id: clientId, redirectUris: [redirectUri], grants };
   const user = { name: PLAIN_OWNER };
   const codes = new Map<string, OAuth2Server.AuthorizationCode>();
+  /** By the access token and by the refresh token. */
   const tokens = new Map<string, OAuth2Server.Token>();
-  const byRefreshToken = new Map<string, OAuth2Server.RefreshToken>();
   const model: OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel = {
     getClient: async (id) => id === clientId && client,
     async saveAuthorizationCode(code) {
@@ -181,16 +142,14 @@ function createPlainServer(clientId: string, redirectUri: string): OAuth2Server 
     revokeAuthorizationCode: async ({ authorizationCode }) => codes.delete(authorizationCode),
     async saveToken(token) {
       const saved = { ...token, client, user };
-      tokens.set(plantSecret(token.accessToken), saved);
-      const { refreshToken } = token;
-      if (refreshToken !== undefined) {
-        byRefreshToken.set(plantSecret(refreshToken), { ...saved, refreshToken });
+      for (const each of [token.accessToken, token.refreshToken]) {
+        if (each !== undefined) tokens.set(plantSecret(each), saved);
       }
       return saved;
     },
     getAccessToken: async (token) => tokens.get(token),
-    getRefreshToken: async (token) => byRefreshToken.get(token),
-    revokeToken: async ({ refreshToken }) => byRefreshToken.delete(refreshToken),
+    getRefreshToken: async (token) => tokens.get(token) as OAuth2Server.RefreshToken | undefined,
+    revokeToken: async ({ refreshToken }) => tokens.delete(refreshToken),
   };
   // `enablePlainPKCE` is not in the package's types.
   const options: OAuth2Server.ServerOptions & { enablePlainPKCE: boolean } = {
@@ -213,7 +172,7 @@ async function answer(oauth: OAuth2Server, pathname: string, request: Request): 
   const reply = new OAuth2Server.Response();
   try {
     switch (pathname) {
-      case '/authorize':
+      case '/auth':
         if (searchParams.get('code_challenge_method') !== 'plain') return refuse('not plain');
         plantSecret(searchParams.get('state') ?? '');
         plantSecret(searchParams.get('code_challenge') ?? '');
