@@ -7,11 +7,8 @@ import {
   type ProviderToDiscover,
 } from '../../src/providers/discovery.ts';
 import { poll, start } from '../kit/device.ts';
-import { has } from '../kit/needs.ts';
 import { startOpenId } from '../kit/openid.ts';
-import { discoveryDocumentOf } from '../kit/provider.ts';
-import { captureLog, createTestService, type Fetch } from '../kit/service.ts';
-import { makeSelfSigned } from '../kit/tls.ts';
+import { captureLog, createTestService } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 
 /** The issuer's server: it answers what `answers` has for a path, else 404, and records what it was asked. */
@@ -221,15 +218,15 @@ describe('what the document may say', () => {
 });
 
 // An issuer may send `iss` although its metadata do not say so, such as Google's.
-test.each<[boolean | undefined, iss: string, page: number, error: string | undefined]>([
-  [true, '', 200, 'authorization_failed'],
-  [true, '&iss=', 200, 'authorization_failed'],
-  [true, '&iss=https%3A%2F%2Fevil.example', 200, 'authorization_failed'],
-  [true, `&iss=${encodeURIComponent(origin)}`, 200, undefined],
-  [undefined, '&iss=https%3A%2F%2Fevil.example', 200, 'authorization_failed'],
-  [undefined, `&iss=${encodeURIComponent(origin)}`, 200, undefined],
-  [undefined, '', 200, undefined],
-])('RFC 9207: metadata say %p, the callback %j', async (isAnnounced, iss, status, error) => {
+test.each<[boolean | undefined, iss: string, error: string | undefined]>([
+  [true, '', 'authorization_failed'],
+  [true, '&iss=', 'authorization_failed'],
+  [true, '&iss=https%3A%2F%2Fevil.example', 'authorization_failed'],
+  [true, `&iss=${encodeURIComponent(origin)}`, undefined],
+  [undefined, '&iss=https%3A%2F%2Fevil.example', 'authorization_failed'],
+  [undefined, `&iss=${encodeURIComponent(origin)}`, undefined],
+  [undefined, '', undefined],
+])('RFC 9207: metadata say %p, the callback %j', async (isAnnounced, iss, error) => {
   const log = captureLog();
   const announced = { authorization_response_iss_parameter_supported: isAnnounced };
   const exchanges: string[] = [];
@@ -247,17 +244,13 @@ test.each<[boolean | undefined, iss: string, page: number, error: string | undef
   );
   await service.discover();
   const { session, state } = await start(service, 'acme');
-  expect((await callback(service, state, `code=c${iss}`, 'acme')).status).toBe(status);
+  await callback(service, state, `code=c${iss}`, 'acme');
   const result = error === undefined ? { accessToken: 'granted' } : { error };
   expect(await (await poll(service, session)).json()).toEqual(result);
   expect(exchanges).toHaveLength(error === undefined ? 1 : 0);
   const hints = log.named('authorization_failed').map(({ hint }) => hint);
   expect(hints).toEqual(error === undefined ? [] : [expect.stringContaining('ACME_ISSUER')]);
 });
-
-const withOpenSsl = test.if(
-  has('OpenSSL', 'an issuer over https may not name an address by plain http'),
-);
 
 describe('an address on this machine, by plain http', () => {
   const here = 'http://127.0.0.1:9/x';
@@ -267,24 +260,18 @@ describe('an address on this machine, by plain http', () => {
     expect(await discover(document)).toMatchObject({ provider: { name: 'acme' } });
   });
 
-  withOpenSsl.each(['authorization_endpoint', 'token_endpoint'])(
+  test.each(['authorization_endpoint', 'token_endpoint'])(
     'is not accepted from an issuer over https, but from the operator: %s',
     async (field) => {
-      using secure = Bun.serve({
-        port: 0,
-        tls: await makeSelfSigned(),
-        fetch: ({ url }: Request): Response =>
-          Response.json({ ...discoveryDocumentOf(new URL(url).origin), [field]: here }),
-      });
-      const issuer = `https://localhost:${secure.port}`;
-      const trusting: Fetch = (url, init) =>
-        fetch(url, { ...init, tls: { rejectUnauthorized: false } });
-      expect(problemOf(await discoverProvider(acme({ issuer }), trusting))).toBe(
+      const issuer = 'https://acme.example';
+      const document = { issuer, ...ENDPOINTS, [field]: here };
+      const overTls = async () => Response.json(document);
+      expect(problemOf(await discoverProvider(acme({ issuer }), overTls))).toBe(
         `${issuer}: ${field} is "${here}": it must be https, as its issuer is`,
       );
       const provider = { authorizeUrl: here, tokenUrl: here };
       const given = acme({ issuer, ...provider });
-      expect(await discoverProvider(given, trusting)).toMatchObject({ provider });
+      expect(await discoverProvider(given, overTls)).toMatchObject({ provider });
     },
   );
 });

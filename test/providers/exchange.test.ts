@@ -3,8 +3,8 @@
  * break, byte by byte and on each runtime, is in test/serve/provider-connections.test.ts.
  */
 import { expect, setDefaultTimeout, test } from 'bun:test';
+import type { ProviderQuirks } from '../../src/providers/config.ts';
 import { discoverProvider } from '../../src/providers/discovery.ts';
-import { PROFILES } from '../../src/providers/profiles.ts';
 import { poll, refresh, start } from '../kit/device.ts';
 import { TOKEN_RESPONSE_BYTES } from '../kit/limits.ts';
 import { has } from '../kit/needs.ts';
@@ -16,7 +16,8 @@ import { bringCode, callback, makeCode } from '../kit/user.ts';
 setDefaultTimeout(60_000);
 await buildForNode();
 
-test.each<[string, string, object]>([
+// The fake clock begins 1,000 s after the epoch.
+test.each<[string, string, object, ProviderQuirks?]>([
   [
     'values of another type are left out',
     '{"access_token":"a","expires_in":true,"refresh_token":5,"scope":""}',
@@ -52,45 +53,43 @@ test.each<[string, string, object]>([
     '{"access_token":"a","expires_at":9999999999}',
     { accessToken: 'a' },
   ],
+  [
+    'expires_at counts where the profile says so',
+    '{"access_token":"a","expires_at":4600}',
+    { accessToken: 'a', expiresIn: 3_600 },
+    { expiresAt: true },
+  ],
+  [
+    'not if it has passed',
+    '{"access_token":"a","expires_at":999}',
+    { accessToken: 'a' },
+    { expiresAt: true },
+  ],
+  [
+    'nor if there is expires_in',
+    '{"access_token":"a","expires_in":60,"expires_at":9999999999}',
+    { accessToken: 'a', expiresIn: 60 },
+    { expiresAt: true },
+  ],
+  [
+    'a comma may be part of a scope',
+    '{"access_token":"a","scope":"repo,gist"}',
+    { accessToken: 'a', scope: 'repo,gist' },
+  ],
+  [
+    'commas separate scopes where the profile says so, as for GitHub',
+    '{"access_token":"a","scope":"repo,gist"}',
+    { accessToken: 'a', scope: 'repo gist' },
+    { commaInScope: true },
+  ],
   ['a byte order mark does not matter', '\uFEFF{"access_token":"a"}', { accessToken: 'a' }],
-])('of a token response: %s', async (_, body, result) => {
-  const service = createTestService({}, { fetch: async () => new Response(body) });
+])('of a token response: %s', async (_, body, result, quirks = {}) => {
+  const [mal] = SETTINGS.providers;
+  const providers = [{ ...mal, quirks }];
+  const service = createTestService({ providers }, { fetch: async () => new Response(body) });
   const { session, state } = await start(service, 'mal', { details: true });
   await callback(service, state);
   expect(await (await poll(service, session)).json()).toEqual(result);
-});
-
-test('where the profile says so, expires_at counts if there is no expires_in', async () => {
-  const [mal] = SETTINGS.providers;
-  const providers = [{ ...mal, quirks: { expiresAt: true } as const }];
-  const expiresInOf = async (given: object) => {
-    const fetch = async () => Response.json({ access_token: 'a', ...given });
-    const service = createTestService({ providers }, { fetch });
-    const { session, state } = await start(service);
-    await callback(service, state);
-    const nowSeconds = Math.floor(service.clock.now() / 1_000);
-    const { expiresIn } = (await (await poll(service, session)).json()) as { expiresIn?: number };
-    return { expiresIn, nowSeconds };
-  };
-  const { nowSeconds } = await expiresInOf({});
-  const inAnHour = await expiresInOf({ expires_at: nowSeconds + 3_600 });
-  expect(inAnHour).toEqual({ expiresIn: 3_600, nowSeconds });
-  expect((await expiresInOf({ expires_at: nowSeconds - 1 })).expiresIn).toBeUndefined();
-  expect((await expiresInOf({ expires_in: 60, expires_at: 9e9 })).expiresIn).toBe(60);
-});
-
-test('where the profile says so, commas separate the scopes of a response', async () => {
-  const [mal] = SETTINGS.providers;
-  const fetch = async () => Response.json({ access_token: 'a', scope: 'repo,gist' });
-  for (const [quirks, scope] of [
-    [{}, 'repo,gist'],
-    [PROFILES.get('github')?.quirks ?? {}, 'repo gist'],
-  ] as const) {
-    const service = createTestService({ providers: [{ ...mal, quirks }] }, { fetch });
-    const { session, state } = await start(service, 'mal', { details: true });
-    await callback(service, state);
-    expect(await (await poll(service, session)).json()).toMatchObject({ scope });
-  }
 });
 
 test('every request says who asks, as workerd adds no User-Agent of its own', async () => {

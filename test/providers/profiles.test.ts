@@ -1,5 +1,5 @@
 /** Every provider with a profile: who gets its secret, and that the relay asks it as the profile says. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { hash } from 'node:crypto';
 import { mayTakeChallenge, prefixOf } from '../../src/providers/config.ts';
 import { OWN_URL, type Profile } from '../../src/providers/profile.ts';
@@ -7,12 +7,8 @@ import { PROFILES, UNSUPPORTED } from '../../src/providers/profiles.ts';
 import { findUrlProblem } from '../../src/providers/url.ts';
 import { readSettings } from '../../src/settings/index.ts';
 import { poll, refresh, start } from '../kit/device.ts';
-import { serveUpstream } from '../kit/provider.ts';
-import { startRelay } from '../kit/relay.ts';
 import { BASE_URL, createTestService, type Fetch } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
-
-setDefaultTimeout(30_000);
 
 /** Where the client secret and the tokens go, if not to the domain at which users sign in. */
 const OTHER_DOMAINS: Readonly<Record<string, string>> = {
@@ -24,6 +20,7 @@ const OTHER_DOMAINS: Readonly<Record<string, string>> = {
 
 const ID = 'client';
 const SECRET = 'secret/of=the+client';
+const USER_AGENT = 'acme-tv/1.0 (https://tv.example)';
 const BASIC = `Basic ${btoa([ID, SECRET].map(encodeURIComponent).join(':'))}`;
 
 /** The address of a server that people host themselves. */
@@ -55,10 +52,12 @@ interface Sent {
 }
 
 /** A service whose operator set a client id and what the provider issues besides, and the requests that its provider gets. */
-function meet(name: string, profile: Profile) {
-  const prefix = `${name.toUpperCase()}_`;
+function meet(name: string) {
+  const profile = PROFILES.get(name) as Profile;
+  const prefix = prefixOf(name);
   const env = {
     [`${prefix}CLIENT_ID`]: ID,
+    [`${prefix}USER_AGENT`]: USER_AGENT,
     ...(profile.clientSecret !== 'none' && { [`${prefix}CLIENT_SECRET`]: SECRET }),
     ...(profile.authorizeUrl.startsWith(OWN_URL) &&
       !profile.defaultUrl && { [`${prefix}URL`]: `${OWN}/` }),
@@ -68,91 +67,98 @@ function meet(name: string, profile: Profile) {
   const sent: Sent[] = [];
   const fetch: Fetch = async (url, { method, headers, body }) => {
     const all = Object.fromEntries(new Headers(headers));
-    const fields =
-      all['content-type'] === 'application/json'
-        ? JSON.parse(String(body))
-        : Object.fromEntries(new URLSearchParams(body));
+    const isJson = all['content-type'] === 'application/json';
+    const fields = isJson
+      ? JSON.parse(String(body))
+      : Object.fromEntries(new URLSearchParams(body));
     sent.push({ url, method, headers: all, fields });
     return Response.json({ access_token: 'access', refresh_token: 'refresh' });
   };
-  return { sent, service: createTestService({ providers: read.settings.providers }, { fetch }) };
+  const service = createTestService({ providers: read.settings.providers }, { fetch });
+  return { profile, sent, service };
 }
 
-/** A token request, as the profile says, with the fields of a grant. */
-function tokenRequest(
-  profile: Profile,
-  grant: Readonly<Record<string, unknown>>,
-  url = profile.tokenUrl,
-) {
-  const { clientAuth = 'post', clientSecret, quirks = {} } = profile;
-  const isJson = quirks.tokenRequest === 'json';
-  return {
-    url: urlOf(url, profile),
-    method: 'POST',
-    headers: {
-      accept: 'application/json',
-      'accept-encoding': 'identity',
-      'content-type': isJson ? 'application/json' : 'application/x-www-form-urlencoded',
-      ...(clientAuth === 'basic' && { authorization: BASIC }),
-      'user-agent': quirks.userAgent ?? 'sign-in-relay',
-      ...(quirks.clientIdHeader && { [quirks.clientIdHeader]: ID }),
-    },
-    fields: {
-      ...grant,
-      ...(clientAuth === 'post' && { client_id: ID }),
-      ...(clientAuth === 'post' && clientSecret !== 'none' && { client_secret: SECRET }),
-    },
-  };
-}
-
-describe.each([...PROFILES])('%s', (name, profile) => {
-  const redirectUri = `${BASE_URL}/auth/${name}/callback`;
-  const { pkce, scope, authorizeParams = {}, quirks = {} } = profile;
-
-  test('signs in with a client id and what the provider issues besides', async () => {
-    const { service, sent } = meet(name, profile);
-    const { session, url, state } = await start(service, name);
-    const link = new URL((await service.ask(url)).headers.get('location') ?? '');
-    const { code_challenge: challenge, ...parameters } = Object.fromEntries(link.searchParams);
-    expect(link.href).toStartWith(`${urlOf(profile.authorizeUrl, profile)}?`);
-    expect(parameters).toEqual({
-      response_type: 'code',
-      client_id: ID,
-      redirect_uri: redirectUri,
-      state,
-      ...(scope && { scope }),
-      ...authorizeParams,
-      ...(pkce !== 'none' && { code_challenge_method: pkce }),
-    });
-    await callback(service, state, 'code=c', name);
-    expect(await (await poll(service, session)).json()).toMatchObject({ accessToken: 'access' });
-    const verifier = sent[0]?.fields.code_verifier;
-    const grant = {
-      grant_type: 'authorization_code',
-      code: 'c',
-      redirect_uri: redirectUri,
-      ...(pkce !== 'none' && { code_verifier: verifier }),
-    };
-    expect(sent).toEqual([tokenRequest(profile, grant)] as never);
-    const expected = { none: undefined, plain: verifier, S256: s256Of(verifier) };
-    expect(challenge).toBe(expected[pkce]);
-  });
-
-  test('refreshes', async () => {
-    const { service, sent } = meet(name, profile);
-    expect((await refresh(service, 'old', {}, name)).status).toBe(200);
-    const grant = {
-      grant_type: 'refresh_token',
-      refresh_token: 'old',
-      ...(quirks.refreshesWithRedirectUri && { redirect_uri: redirectUri }),
-    };
-    expect(sent).toEqual([tokenRequest(profile, grant, profile.refreshUrl)] as never);
-  });
+test.each([...PROFILES.keys()])('%s: signs in and refreshes at its endpoints', async (name) => {
+  const { profile, service, sent } = meet(name);
+  const { authorizeUrl, tokenUrl, refreshUrl = tokenUrl, pkce, clientSecret } = profile;
+  const { session, url, state } = await start(service, name);
+  const link = (await service.ask(url)).headers.get('location') ?? '';
+  expect(link).toStartWith(`${urlOf(authorizeUrl, profile)}?`);
+  await callback(service, state, 'code=c', name);
+  expect(await (await poll(service, session)).json()).toMatchObject({ accessToken: 'access' });
+  expect((await refresh(service, 'old', {}, name)).status).toBe(200);
+  expect(sent.map((each) => each.url)).toEqual([
+    urlOf(tokenUrl, profile),
+    urlOf(refreshUrl, profile),
+  ]);
+  const challenge = new URL(link).searchParams.get('code_challenge') ?? undefined;
+  const verifier = sent[0]?.fields.code_verifier;
+  const s256 = hash('sha256', verifier ?? '', 'base64url');
+  expect(challenge).toBe({ none: undefined, plain: verifier, S256: s256 }[pkce]);
+  for (const { headers, fields } of sent) {
+    const shown = [headers.authorization, fields.client_secret].filter(Boolean);
+    expect(shown).toHaveLength(clientSecret === 'none' ? 0 : 1);
+  }
 });
 
-const s256Of = (verifier = '') => hash('sha256', verifier, 'base64url');
-
+const CODE = { grant_type: 'authorization_code', code: 'a&b' };
+const OLD = { grant_type: 'refresh_token', refresh_token: 'old' };
 const CLIENT = { client_id: ID, client_secret: SECRET };
+const FORM = { 'content-type': 'application/x-www-form-urlencoded', 'user-agent': USER_AGENT };
+
+/** One provider for each way in which they differ: the redirect's parameters, headers, and fields. */
+test.each<[string, object, object, exchange: object, refresh: object, takesRedirectUri?: true]>([
+  [
+    'mal',
+    { code_challenge_method: 'plain' },
+    FORM,
+    { ...CODE, ...CLIENT, code_verifier: expect.any(String) },
+    { ...OLD, ...CLIENT },
+  ],
+  [
+    'spotify',
+    { code_challenge_method: 'S256', scope: 'user-read-email' },
+    { ...FORM, authorization: BASIC },
+    { ...CODE, code_verifier: expect.any(String) },
+    OLD,
+  ],
+  [
+    'reddit',
+    { scope: 'identity', duration: 'permanent' },
+    { ...FORM, authorization: BASIC },
+    CODE,
+    OLD,
+  ],
+  [
+    'trakt',
+    { code_challenge_method: 'S256' },
+    { 'content-type': 'application/json', 'user-agent': USER_AGENT, 'trakt-api-key': ID },
+    { ...CODE, ...CLIENT, code_verifier: expect.any(String) },
+    { ...OLD, ...CLIENT },
+    true,
+  ],
+  ['homeassistant', {}, FORM, { ...CODE, client_id: ID }, { ...OLD, client_id: ID }],
+])('%s: sends what its profile says, and nothing else', async (name, ...expected) => {
+  const [query, headers, exchanged, refreshed, takesRedirectUri] = expected;
+  const { service, sent } = meet(name);
+  const { url, state } = await start(service, name);
+  const link = new URL((await service.ask(url)).headers.get('location') ?? '');
+  const { code_challenge: _, ...parameters } = Object.fromEntries(link.searchParams);
+  const redirect = { redirect_uri: `${BASE_URL}/auth/${name}/callback` };
+  const common = { response_type: 'code', client_id: ID, state, ...redirect };
+  expect(parameters).toEqual({ ...common, ...query });
+  await callback(service, state, 'code=a%26b', name);
+  await refresh(service, 'old', {}, name);
+  const always = { accept: 'application/json', 'accept-encoding': 'identity' };
+  for (const each of sent) {
+    expect(each).toMatchObject({ method: 'POST', headers: { ...always, ...headers } });
+  }
+  const again = takesRedirectUri ? redirect : {};
+  expect(sent.map(({ fields }) => fields)).toEqual([
+    { ...exchanged, ...redirect },
+    { ...refreshed, ...again },
+  ] as never);
+});
 
 /** Those that differ from RFC 7009 §2.1 (test/oauth/revoke.test.ts), one of each kind. */
 test.each<[string, string, Record<string, string>, Record<string, string>]>([
@@ -174,35 +180,13 @@ test.each<[string, string, Record<string, string>, Record<string, string>]>([
   ],
   ['vimeo', 'DELETE', { authorization: 'Bearer access' }, {}],
 ])('%s: a token is revoked as its endpoint takes it', async (name, method, headers, fields) => {
-  const profile = PROFILES.get(name) as Profile;
-  const { service, sent } = meet(name, profile);
+  const { profile, service, sent } = meet(name);
   const body = JSON.stringify({ service: name, accessToken: 'access' });
   expect((await service.ask('/revoke', { method: 'POST', body })).status).toBe(200);
   const url = urlOf(profile.revocation?.url ?? '', profile);
   expect(sent).toMatchObject([{ url, method, headers }]);
   expect(sent[0]?.fields).toEqual(fields);
   expect(sent[0]?.headers.authorization).toBe(headers.authorization);
-});
-
-test('a relay process sends what a profile requires', async () => {
-  using trakt = serveUpstream(() => Response.json({ access_token: 'token' }));
-  const relay = await startRelay({
-    PROVIDERS: 'trakt',
-    TRAKT_CLIENT_ID: 'client',
-    TRAKT_CLIENT_SECRET: 'secret',
-    TRAKT_TOKEN_URL: trakt.url,
-    TRAKT_USER_AGENT: 'acme-tv/1.0 (https://tv.example)',
-  });
-  const { state } = await start(relay, 'trakt');
-  expect((await callback(relay, state, 'code=a%26b', 'trakt')).status).toBe(200);
-  const [request] = trakt.requests;
-  expect(JSON.parse(request?.body ?? '')).toMatchObject({ code: 'a&b', client_secret: 'secret' });
-  expect(Object.fromEntries(request?.headers ?? [])).toMatchObject({
-    'content-type': 'application/json',
-    'trakt-api-key': 'client',
-    'user-agent': 'acme-tv/1.0 (https://tv.example)',
-  });
-  expect(await relay.stop()).toBe(0);
 });
 
 test('Discord, Spotify, GitLab and Trakt need no secret, so devices may exchange', () => {
