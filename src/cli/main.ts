@@ -1,6 +1,6 @@
 /** The command line: runs a command, prints help or version, or serves. */
 import { fstatSync } from 'node:fs';
-import { type ParseArgsConfig, parseArgs } from 'node:util';
+import type { ParseArgsConfig } from 'node:util';
 import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
@@ -23,6 +23,7 @@ import { StoreUnavailable } from '../sign-ins/store.ts';
 import { UnusableFile } from '../stores/sqlite/problems.ts';
 import { readTextFile } from '../text-file.ts';
 import { VERSION } from '../version.ts';
+import { CommandError, parseOptions } from './command-line.ts';
 
 const USAGE = `sign-in-relay ${VERSION}
 OAuth 2.0 sign-in on a phone, for devices without a browser
@@ -131,7 +132,8 @@ const COMMANDS = {
   token: async (args: readonly string[]) => (await import('./login/token.ts')).token(args),
   logout: async (args: readonly string[]) => (await import('./login/logout.ts')).logout(args),
   async providers([name, ...others]: readonly string[]) {
-    if (others.length > 0) fail(`Unexpected argument ${JSON.stringify(others[0])}\n\n${USAGE}`);
+    const [extra] = others;
+    if (extra !== undefined) throw new CommandError(`Unexpected argument ${extra}`, 1, USAGE);
     const { showProviders } = await import('./show-providers.ts');
     const { isFound, text } = showProviders(name);
     if (!isFound) fail(text);
@@ -168,8 +170,9 @@ const COMMANDS = {
 
 function failAsUnknown(command: string): never {
   const near = nearest(command, Object.keys(COMMANDS));
-  const hint = near === undefined ? `\n\n${USAGE}` : `: did you mean ${near}?\n`;
-  fail(`There is no command ${JSON.stringify(command)}${hint}`);
+  const problem = `There is no command ${JSON.stringify(command)}`;
+  if (near === undefined) throw new CommandError(problem, 1, USAGE);
+  throw new CommandError(`${problem}: did you mean ${near}?`);
 }
 
 /** Bun if it runs this, otherwise Node. The other one is not loaded. */
@@ -204,16 +207,10 @@ function readOptions() {
   });
 }
 
-function readFlags<const Options extends NonNullable<ParseArgsConfig['options']>>(
+const readFlags = <const Options extends NonNullable<ParseArgsConfig['options']>>(
   args: readonly string[],
   options: Options,
-) {
-  try {
-    return parseArgs({ args: [...args], options }).values;
-  } catch (error) {
-    return fail(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
-  }
-}
+) => parseOptions({ args: [...args], options }, USAGE).values;
 
 /** What `--env-file` was given. */
 interface SettingsOptions {
@@ -286,4 +283,10 @@ function fail(text: string, exitCode = 1): never {
   process.exit(exitCode);
 }
 
-await main().catch((error: unknown) => fail(describeUnexpected(error)));
+await main().catch(async (error: unknown) => {
+  if (!(error instanceof CommandError)) fail(describeUnexpected(error));
+  const { message, usage, exitCode } = error;
+  const { printable } = await import('./terminal.ts');
+  const lines = message.split('\n').map(printable).join('\n');
+  fail(usage === '' ? `${lines}\n` : `${lines}\n\n${usage}`, exitCode);
+});

@@ -1,4 +1,5 @@
-/** What the commands write to a terminal: untrusted text, QR codes, times, a countdown. */
+/** What the commands write to a terminal: untrusted text, colours, QR codes, times, a countdown. */
+import { styleText } from 'node:util';
 import { correction, generate } from 'lean-qr';
 import { spellOutUnseen } from '../pages/shown-name.ts';
 
@@ -16,6 +17,15 @@ export function printable(text: string): string {
   const isCut = text.length > LINE_CHARACTERS || shown.length > LINE_CHARACTERS;
   return isCut ? `${shown.slice(0, LINE_CHARACTERS).join('')}…` : shown.join('');
 }
+
+/** False in pipes, with NO_COLOR, and in a terminal that knows no escape sequences, as in Emacs. */
+const hasColours = ({ isTTY }: NodeJS.WriteStream) =>
+  isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
+
+/** For what is written to this stream. */
+export const styleFor =
+  (stream: NodeJS.WriteStream) => (format: Parameters<typeof styleText>[0], text: string) =>
+    hasColours(stream) ? styleText(format, text, { validateStream: false }) : text;
 
 /** JSON in ASCII, for a terminal, a file or a program: JSON.stringify leaves C1 and bidi controls as they are. */
 export function jsonText(value: unknown): string {
@@ -37,31 +47,19 @@ export interface TerminalQr {
 }
 
 /** One character is two modules, one above the other. */
-export const renderQr = (text: string, quietZone = QUIET_ZONE) =>
-  draw(text, quietZone, 2, (upper, lower) => (upper ? (lower ? '█' : '▀') : lower ? '▄' : ' '));
-
-/** Four times as large: two characters are one module. */
-export const renderLargeQr = (text: string) =>
-  draw(text, QUIET_ZONE, 1, (module) => (module ? '██' : '  '));
-
-/** `cell`: of a module, and the one below it. */
-function draw(
-  text: string,
-  quietZone: number,
-  rowsOfLine: number,
-  cell: (isDark: boolean, isLowerDark: boolean) => string,
-): TerminalQr {
+export function renderQr(text: string, quietZone = QUIET_ZONE): TerminalQr {
   const code = generate(text, { minCorrectionLevel: correction.L });
   const end = code.size + quietZone;
   const lines: string[] = [];
-  for (let row = -quietZone; row < end; row += rowsOfLine) {
+  for (let row = -quietZone; row < end; row += 2) {
     let blocks = '';
     for (let column = -quietZone; column < end; column += 1) {
-      blocks += cell(code.get(column, row), code.get(column, row + 1));
+      const [upper, lower] = [code.get(column, row), code.get(column, row + 1)];
+      blocks += upper ? (lower ? '█' : '▀') : lower ? '▄' : ' ';
     }
     lines.push(`${BLACK_ON_WHITE}${blocks}${RESET}`);
   }
-  return { lines, columns: (end + quietZone) * cell(true, true).length };
+  return { lines, columns: end + quietZone };
 }
 
 /** `9:41` */

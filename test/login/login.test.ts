@@ -176,7 +176,7 @@ describe('token', () => {
     expect(await runToken(...atRelay, '--account', 'C')).toMatchObject({
       exitCode: EXIT_CODES.failed,
       printed: '',
-      stderr: expect.stringContaining('Run sign-in-relay login dev'),
+      stderr: expect.stringContaining(`sign-in-relay login dev --relay ${dev.relayUrl}`),
     });
   });
 
@@ -282,7 +282,8 @@ describe('login in a terminal', () => {
     await signInAt(link);
     expect(await login.exited).toBe(0);
     const after = login.output().split(LEAVE).at(-1) ?? '';
-    expect(after).toStartWith('Signed in to dev. sign-in-relay token dev prints');
+    expect(after).toStartWith('Signed in to dev.');
+    expect(after).toContain(`sign-in-relay token dev --relay ${dev.relayUrl}`);
   });
 
   test('Ctrl-C: the screen is left, the cursor is back, nothing else is written, 130', async () => {

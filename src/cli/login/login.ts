@@ -7,7 +7,8 @@ import {
   SignInError,
   type SignInErrorCode,
 } from '../../../client/src/index.ts';
-import { COMMON_USAGE, EXIT_CODES, openSession, runCommand, say, UsageError } from './options.ts';
+import { CommandError } from '../command-line.ts';
+import { COMMON_USAGE, EXIT_CODES, openSession, runCommand, say } from './options.ts';
 import { openScreen, type Screen } from './screen.ts';
 
 const USAGE = `sign-in-relay login: sign in from this terminal
@@ -52,7 +53,7 @@ const OPTIONS = {
 
 /** Resolves with the exit code. */
 export const login = (args: readonly string[]): Promise<number> =>
-  runCommand(USAGE, args, OPTIONS, async ({ place, values }) => {
+  runCommand(USAGE, args, OPTIONS, async ({ place, values, command }) => {
     const { service } = place;
     const open = readOpen(values);
     const stopping = new AbortController();
@@ -75,19 +76,19 @@ export const login = (args: readonly string[]): Promise<number> =>
     } catch (error) {
       return explain(error);
     }
-    const again = `sign-in-relay token ${service}`;
-    say(`Signed in to ${service}. ${again} prints a valid access token.`);
+    say(`Signed in to ${service}. For a valid access token: ${command('token')}`);
     return EXIT_CODES.signedIn;
   });
 
 type Values = { readonly [Name in 'open' | 'token-url' | 'client-id']?: string | undefined };
 
-/** Throws UsageError unless there are all three, or none. */
+/** Throws CommandError unless there are all three, or none. */
 function readOpen(values: Values): OpenClient | undefined {
   const { open: authorizationUrl, 'token-url': tokenUrl, 'client-id': clientId } = values;
   if (authorizationUrl && tokenUrl && clientId) return { authorizationUrl, tokenUrl, clientId };
   if (authorizationUrl || tokenUrl || clientId) {
-    throw new UsageError('--open, --token-url and --client-id belong together.', true);
+    const problem = '--open, --token-url and --client-id belong together.';
+    throw new CommandError(problem, EXIT_CODES.usage, USAGE);
   }
   return undefined;
 }
@@ -108,7 +109,7 @@ function createDisplay(service: string) {
       if (prompt !== undefined && prompt.link !== link) {
         close();
         link = prompt.link;
-        screen = openScreen({ ...prompt, service }, process.stderr);
+        screen = openScreen({ ...prompt, service });
       }
       if (state.status === 'opened') screen?.opened();
       if (state.status !== 'reconnecting') return;

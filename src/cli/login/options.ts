@@ -1,7 +1,7 @@
 /** What `login`, `token` and `logout` share: the options of the command line, the session, and the exit codes. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { type ParseArgsConfig, parseArgs } from 'node:util';
+import type { ParseArgsConfig } from 'node:util';
 import { isPrivate } from '../../../client/src/ask.ts';
 import {
   createSession,
@@ -10,6 +10,7 @@ import {
   SignInError,
 } from '../../../client/src/index.ts';
 import { fileStorage } from '../../../client/src/node.ts';
+import { CommandError, PROGRAM, parseOptions } from '../command-line.ts';
 import { printable } from '../terminal.ts';
 
 /** docs/login.md. */
@@ -43,15 +44,6 @@ export const COMMON_USAGE = `  --relay URL      the relay. Default: SIGN_IN_RELA
   --allow-http     send tokens unencrypted to a relay on another machine
   --help`;
 
-export class UsageError extends Error {
-  constructor(
-    message: string,
-    readonly showsUsage = false,
-  ) {
-    super(message);
-  }
-}
-
 /** Writes to stderr; stdout is for tokens. */
 export const say = (text: string) => void process.stderr.write(`${printable(text)}\n`);
 
@@ -64,41 +56,42 @@ export async function runCommand<Own extends OwnOptions>(
   own: Own,
   run: (parsed: Parsed<Own>) => Promise<number>,
 ): Promise<number> {
-  try {
-    const parsed = parseOptions(args, own);
-    if (parsed !== undefined) return await run(parsed);
+  const parsed = readCommandLine(usage, args, own);
+  if (parsed === undefined) {
     process.stdout.write(usage);
     return 0;
+  }
+  try {
+    return await run(parsed);
   } catch (error) {
-    if (error instanceof UsageError) {
-      say(error.message);
-      if (error.showsUsage) process.stderr.write(`\n${usage}`);
-      return EXIT_CODES.usage;
-    }
     if (!(error instanceof SignInError && error.code === 'storage_failed')) throw error;
-    say(`${error.detail}: ${(error.cause as Error).message}.`);
-    return EXIT_CODES.storage;
+    throw new CommandError(
+      `${error.detail}: ${(error.cause as Error).message}.`,
+      EXIT_CODES.storage,
+    );
   }
 }
 
-type Parsed<Own extends OwnOptions> = NonNullable<ReturnType<typeof parseOptions<Own>>>;
+type Parsed<Own extends OwnOptions> = NonNullable<ReturnType<typeof readCommandLine<Own>>>;
 
-/** Undefined if help is asked for. Throws UsageError. */
-function parseOptions<Own extends OwnOptions>(args: readonly string[], own: Own) {
+/** Undefined if help is asked for. Throws CommandError. */
+function readCommandLine<Own extends OwnOptions>(usage: string, args: readonly string[], own: Own) {
   const options = { ...COMMON, ...own };
-  const { values, positionals } = attempt(() =>
-    parseArgs({ args: [...args], allowPositionals: true, options }),
-  );
+  const config = { args: [...args], allowPositionals: true, options };
+  const { values, positionals } = parseOptions(config, usage, EXIT_CODES.usage);
   const common = values as Common;
   if (common.help) return undefined;
   const [service, ...more] = positionals;
   if (service === undefined || more.length > 0) {
-    throw new UsageError('Name one service of the relay.', true);
+    throw new CommandError('Name one service of the relay.', EXIT_CODES.usage, usage);
   }
   const allowHttp = common['allow-http'] ?? false;
   const relay = readRelayUrl(common.relay, allowHttp);
   const { account, tokens = defaultFolder() } = common;
-  return { values, place: { service, relay, allowHttp, account, folder: tokens } };
+  const where = `${common.relay ? ` --relay ${relay}` : ''}${allowHttp ? ' --allow-http' : ''}`;
+  /** The command line of another of the three, for the same service of the same relay. */
+  const command = (name: string) => `${PROGRAM} ${name} ${service}${where}`;
+  return { values, command, place: { service, relay, allowHttp, account, folder: tokens } };
 }
 
 interface Common {
@@ -131,23 +124,19 @@ export function openSession(
   });
 }
 
-function attempt<Value>(parse: () => Value): Value {
-  try {
-    return parse();
-  } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : error}`, true);
-  }
-}
-
 /** The value of `--relay`, or its default, without slashes at its end. */
 function readRelayUrl(given: string | undefined, allowHttp: boolean): string {
   const relay = given ?? (process.env.SIGN_IN_RELAY_URL || DEV_RELAY);
   if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
-    throw new UsageError('--relay is the base URL of a relay, such as https://relay.example.');
+    throw new CommandError(
+      '--relay is the base URL of a relay, such as https://relay.example.',
+      EXIT_CODES.usage,
+    );
   }
   const base = relay.replace(/(?<!\/)\/+$/, '');
   if (allowHttp || isPrivate(`${base}/`)) return base;
-  throw new UsageError(
+  throw new CommandError(
     `${base} is http: anybody on the way could read the tokens. Use https, or --allow-http in a network of your own.`,
+    EXIT_CODES.usage,
   );
 }

@@ -1,16 +1,19 @@
 /** What `login` shows while it waits: link, code, QR code and countdown in a terminal, or plain lines elsewhere. */
-import type { WriteStream } from 'node:tty';
-import { stripVTControlCharacters, styleText } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
 import type { Prompt } from '../../../client/src/index.ts';
 import {
   barText,
   clockText,
   durationText,
   printable,
-  renderLargeQr,
   renderQr,
+  styleFor,
   type TerminalQr,
 } from '../terminal.ts';
+
+/** stdout is for tokens. */
+const stream = process.stderr;
+const style = styleFor(stream);
 
 export interface Screen {
   /** Reports a problem that a retry may solve. */
@@ -29,17 +32,17 @@ export interface Shown extends Omit<Prompt, 'qr'> {
  * A terminal that cannot move its cursor (TERM=dumb, as in Emacs), or whose size nobody has set
  * (0 by 0, as of a serial console), gets plain lines.
  */
-export function openScreen(shown: Shown, stream: WriteStream): Screen {
+export function openScreen(shown: Shown): Screen {
   const hasSize = stream.columns > 0 && stream.rows > 0;
   const canDraw = stream.isTTY && hasSize && process.env.TERM !== 'dumb';
-  return canDraw ? openTerminalScreen(shown, stream) : openPlainScreen(shown, stream);
+  return canDraw ? openTerminalScreen(shown) : openPlainScreen(shown);
 }
 
 const titleOf = ({ service }: Shown) => printable(`Sign in to ${service}`);
 const OPENED = 'The link is open: continue there';
 const PLAIN_TICK_MS = 60_000;
 
-function openPlainScreen(shown: Shown, stream: WriteStream): Screen {
+function openPlainScreen(shown: Shown): Screen {
   const { link, verificationUrl, userCode, secondsLeft } = shown;
   const left = () => durationText(secondsLeft() * 1_000);
   const byCode = userCode
@@ -63,7 +66,7 @@ const TICK_MS = 1_000;
 const TROUBLE_SHOWN_MS = 5_000;
 
 /** After the first drawing only the countdown changes. */
-function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
+function openTerminalScreen(shown: Shown): Screen {
   const { expiresIn, secondsLeft } = shown;
   let layout = layOut(shown, stream.columns, stream.rows);
   let trouble = { text: '', untilMs: 0 };
@@ -129,9 +132,6 @@ function openTerminalScreen(shown: Shown, stream: WriteStream): Screen {
   };
 }
 
-const style = (format: Parameters<typeof styleText>[0], text: string) =>
-  process.env.NO_COLOR ? text : styleText(format, text, { validateStream: false });
-
 export interface Layout {
   readonly lines: readonly string[];
   /** Where the countdown is: two rows of cells, counted from 1. */
@@ -148,31 +148,35 @@ const SMALL_QUIET_ZONE = 2;
 const widthOf = (line: string) => stripVTControlCharacters(line).length;
 
 /**
- * The largest QR code that fits, beside the text or below it. In a terminal that is too
- * small for any, only the text.
+ * The QR code beside the text, or below it, with the margin that fits. In a terminal that is too
+ * small for any, only the text, as much as fits.
  */
 export function layOut(shown: Shown, columns: number, rows: number): Layout {
   const link = style(['cyan', 'underline'], shown.link);
-  const head = [style('bold', titleOf(shown)), link];
+  const head = [style('bold', titleOf(shown)), link] as const;
   const words = wordsFor(shown, true);
-  // A link that is wider than the terminal wraps; every other line must fit.
-  const linkRows = Math.ceil((MARGIN + shown.link.length) / Math.max(1, columns));
-  const { link: text } = shown;
+  const rowsOf = (line: string) => Math.max(1, Math.ceil(widthOf(line) / Math.max(1, columns)));
   // Capitals before the path need fewer bits, and browsers ignore the case there.
-  const scanned = text.replace(/^https?:\/\/[^/]+/i, (origin) => origin.toUpperCase());
-  const codes = [renderLargeQr(scanned), renderQr(scanned), renderQr(scanned, SMALL_QUIET_ZONE)];
+  const scanned = shown.link.replace(/^https?:\/\/[^/]+/i, (origin) => origin.toUpperCase());
+  const codes = [renderQr(scanned), renderQr(scanned, SMALL_QUIET_ZONE)];
+  const linkRows = rowsOf(indent(link));
   const layouts = [
     ...codes.map((qr) => beside(head, qr, words, linkRows)),
-    ...codes.map((qr) => below(head, qr, words, linkRows)),
+    ...codes.map((qr) => below(head, words, qr.lines)),
   ];
-  // The status must stay where it is, so nothing may scroll.
+  // A link that is wider than the terminal wraps. The status must stay where it is, so nothing may scroll.
   const fits = ({ lines }: Layout) =>
     lines.length + linkRows - 1 <= rows &&
     lines.every((line) => line.includes(link) || widthOf(line) <= columns);
-  return (
-    layouts.find((layout) => fits(layout)) ??
-    withoutCode(head, wordsFor(shown, false), columns, rows)
-  );
+  const fitting = layouts.find(fits);
+  if (fitting !== undefined) return fitting;
+  const { lines, status } = below(head, wordsFor(shown, false), []);
+  let used = 0;
+  const shownLines = lines.filter((line) => {
+    used += rowsOf(line);
+    return used <= rows;
+  });
+  return { lines: shownLines, status };
 }
 
 function wordsFor({ userCode, verificationUrl }: Shown, hasQr: boolean): string[] {
@@ -213,30 +217,12 @@ function beside(
   };
 }
 
+/** The countdown is near the top, because the lines below it may wrap. */
 function below(
-  head: readonly string[],
-  qr: TerminalQr,
+  [title, link]: readonly [string, string],
   words: readonly string[],
-  linkRows: number,
+  code: readonly string[],
 ): Layout {
-  const above = [...head, '', ...words];
-  const lines = [...above, ...STATUS_ROWS, '', style('dim', CANCEL_HINT), '', ...qr.lines];
-  const row = above.length - 1 + linkRows + 1;
-  return { lines: lines.map(indent), status: { row, column: MARGIN + 1 } };
-}
-
-/** The countdown is near the top, because the lines below it may wrap. What does not fit is left out. */
-function withoutCode(
-  [title = '', link = '']: readonly string[],
-  words: readonly string[],
-  columns: number,
-  rows: number,
-): Layout {
-  const lines = [title, ...STATUS_ROWS, link, '', ...words, style('dim', CANCEL_HINT)].map(indent);
-  let used = 0;
-  const fitting = lines.filter((line) => {
-    used += Math.max(1, Math.ceil(widthOf(line) / Math.max(1, columns)));
-    return used <= rows;
-  });
-  return { lines: fitting, status: { row: 2, column: MARGIN + 1 } };
+  const lines = [title, ...STATUS_ROWS, link, '', ...words, style('dim', CANCEL_HINT), '', ...code];
+  return { lines: lines.map(indent), status: { row: 2, column: MARGIN + 1 } };
 }

@@ -21,7 +21,7 @@ cannot be read or stored.
 
 /** Resolves with the exit code. */
 export const token = (args: readonly string[]): Promise<number> =>
-  runCommand(USAGE, args, { json: { type: 'boolean' } }, async ({ place, values }) => {
+  runCommand(USAGE, args, { json: { type: 'boolean' } }, async ({ place, values, command }) => {
     try {
       const session = openSession(place);
       const accessToken = await session.getToken();
@@ -29,15 +29,15 @@ export const token = (args: readonly string[]): Promise<number> =>
       process.stdout.write(`${text}\n`);
       return 0;
     } catch (error) {
-      return explain(error, place.service);
+      return explain(error, place.service, command('login'));
     }
   });
 
-function explain(error: unknown, service: string): number {
+function explain(error: unknown, service: string, login: string): number {
   if (!(error instanceof SignInError) || error.code === 'storage_failed') throw error;
   const { code, detail } = error;
   if (code === 'invalid_grant' || code === 'signed_out') {
-    say(`Not signed in to ${service}: ${detail}. Run sign-in-relay login ${service}.`);
+    say(`Not signed in to ${service}: ${detail}. To sign in: ${login}`);
     return EXIT_CODES.failed;
   }
   say(`The token has expired, and cannot be refreshed now: ${detail}.`);
