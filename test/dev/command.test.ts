@@ -5,9 +5,10 @@ import { sortAddresses } from '../../src/cli/dev/address.ts';
 import { ENDING_NAMES } from '../../src/cli/dev/endings.ts';
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
-import { findFreePort, runChild } from '../kit/process.ts';
+import { findFreePort, runChild, startChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
+import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
 
@@ -89,23 +90,31 @@ describe('dev in a terminal', () => {
     expect(await dev.exited).toBe(0);
   });
 
-  test('NO_COLOR is heeded', async () => {
+  test.each(['NO_COLOR=1', 'TERM=dumb'])('%s: no escape sequence', async (variable) => {
     const port = await findFreePort();
-    const command = [process.execPath, MAIN, 'dev', '--port', `${port}`];
-    const dev = startInTerminal(command, { env: { NO_COLOR: '1' } });
-    expect(await dev.untilShown('Ctrl-C ends it')).not.toContain('\x1b[1m');
+    const [name = '', value = ''] = variable.split('=');
+    const env = { [name]: value };
+    const dev = startInTerminal([process.execPath, MAIN, 'dev', '--port', `${port}`], { env });
+    expect(await dev.untilShown('Ctrl-C ends it')).not.toContain('\x1b');
     dev.type(CTRL_C);
     await dev.exited;
   });
+
+  test('ends when nobody reads it any more, so that its ports become free', async () => {
+    const line = `"${process.execPath}" "${MAIN}" dev --port 0 | head -n 4`;
+    const shell = startChild(['sh', '-c', line]);
+    const shown = await pollUntil('it listens', () => /http:\S+/.exec(shell.output())?.[0]);
+    // An event, which it cannot write.
+    const start = { method: 'POST', body: '{"service":"dev"}' };
+    await fetch(`${shown}/auth/start`, start).catch(() => {});
+    expect(await shell.exited).toBe(0);
+  });
 });
 
-test('dev: GET / lists every ending with its link, and what has happened, as text', async () => {
+test('dev: GET / lists every ending, and what has happened, as text', async () => {
   await using dev = await startDev();
   await start(dev, 'dev', { device: 'The <b>TV</b>' });
   const page = await (await dev.askProvider('/')).text();
-  for (const name of ENDING_NAMES) expect(page).toContain(`href="/try/${name}"`);
+  for (const name of ENDING_NAMES) expect(page).toContain(`name="ending" value="${name}"`);
   expect(page).toContain('The &lt;b&gt;TV&lt;/b&gt;');
-  const headers = { Referer: `${dev.providerUrl}/` };
-  const tried = await dev.askProvider('/try/full', { headers });
-  expect(await tried.text()).toContain('503 Server busy');
 });

@@ -1,15 +1,17 @@
 /** `sign-in-relay dev`: a relay and a provider to test an app against. docs/dev.md. */
-import { type AddressInfo, createServer, isIP } from 'node:net';
-import { parseArgs } from 'node:util';
+import { randomInt } from 'node:crypto';
+import { isIP } from 'node:net';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
 import { startLog } from '../../log.ts';
+import { codeOf } from '../../providers/connect-problem.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import { findProviderNameProblem } from '../../settings/checks.ts';
-import { printable, renderQr } from '../terminal.ts';
+import { CommandError, PROGRAM, parseOptions } from '../command-line.ts';
+import { renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
+import { style, takeLog } from './output.ts';
 import { DevProvider } from './provider.ts';
-import { DEFAULT_SERVICE, DevRelay, type DevRelayOptions, SettingsProblem } from './relay.ts';
-import { style, takeLog } from './story.ts';
+import { DEFAULT_SERVICE, DevRelay, type DevRelayOptions } from './relay.ts';
 
 /** If another program has it, or the next one, the first two that are free. */
 const DEFAULT_PORT = 8_080;
@@ -39,29 +41,14 @@ Ctrl-C ends it. docs/dev.md has more.
 /** The words of /services, and those of the setting BLIND. */
 const BLIND = { no: 'never', can: 'allow', must: 'always' } as const;
 
-/** The command line is wrong, or this machine unfit. Its message is for the user. */
-class CommandError extends Error {}
-
 /** Resolves with the exit code, or undefined while it runs: then a signal ends the process. */
 export async function dev(args: readonly string[], runtime: Runtime): Promise<number | undefined> {
-  try {
-    const options = readOptions(args);
-    if (options === 'help') {
-      process.stdout.write(USAGE);
-      return 0;
-    }
-    await run(options, runtime);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof CommandError || error instanceof SettingsProblem)) throw error;
-    process.stderr.write(`${error.message.split('\n').map(printable).join('\n')}\n`);
-    return 1;
+  const options = readOptions(args);
+  if (options === undefined) {
+    process.stdout.write(USAGE);
+    return 0;
   }
-}
-
-async function run(options: DevOptions, runtime: Runtime): Promise<void> {
-  const { lan } = options;
-  const port = options.port || (await findFreePorts(options.port ?? DEFAULT_PORT));
+  const { lan, services, blind, open } = options;
   const found = lan ? await findLanAddresses() : [];
   const host = options.address ?? (lan ? found[0] : LOOPBACK);
   if (host === undefined) {
@@ -69,76 +56,71 @@ async function run(options: DevOptions, runtime: Runtime): Promise<void> {
   }
   startLog({ level: 'debug', format: 'json', write: takeLog });
   const hostname = lan ? EVERY_ADDRESS : LOOPBACK;
-  const relay = new DevRelay({
-    hostname,
-    port,
-    baseUrl: `http://${host}:${port}`,
-    providerUrl: `http://${host}:${port + 1}`,
-    services: options.services,
-    blind: options.blind,
-    open: options.open,
-    runtime,
-    askProvider: (request) => provider.handle(request),
-  });
-  const provider = new DevProvider(relay);
-  const handle = (request: Request) => provider.handle(request);
-  const on = { hostname, port: port + 1, idleSeconds: MAX_IDLE_SECONDS, handle };
-  await open(relay.open(), port);
-  try {
-    await open(runtime.listen(on), port + 1);
-  } catch (error) {
-    // Half of it would go on, and the process with it.
-    await relay.close();
-    throw error;
-  }
+  const common = { hostname, host, services, blind, open, runtime };
+  const relay = await listen(options.port, common);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => process.exit(0));
   }
+  // Nobody reads it any more, as after `| head`: the ports become free.
+  process.stdout.once('error', () => process.exit(0));
   const others = found.filter((each) => each !== host);
   introduce(options, relay.options, others);
+  return undefined;
 }
 
 const LOOPBACK = '127.0.0.1';
 const EVERY_ADDRESS = '0.0.0.0';
 
-/** The first of two that are free, from this one on; with 0 any two. */
-async function findFreePorts(first: number): Promise<number> {
-  for (let asked = first; asked <= MAX_PORT; asked += first && 1) {
-    const port = await listenOnce(asked);
-    if (port !== undefined && port < MAX_PORT && (await listenOnce(port + 1))) return port;
+/** Where `--port 0` begins to look: above what others use, and below what Linux gives to clients. */
+const FREE_PORTS = [20_000, 30_000] as const;
+
+type Common = Omit<DevRelayOptions, 'port' | 'baseUrl' | 'providerUrl' | 'askProvider'> & {
+  readonly host: string;
+};
+
+/** On this port and the next one. Undefined or 0: on the first two that are free. */
+async function listen(asked: number | undefined, common: Common): Promise<DevRelay> {
+  const first = asked === 0 ? randomInt(...FREE_PORTS) : (asked ?? DEFAULT_PORT);
+  for (let port = first; port <= MAX_PORT; port += 1) {
+    try {
+      return await listenOn(port, common);
+    } catch (error) {
+      if (asked || !(error instanceof PortTaken)) throw error;
+    }
   }
   throw new CommandError(`No two ports are free from ${first} on. Choose one with --port.`);
 }
 
-/** Resolves with the port, or with undefined if it is taken. */
-function listenOnce(port: number): Promise<number | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.on('error', () => resolve(undefined));
-    server.listen(port, LOOPBACK, () => {
-      const found = (server.address() as AddressInfo).port;
-      server.close(() => resolve(found));
-    });
-  });
-}
+class PortTaken extends CommandError {}
 
-async function open(opened: Promise<unknown>, port: number): Promise<void> {
+async function listenOn(port: number, { host, ...common }: Common): Promise<DevRelay> {
+  const [baseUrl, providerUrl] = [`http://${host}:${port}`, `http://${host}:${port + 1}`];
+  const handle = (request: Request) => provider.handle(request);
+  const relay = new DevRelay({ ...common, port, baseUrl, providerUrl, askProvider: handle });
+  const provider = new DevProvider(relay);
+  const { hostname, runtime } = common;
+  let trying = port;
   try {
-    await opened;
+    await relay.open();
+    trying += 1;
+    await runtime.listen({ hostname, port: trying, idleSeconds: MAX_IDLE_SECONDS, handle });
+    return relay;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    // Half of it would go on, and the process with it.
+    await relay.close();
+    const code = codeOf(error);
     if (code === 'EADDRINUSE') {
-      const problem = `Port ${port} is taken by another program. Choose another with --port.`;
-      throw new CommandError(problem);
+      throw new PortTaken(
+        `Port ${trying} is taken by another program. Choose another with --port.`,
+      );
     }
-    if (code === 'EACCES') throw new CommandError(`Only root may listen on port ${port}.`);
+    if (code === 'EACCES') throw new CommandError(`Only root may listen on port ${trying}.`);
     throw error;
   }
 }
 
-/** The command is an npm script in a checkout. */
-const loginCommand = () =>
-  process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : 'sign-in-relay login';
+/** In a checkout it is an npm script. */
+const LOGIN = process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : `${PROGRAM} login`;
 
 function introduce(
   { lan, port: asked }: DevOptions,
@@ -148,7 +130,7 @@ function introduce(
   const link = (text: string) => style(['cyan', 'underline'], text);
   const isMoved = asked === undefined && port !== DEFAULT_PORT;
   const others = otherAddresses.map((each) => `--address ${each}`).join(', ');
-  const login = `${loginCommand()} ${services[0]} --relay ${baseUrl}`;
+  const login = `${LOGIN} ${services[0]} --relay ${baseUrl}`;
   const lines = [
     style('bold', 'Sign-in Relay for development'),
     '',
@@ -182,11 +164,12 @@ function introduce(
   process.stdout.write(`\n${lines.map((line) => (line ? `  ${line}` : '')).join('\n')}\n\n`);
 }
 
-type DevOptions = Exclude<ReturnType<typeof readOptions>, 'help'>;
+type DevOptions = NonNullable<ReturnType<typeof readOptions>>;
 
+/** Undefined if help is asked for. */
 function readOptions(args: readonly string[]) {
-  const { values } = parse(args);
-  if (values.help) return 'help' as const;
+  const { values } = parseOptions({ args: [...args], options: OPTIONS }, USAGE);
+  if (values.help) return undefined;
   const { lan = false, open = false, address, blind = 'no' } = values;
   const port = values.port === undefined ? undefined : Number(values.port);
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= MAX_PORT)) {
@@ -202,25 +185,15 @@ function readOptions(args: readonly string[]) {
   }
   if (!Object.hasOwn(BLIND, blind)) throw new CommandError('--blind is no, can or must.');
   const policy = BLIND[blind as keyof typeof BLIND];
-  // Absent port: DEFAULT_PORT, if that is free. */
   return { port, services, blind: policy, open, lan: lan || address !== undefined, address };
 }
 
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        port: { type: 'string' },
-        service: { type: 'string' },
-        blind: { type: 'string' },
-        open: { type: 'boolean' },
-        lan: { type: 'boolean' },
-        address: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new CommandError(`${error instanceof Error ? error.message : error}\n\n${USAGE}`);
-  }
-}
+const OPTIONS = {
+  port: { type: 'string' },
+  service: { type: 'string' },
+  blind: { type: 'string' },
+  open: { type: 'boolean' },
+  lan: { type: 'boolean' },
+  address: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const;

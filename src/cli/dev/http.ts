@@ -28,25 +28,15 @@ function hasOwnHost({ hostname: name }: URL): boolean {
   return isAddress || !name.includes('.') || name === own || name === `${own}.local`;
 }
 
-/**
- * Why a request is refused: a page of another site must not choose how sign-ins end, nor read what
- * happened. `isLink`: a GET does something too, so it must come from an own page, or be typed.
- */
-export function findRefusal(request: Request, url: URL, isLink: boolean): string | undefined {
+/** Why a request is refused: a page of another site must not choose how sign-ins end, nor read what happened. */
+export function findRefusal({ method, headers }: Request, url: URL): string | undefined {
   if (!hasOwnHost(url)) {
     return `${url.host} is not a name of this machine: use its IP address, or localhost`;
   }
-  const { method, headers } = request;
-  const isRead = method === 'GET' || method === 'HEAD';
-  if (isRead && !isLink) return undefined;
-  // Browsers send neither `Sec-Fetch-Site` over plain http to other machines, nor `Origin` with a GET.
+  if (method === 'GET' || method === 'HEAD') return undefined;
+  // Browsers do not send `Sec-Fetch-Site` over plain http to other machines.
   const site = headers.get('sec-fetch-site');
   const sender = headers.get('origin') ?? url.origin;
-  const isOwnSender = isRead
-    ? headers.get('referer')?.startsWith(`${url.origin}/`)
-    : sender === url.origin;
-  if (site === null ? isOwnSender : site === 'same-origin' || site === 'none') return undefined;
-  return isRead
-    ? 'follow this link on the list of endings'
-    : 'only programs and pages of this origin may do this';
+  const isOwn = site === null ? sender === url.origin : site === 'same-origin' || site === 'none';
+  return isOwn ? undefined : 'only programs and pages of this origin may do this';
 }

@@ -30,7 +30,6 @@ li{display:flex;align-items:start;gap:.5rem;border-top:1px solid var(--rule)}
 .line:focus-visible,summary:focus-visible{outline-offset:-3px}
 summary{line-height:1.75rem;cursor:pointer;overflow:hidden;text-overflow:ellipsis}
 [open],[open] summary{white-space:normal}
-li a{padding:.625rem .5rem}
 li form button{width:auto;min-height:44px;padding:.25rem .5rem;border:0;color:var(--quiet);font-weight:400;text-decoration:underline}
 code,pre{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-size:.9375rem}
 pre{margin:0 0 .75rem;padding:.75rem;border:1px solid var(--rule);border-radius:.5rem;white-space:pre-wrap;overflow-wrap:anywhere}
@@ -128,8 +127,8 @@ export function listPage({ options, signIns }: DevRelay): string {
       </p>
       <h2>How a sign-in can end</h2>
       <p>
-        Choose on the provider's page, type the name there as the user name, plan it here for the
-        next sign-in of your app, or try it in this browser, without an app.
+        Choose on the provider's page, type the name there as the user name, or plan it here for the
+        next sign-in of your app, or of the television.
         {signIns.planned.length > 0 &&
           ` Planned: ${signIns.planned.map(({ ending }) => ending).join(', ')}.`}
       </p>
@@ -153,12 +152,12 @@ function latestTable(latest: readonly DevSignIn[]): Child {
       <h2>The latest sign-ins</h2>
       <table>
         <tbody>
-          {latest.map(({ number, deviceName, plan, state }) => (
+          {latest.map(({ number, deviceName, plan, latest: event }) => (
             <tr>
               <th>#{number}</th>
               <td>{deviceName ?? 'a device'}</td>
               <td>{plan?.ending ?? ''}</td>
-              <td>{state}</td>
+              <td>{event}</td>
             </tr>
           ))}
         </tbody>
@@ -178,9 +177,6 @@ function line(name: EndingName): Child {
         </summary>
         <p>The device gets: {withCode(device)}.</p>
       </details>
-      <a href={`/try/${name}`} aria-label={`Try ${name}`}>
-        Try
-      </a>
       <form method="post" action="/next">
         <button
           type="submit"

@@ -8,15 +8,16 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
 import { refuse } from '../../http/responses.ts';
-import { openRedirectUri } from '../../providers/open.ts';
+import { OPEN_SERVICE, openRedirectUri } from '../../providers/open.ts';
+import { redirectUriOf } from '../../providers/provider.ts';
 import { systemClock } from '../../sign-ins/time.ts';
-import { ENDING_NAMES, ENDINGS, type Plan, parseEnding, planFor } from './endings.ts';
+import { ENDING_NAMES, type Plan, parseEnding, planFor } from './endings.ts';
 import { findRefusal, urlOf } from './http.ts';
 import { createMcpServer } from './mcp.ts';
+import { say } from './output.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
 import type { DevSignIn } from './sign-ins.ts';
-import { say } from './story.ts';
 import { TokenIssuer } from './tokens.ts';
 import { readTvClient, readTvPage } from './tv.ts';
 
@@ -36,10 +37,11 @@ const HEADERS = {
 
 export class DevProvider {
   readonly #app = new Hono({ getPath: (request) => urlOf(request)?.pathname ?? '' });
-  readonly #issuer = new TokenIssuer();
+  readonly #issuer: TokenIssuer;
 
   constructor(private readonly relay: DevRelay) {
-    const issuer = this.#issuer;
+    const issuer = new TokenIssuer(relay.signIns);
+    this.#issuer = issuer;
     this.#app
       // The runtime reports it.
       .onError((error) => Promise.reject(error))
@@ -57,10 +59,6 @@ export class DevProvider {
       .post('/next', (c) => this.#planNext(c))
       .delete('/next', (c) => this.#reset(c))
       .post('/open', (c) => this.#openLink(c))
-      .get('/try/:ending', (c) => this.#tryOut(c))
-      .get('/endings', (c) =>
-        c.json(ENDING_NAMES.map((ending) => ({ ending, ...ENDINGS[ending] }))),
-      )
       .get('/tv', (c) => showTv(c, relay.options.baseUrl))
       // The page names it by this path, to work from a file too.
       .get('/client/dist/tv.js', (c) => this.#sendTvClient(c));
@@ -74,7 +72,7 @@ export class DevProvider {
 
   async #refuseStrangers(c: Context, next: () => Promise<void>) {
     const url = urlOf(c.req.raw);
-    const refusal = url && findRefusal(c.req.raw, url, c.req.path.startsWith('/try/'));
+    const refusal = url && findRefusal(c.req.raw, url);
     if (refusal === undefined) return next();
     say(`${c.req.method} ${c.req.path} got 403: ${refusal}`);
     return c.json({ error: refusal }, 403);
@@ -82,29 +80,29 @@ export class DevProvider {
 
   async #authorize(c: Context): Promise<Response> {
     const asked = new URLSearchParams(c.req.query());
-    if (!this.#isFromRelay(asked)) {
+    const signIn = this.relay.signIns.find(asked.get('state'));
+    if (signIn === undefined || !this.#isValid(asked, signIn)) {
       const text = 'To get here, open the link of a sign-in at the dev relay.';
       return c.html(messagePage('No sign-in', text), 400);
     }
-    const signIn = this.relay.signIns.find(asked.get('state') ?? '');
     const form = c.req.method === 'POST' ? new URLSearchParams(await c.req.text()) : undefined;
-    const plan = form === undefined ? signIn?.plan : planOf(form);
-    // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
-    if (plan === undefined || (form === undefined && plan.ending === 'deny-at-relay')) {
-      return c.html(authorizePage(signIn?.deviceName));
+    if (form !== undefined) {
+      signIn.plan = planOf(form);
+      signIn.note(`chosen: ${signIn.plan.ending}`);
+    } else if (signIn.plan === undefined || signIn.plan.ending === 'deny-at-relay') {
+      // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
+      return c.html(authorizePage(signIn.deviceName));
     }
-    if (signIn !== undefined) signIn.plan = plan;
-    if (form !== undefined) signIn?.note(plan.ending, `chosen: ${plan.ending}`);
-    return this.#end(c, asked, plan, form?.get('name') || 'Ada', signIn);
+    return this.#end(c, asked, signIn, signIn.plan, form?.get('name') || 'Ada');
   }
 
   /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
-  #isFromRelay(asked: URLSearchParams): boolean {
-    const { baseUrl, services, open } = this.relay.options;
-    const redirectUris = services.map((name) => `${baseUrl}/auth/${name}/callback`);
-    if (open) redirectUris.push(openRedirectUri(baseUrl));
+  #isValid(asked: URLSearchParams, { session: { service } }: DevSignIn): boolean {
+    const { baseUrl } = this.relay.options;
+    const redirectUri =
+      service === OPEN_SERVICE ? openRedirectUri(baseUrl) : redirectUriOf(service, baseUrl);
     return (
-      redirectUris.includes(asked.get('redirect_uri') ?? '') &&
+      asked.get('redirect_uri') === redirectUri &&
       asked.get('client_id') === CLIENT_ID &&
       asked.get('response_type') === 'code' &&
       asked.get('code_challenge_method') === 'S256' &&
@@ -115,9 +113,9 @@ export class DevProvider {
   async #end(
     c: Context,
     asked: URLSearchParams,
+    signIn: DevSignIn,
     plan: Plan,
     user: string,
-    signIn: DevSignIn | undefined,
   ): Promise<Response> {
     const back = (result: Record<string, string>) => {
       // RFC 9207 §2.
@@ -137,7 +135,7 @@ export class DevProvider {
         return c.html(messagePage('Nothing happens', 'This sign-in never finishes.'));
       case 'expires': {
         // If it was planned before the start, the session has this lifetime already.
-        systemClock.setTimer(plan.seconds * 1_000, () => signIn?.expire());
+        systemClock.setTimer(plan.seconds * 1_000, () => signIn.expire());
         const text = `This sign-in expires within ${plan.seconds} s, unfinished.`;
         return c.html(messagePage('It expires', text));
       }
@@ -148,7 +146,7 @@ export class DevProvider {
       case 'forgotten':
         await this.relay.restart(plan.seconds, plan.ending === 'restart');
     }
-    return back({ code: this.#issuer.createCode({ user, plan, asked }) });
+    return back({ code: this.#issuer.createCode(signIn, user, asked) });
   }
 
   #showPlanned(c: Context): Response {
@@ -186,22 +184,6 @@ export class DevProvider {
     void this.relay.openLink(signIn);
     const { number, session, deviceName } = signIn;
     return c.json({ number, service: session.service, device: deviceName });
-  }
-
-  /** Starts a sign-in as a device would, and redirects the browser to its link. */
-  async #tryOut(c: Context): Promise<Response> {
-    const ending = parseEnding(c.req.param('ending'));
-    if (ending === undefined) return c.notFound();
-    const { baseUrl, services } = this.relay.options;
-    this.relay.signIns.planned.unshift(planFor(ending));
-    // Users see the name of the device, in their own language.
-    const device = `/try/${ending}`;
-    const body = JSON.stringify({ service: services[0], code: true, ack: true, device });
-    const start = new Request(`${baseUrl}/auth/start`, { method: 'POST', body });
-    const started = await this.relay.handle(start);
-    if (started.ok) return c.redirect(((await started.json()) as { url: string }).url, 303);
-    const text = `The device got ${started.status} ${(await started.text()).trim()}.`;
-    return c.html(messagePage('The start was refused', text));
   }
 
   async #sendTvClient(c: Context): Promise<Response> {

@@ -23,10 +23,11 @@ import { plainVault } from '../../sign-ins/vault.ts';
 import { startBackgroundTasks } from '../../start-service.ts';
 import { createMemoryRefreshStore, createMemoryStore } from '../../stores/memory.ts';
 import { readTextFile } from '../../text-file.ts';
+import { CommandError } from '../command-line.ts';
 import type { Plan } from './endings.ts';
 import { urlOf } from './http.ts';
+import { describeRequest, explainRefusal, say } from './output.ts';
 import { type DevRequest, type DevSignIn, DevSignIns } from './sign-ins.ts';
-import { explainRefusal, say } from './story.ts';
 
 /** The service if `--service` is not given. */
 export const DEFAULT_SERVICE = 'dev';
@@ -53,9 +54,6 @@ const choose = (choice: 'continue' | 'decline') => ({
   body: `choice=${choice}`,
 });
 
-const locationOf = ({ headers }: Response) => headers.get('location');
-const pairOf = (cookie: string) => cookie.replace(/;.*/, '');
-
 export interface DevRelayOptions {
   readonly hostname: string;
   readonly port: number;
@@ -71,19 +69,15 @@ export interface DevRelayOptions {
   readonly askProvider: (request: Request) => Promise<Response>;
 }
 
-/** Its message says what is wrong with those settings, for the user. */
-export class SettingsProblem extends Error {}
-
 export class DevRelay {
   readonly signIns = new DevSignIns();
   readonly #settings: EnabledSettings;
   #stores: Stores;
   #service: Service;
   #listener: Listener | undefined;
-  /** By whether it keeps sign-ins. */
-  readonly #restarts = new Map<boolean, Promise<void>>();
+  #restarting: Promise<void> | undefined;
 
-  /** Throws SettingsProblem. */
+  /** Throws CommandError if a setting of the pages is wrong. */
   constructor(readonly options: DevRelayOptions) {
     this.#settings = settingsFor(options);
     this.#stores = createStores(this.signIns, this.#settings.maxSessions);
@@ -102,6 +96,7 @@ export class DevRelay {
     this.#listener = undefined;
     await Promise.race([closing?.stop(), pause(CLOSE_MS)]);
     closing?.cut();
+    this.#service.close();
   }
 
   async handle(request: Request, peers = LOCAL_PEERS): Promise<Response> {
@@ -125,47 +120,42 @@ export class DevRelay {
   }
 
   /** As a user would, in this process, so it needs no network. */
-  async openLink({ session, plan, tell }: DevSignIn): Promise<void> {
-    const { baseUrl, askProvider } = this.options;
+  async openLink(signIn: DevSignIn): Promise<void> {
     await pause(AUTO_DELAY_MS);
+    const { baseUrl, askProvider } = this.options;
+    const { service, ids } = signIn.session;
+    const isOpen = service === OPEN_SERVICE;
+    const link = isOpen ? `${baseUrl}/open?state=${ids.link}` : linkOf(baseUrl, service, ids.link);
+    const isDeclined = signIn.plan?.ending === 'deny-at-relay';
+    const init = isDeclined ? choose('decline') : isOpen ? choose('continue') : {};
     try {
-      const isOpen = session.service === OPEN_SERVICE;
-      const state = session.ids.link;
-      const link = isOpen
-        ? `${baseUrl}/open?state=${state}`
-        : linkOf(baseUrl, session.service, state);
-      const usual = isOpen ? choose('continue') : {};
-      const choice = plan?.ending === 'deny-at-relay' ? choose('decline') : usual;
-      const continued = await this.handle(new Request(link, choice));
-      const authorizeUrl = locationOf(continued);
+      const continued = await this.handle(new Request(link, init));
+      const authorizeUrl = continued.headers.get('location');
       if (authorizeUrl === null) return;
-      const callbackUrl = locationOf(await askProvider(new Request(authorizeUrl)));
+      const { headers } = await askProvider(new Request(authorizeUrl));
+      const callbackUrl = headers.get('location');
       // By its cookie the relay knows the browser that has continued.
-      const headers = { Cookie: continued.headers.getSetCookie().map(pairOf).join('; ') };
-      if (callbackUrl !== null) await this.handle(new Request(callbackUrl, { headers }));
+      const cookies = continued.headers.getSetCookie().map((cookie) => cookie.split(';', 1));
+      const back = { headers: { Cookie: cookies.join('; ') } };
+      if (callbackUrl !== null) await this.handle(new Request(callbackUrl, back));
     } catch (error) {
-      tell(`its link could not be opened: ${error}`);
+      signIn.note(`its link could not be opened: ${error}`);
     }
   }
 
-  /** Restarts as production does: it drains, is down, and listens again. Concurrent requests for the same restart share it. */
+  /** Restarts as production does: it drains, is down, and listens again. A second request for it shares it. */
   restart(seconds: number, keepsSignIns: boolean): Promise<void> {
-    const shared = this.#restarts.get(keepsSignIns);
-    if (shared !== undefined) return shared;
-    const other = this.#restarts.get(!keepsSignIns)?.catch(() => {});
-    const done = Promise.resolve(other)
-      .then(() => this.#restartNow(seconds, keepsSignIns))
-      .finally(() => this.#restarts.delete(keepsSignIns));
-    this.#restarts.set(keepsSignIns, done);
-    return done;
+    this.#restarting ??= this.#restart(seconds, keepsSignIns).finally(() => {
+      this.#restarting = undefined;
+    });
+    return this.#restarting;
   }
 
-  async #restartNow(seconds: number, keepsSignIns: boolean): Promise<void> {
+  async #restart(seconds: number, keepsSignIns: boolean): Promise<void> {
     say(`the relay restarts: it drains, then is down for ${seconds} s`);
     await this.#service.drain();
     await this.close();
     await pause(seconds * 1_000);
-    this.#service.close();
     if (!keepsSignIns) {
       this.signIns.forgetAll();
       this.#stores = createStores(this.signIns, this.#settings.maxSessions);
@@ -195,17 +185,17 @@ export class DevRelay {
 
   async #tellRefusal(url: URL, response: Response): Promise<void> {
     const { status } = response;
-    const { services } = this.options;
-    const what = describeAsked(url);
+    const what = describeRequest(url);
     if (what === undefined) return;
     const signIn = this.signIns.findByPollSecret(url.searchParams.get('session') ?? '');
     if (status === 410 && signIn !== undefined) {
       // Every other ending is already noted.
       signIn.expire();
-      return signIn.tell(`${what} got 410: ${signIn.ended}`);
+      say(`${what} got 410: ${signIn.ended}`, signIn.number);
+      return;
     }
     const text = (await response.clone().text()).trim();
-    say(explainRefusal(what, status, text, services));
+    say(explainRefusal(what, status, text, this.options.services));
   }
 }
 
@@ -214,14 +204,6 @@ const isStart = ({ method }: Request, { pathname, searchParams }: URL) =>
   method === 'POST' &&
   !searchParams.has('state') &&
   /^\/auth\/start$|^\/open$|^\/oauth2\/[^/]+\/device_authorization$/.test(pathname);
-
-/** Undefined: not a device, or one with the device grant, whose errors have a description. */
-function describeAsked({ pathname, searchParams }: URL): string | undefined {
-  if (pathname === '/auth/start') return 'a start';
-  if (pathname !== '/auth/result') return undefined;
-  if (searchParams.get('ack') === '1') return 'an acknowledgement';
-  return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
-}
 
 /** An app's tests start, refresh and revoke often. Guessing codes stays limited. */
 const UNLIMITED = ['start', 'open', 'refresh', 'revoke'];
@@ -266,7 +248,7 @@ function settingsFor({ baseUrl, providerUrl, services, blind, open }: DevRelayOp
     env[`${prefix}_PKCE`] = 'S256';
   }
   const read = readSettings(env, readTextFile);
-  if (!read.ok) throw new SettingsProblem(describeFaults(read.faults, read.warnings).trim());
+  if (!read.ok) throw new CommandError(describeFaults(read.faults, read.warnings).trim());
   const providers = read.settings.providers.map((provider) => ({
     ...provider,
     authorizeUrl: `${providerUrl}/authorize`,

@@ -9,17 +9,26 @@ import type { Store } from '../../sign-ins/store.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { openPlain, resultOf } from '../../sign-ins/vault.ts';
 import type { Plan } from './endings.ts';
-import { tell } from './story.ts';
+import { say } from './output.ts';
 
-const WAITING = 'waiting for the user';
 const EXPIRED = 'it has expired';
 
-/** One sign-in. The terminal shows each of its events, the page the latest one. */
+/** What the user has allowed at the provider. RFC 6749 §4.1. */
+interface Grant {
+  readonly code: string;
+  readonly user: string;
+  /** The authorization request. */
+  readonly asked: URLSearchParams;
+}
+
+/** One sign-in, with its scripted ending. The terminal shows each of its events, the page the latest one. */
 export class DevSignIn {
-  /** The latest event, in a few words. */
-  state = WAITING;
+  latest = '';
+  isWaitingForUser = true;
   /** Why polls get a 410. Undefined while they do not. */
   ended: string | undefined;
+  /** Undefined before there is a code, and once it is spent. */
+  grant: Grant | undefined;
 
   constructor(
     readonly number: number,
@@ -27,64 +36,62 @@ export class DevSignIn {
     /** Undefined until it is chosen. */
     public plan: Plan | undefined,
     private readonly store: Store,
-  ) {}
-
-  readonly tell = (text: string) => tell(this.number, text);
+  ) {
+    const { service, ids, redeliveryMs } = session;
+    const asked = [ids.code && 'code', redeliveryMs && 'ack'].filter(Boolean);
+    const who = this.deviceName === undefined ? 'a device' : `"${this.deviceName}"`;
+    const how = asked.length > 0 ? `, with ${asked.join(' and ')}` : '';
+    const ending = plan === undefined ? '' : `; it is planned to end as "${plan.ending}"`;
+    this.note(`${who} started a sign-in at ${service}${how}${ending}`);
+  }
 
   get deviceName(): string | undefined {
     const { deviceName } = this.session;
     return deviceName && openPlain(deviceName);
   }
 
-  note(state: string, text = state): void {
-    this.state = state;
-    this.tell(text);
+  note(event: string): void {
+    this.latest = event;
+    say(event, this.number);
   }
 
   /** Perhaps earlier than the relay has promised. Polls in progress get their 410. */
   expire(): void {
     if (this.ended !== undefined) return;
     this.ended = EXPIRED;
-    this.note('expired', 'the sign-in expired: its polls get 410, so start again');
+    this.note('the sign-in expired: its polls get 410, so start again');
     const { link } = this.session.ids;
     void this.store.update({ link }, () => ({ reply: undefined, notice: 'completed' }));
   }
 
-  noteStart(): void {
-    const { service, ids, redeliveryMs } = this.session;
-    const asked = [ids.code && 'code', redeliveryMs && 'ack'].filter(Boolean);
-    const who = this.deviceName === undefined ? 'a device' : `"${this.deviceName}"`;
-    const how = asked.length > 0 ? `, with ${asked.join(' and ')}` : '';
-    const ending = this.plan && `; it is planned to end as "${this.plan.ending}"`;
-    this.tell(`${who} started a sign-in at ${service}${how}${ending ?? ''}`);
-  }
-
   noteChange({ opening }: Session, { next, reply }: Change<unknown>, request?: DevRequest): void {
     if (isDelivery(reply)) {
-      this.noteDelivery(nameOf(resultOf(reply.session)), request);
+      this.#noteDelivery(nameOf(resultOf(reply.session)), request);
     } else if (next?.state === 'pending' && opening === 'none') {
-      this.note('at the provider', 'the user is redirected to the provider');
+      this.isWaitingForUser = false;
+      this.note('the user is redirected to the provider');
     } else if (next?.state === 'completed') {
+      this.isWaitingForUser = false;
       const name = nameOf(resultOf(next));
-      this.note(name, COMPLETED[name] ?? `the sign-in ended with ${name}`);
+      this.note(COMPLETED[name] ?? `the sign-in ended with ${name}`);
     } else if (next?.state === 'ended') {
-      this.note('acknowledged', 'the device acknowledged what it received');
+      this.note('the device acknowledged what it received');
     } else if (next?.state === 'cancelled') {
       this.ended ??= 'its device cancelled it';
-      this.note('cancelled', 'the device cancelled its sign-in');
+      this.note('the device cancelled its sign-in');
     }
   }
 
-  private noteDelivery(name: string, request: DevRequest | undefined): void {
+  #noteDelivery(name: string, request: DevRequest | undefined): void {
     const isFirst = this.ended === undefined;
     this.ended ??= 'its result was delivered';
     if (this.plan?.ending === 'cut-off' && isFirst && request !== undefined) {
       request.isCut = true;
-      this.note('cut off', 'the connection broke in the middle of the response');
+      this.note('the connection broke in the middle of the response');
       return;
     }
-    const state = `${name} delivered`;
-    this.note(state, `the device received ${name}${this.state === state ? ' again' : ''}`);
+    const text = `the device received ${name}`;
+    this.note(this.latest.startsWith(text) ? `${text} again` : text);
   }
 }
 
@@ -122,7 +129,7 @@ export class DevSignIns {
   #count = 0;
   #resetAt = 0;
 
-  find(browserState: string): DevSignIn | undefined {
+  find(browserState: string | null): DevSignIn | undefined {
     return this.#all.findLast(({ session }) => session.ids.link === browserState);
   }
 
@@ -131,16 +138,18 @@ export class DevSignIns {
     return this.#all.findLast(({ session }) => session.ids.poll === id);
   }
 
+  findByCode(code: string | null): DevSignIn | undefined {
+    return this.#all.findLast(({ grant }) => grant?.code === code);
+  }
+
   /** The latest that waits for its user: with this link, short or long, or else since the last reset. */
   findWaiting(link?: unknown): DevSignIn | undefined {
     const [, code, state] = /\/L\/([A-Z-]+)$|\?state=([\w-]+)$/.exec(`${link}`) ?? [];
-    return this.#all.findLast(({ state: latest, ended, number, session: { ids } }) => {
-      const isAsked =
-        link === undefined
-          ? number > this.#resetAt
-          : ids.link === state ||
-            (ids.code !== undefined && ids.code === parseUserCode(code ?? ''));
-      return isAsked && latest === WAITING && ended === undefined;
+    const userCode = parseUserCode(code ?? '');
+    return this.#all.findLast(({ isWaitingForUser, ended, number, session: { ids } }) => {
+      if (!isWaitingForUser || ended !== undefined) return false;
+      if (link === undefined) return number > this.#resetAt;
+      return ids.link === state || (ids.code !== undefined && ids.code === userCode);
     });
   }
 
@@ -168,7 +177,13 @@ export class DevSignIns {
         const request = this.requests.getStore();
         if (request?.plan?.ending === 'full') return 'full';
         const outcome = await store.create(session, lifetimeMs);
-        if (outcome === 'created') this.#add(session, lifetimeMs, store);
+        if (outcome !== 'created') return outcome;
+        this.#count += 1;
+        const signIn = new DevSignIn(this.#count, session, request?.plan, store);
+        this.#all.push(signIn);
+        if (this.#all.length > MAX_SIGN_INS) this.#all.shift();
+        systemClock.setTimer(lifetimeMs, () => signIn.expire());
+        if (request !== undefined) request.started = signIn;
         return outcome;
       },
       update: (key, change) =>
@@ -182,16 +197,5 @@ export class DevSignIns {
       // So that a restart does not wait.
       hasUndelivered: () => false,
     };
-  }
-
-  #add(session: NewSession, lifetimeMs: number, store: Store): void {
-    const request = this.requests.getStore();
-    this.#count += 1;
-    const signIn = new DevSignIn(this.#count, session, request?.plan, store);
-    this.#all.push(signIn);
-    if (this.#all.length > MAX_SIGN_INS) this.#all.shift();
-    systemClock.setTimer(lifetimeMs, () => signIn.expire());
-    if (request !== undefined) request.started = signIn;
-    signIn.noteStart();
   }
 }

@@ -2,32 +2,28 @@
 import { Buffer } from 'node:buffer';
 import { hash, randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type EndingName, type Plan, parseEnding } from './endings.ts';
+import { type EndingName, parseEnding } from './endings.ts';
+import { say } from './output.ts';
 import { CLIENT_ID } from './relay.ts';
-import { say } from './story.ts';
-
-interface Grant {
-  readonly user: string;
-  readonly plan: Plan;
-  /** The authorization request. RFC 6749 §4.1.1. */
-  readonly asked: URLSearchParams;
-}
+import type { DevSignIn, DevSignIns } from './sign-ins.ts';
 
 const TOKEN_SECONDS = 3_600;
-/** Codes and refresh tokens that are remembered. The oldest is forgotten. */
+/** Refresh tokens that are remembered. The oldest is forgotten. */
 const MAX_REMEMBERED = 1_000;
 /** How many refreshes `refresh-503` refuses. */
 const REFRESHES_REFUSED = 2;
 
 export class TokenIssuer {
-  readonly #grants = new Map<string, Grant>();
   /** Refresh token -> how often it was used. */
   readonly #uses = new Map<string, number>();
   readonly #revoked = new Map<string, true>();
 
-  createCode(grant: Grant): string {
-    const code = `dev-code-${randomText()}`;
-    remember(this.#grants, code, grant);
+  constructor(private readonly signIns: DevSignIns) {}
+
+  createCode(signIn: DevSignIn, user: string, asked: URLSearchParams): string {
+    // A user who taps twice has one code.
+    const code = signIn.grant?.code ?? `dev-code-${randomText()}`;
+    signIn.grant = { code, user, asked };
     return code;
   }
 
@@ -44,20 +40,20 @@ export class TokenIssuer {
   }
 
   async #exchange(form: URLSearchParams): Promise<Response> {
-    const code = form.get('code') ?? '';
-    const grant = this.#grants.get(code);
-    this.#grants.delete(code);
+    const signIn = this.signIns.findByCode(form.get('code'));
+    const { plan, grant } = signIn ?? {};
+    if (signIn !== undefined) signIn.grant = undefined;
     const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
     if (
+      plan === undefined ||
       grant?.asked.get('code_challenge') !== challenge ||
       grant.asked.get('redirect_uri') !== form.get('redirect_uri')
     ) {
       return tokenError('invalid_grant');
     }
-    const { ending, seconds } = grant.plan;
-    if (ending === 'exchange-fails') return tokenError('server_error', 500);
-    if (ending === 'slow') await pause(seconds * 500);
-    return tokens(grant.user, ending, true);
+    if (plan.ending === 'exchange-fails') return tokenError('server_error', 500);
+    if (plan.ending === 'slow') await pause(plan.seconds * 500);
+    return tokens(grant.user, plan.ending, true);
   }
 
   #refresh(token: string): Response {

@@ -1,27 +1,23 @@
 /** What the dev relay writes to its terminal: one line for each event. */
-import { styleText } from 'node:util';
-import { printable } from '../terminal.ts';
+import { printable, styleFor } from '../terminal.ts';
 
-const hasColours = process.stdout.isTTY === true && !process.env.NO_COLOR;
+export const style = styleFor(process.stdout);
 
-export const style = (format: Parameters<typeof styleText>[0], text: string) =>
-  hasColours ? styleText(format, text, { validateStream: false }) : text;
-
-/** The text may contain the name of a device, or what an app has sent. */
-function line(who: string, shown: string): void {
-  const time = new Date().toTimeString().slice(0, 8);
-  process.stdout.write(`${style('dim', time)}  ${style('cyan', who.padEnd(4))} ${shown}\n`);
+/** The text may contain the name of a device, or what an app has sent. `number`: of a sign-in. */
+export function say(text: string, number?: number): void {
+  const who = (number === undefined ? '' : `#${number}`).padEnd(4);
+  write(`${style('cyan', who)} ${printable(text)}`);
 }
 
-export const say = (text: string) => line('', printable(text));
-
-/** Of one sign-in. */
-export const tell = (number: number, text: string) => line(`#${number}`, printable(text));
+function write(line: string): void {
+  const time = new Date().toTimeString().slice(0, 8);
+  process.stdout.write(`${style('dim', time)}  ${line}\n`);
+}
 
 /** Takes one line of the relay's own log, as JSON. Shows it if an app developer can act on it. */
 export function takeLog(json: string): void {
   const text = explain(JSON.parse(json) as LogEvent);
-  if (text !== undefined) line('', style('yellow', printable(text)));
+  if (text !== undefined) write(`     ${style('yellow', printable(text))}`);
 }
 
 interface LogEvent {
@@ -54,6 +50,14 @@ function explain({ level, event, ...fields }: LogEvent): string | undefined {
         ? `the relay reports a fault: ${event} ${fields.error ?? ''}`
         : undefined;
   }
+}
+
+/** What a device did. Undefined: not a device, or one with the device grant, whose errors have a description. */
+export function describeRequest({ pathname, searchParams }: URL): string | undefined {
+  if (pathname === '/auth/start') return 'a start';
+  if (pathname !== '/auth/result') return undefined;
+  if (searchParams.get('ack') === '1') return 'an acknowledgement';
+  return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
 /** What a device did, the error that it got, and what to do. In production only the device learns it. */
