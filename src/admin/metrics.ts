@@ -10,7 +10,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { GRANTS } from '../monitor.ts';
 import { readFileDescriptors } from '../server/machine.ts';
 import type { ServiceState } from '../service.ts';
-import type { Counts, Distribution, ProviderCounts } from './counts.ts';
+import type { Counts, Distribution } from './counts.ts';
 import type { Facts } from './status.ts';
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -61,51 +61,43 @@ function escapeLabel(value: string | number): string {
   );
 }
 
+/** The name of each metric, what it counts, and its help. */
+const STEPS = [
+  ['started', 'started', 'Sign-ins that devices started.'],
+  ['opened', 'opened', 'Sign-ins whose link redirected a user to the provider.'],
+  ['called_back', 'calledBack', 'Sign-ins whose user came back from the provider.'],
+  ['exchanged', 'exchanged', 'Sign-ins whose code the provider exchanged.'],
+  ['delivered', 'delivered', 'Sign-ins whose result a device fetched.'],
+] as const;
+
+const ENDS = [
+  [
+    'expired',
+    'stage',
+    'Sign-ins that expired, by how far they came: started, opened or called_back.',
+  ],
+  [
+    'ended',
+    'outcome',
+    'Sign-ins that came to an end, by outcome as in the log, or cancelled, or expired.',
+  ],
+] as const;
+
 function signInMetrics({ providers }: Counts): Metric[] {
   const each = [...providers];
-  const count = (step: string, help: string, read: (counts: ProviderCounts) => number) =>
-    counter(
-      `sign_ins_${step}`,
-      help,
-      each.map(([provider, counts]) => ({ labels: { provider }, value: read(counts) })),
-    );
-  const countBy = (
-    step: string,
-    label: string,
-    help: string,
-    read: (counts: ProviderCounts) => ReadonlyMap<string, number>,
-  ) =>
-    counter(
-      `sign_ins_${step}`,
-      help,
-      each.flatMap(([provider, counts]) => samplesBy(label, read(counts), { provider })),
-    );
   return [
-    count('started', 'Sign-ins that devices started.', (counts) => counts.started),
-    count(
-      'opened',
-      'Sign-ins whose link redirected a user to the provider.',
-      (counts) => counts.opened,
-    ),
-    count(
-      'called_back',
-      'Sign-ins whose user came back from the provider.',
-      (counts) => counts.calledBack,
-    ),
-    count('exchanged', 'Sign-ins whose code the provider exchanged.', (counts) => counts.exchanged),
-    count('delivered', 'Sign-ins whose result a device fetched.', (counts) => counts.delivered),
-    countBy(
-      'expired',
-      'stage',
-      'Sign-ins that expired, by how far they came: started, opened or called_back.',
-      (counts) => counts.expired,
-    ),
-    countBy(
-      'ended',
-      'outcome',
-      'Sign-ins that came to an end, by outcome as in the log, or cancelled, or expired.',
-      (counts) => counts.ended,
-    ),
+    ...STEPS.map(([step, counted, help]) => {
+      const samples = each.map(([provider, counts]) => {
+        return { labels: { provider }, value: counts[counted] };
+      });
+      return counter(`sign_ins_${step}`, help, samples);
+    }),
+    ...ENDS.map(([end, label, help]) => {
+      const samples = each.flatMap(([provider, counts]) => {
+        return samplesBy(label, counts[end], { provider });
+      });
+      return counter(`sign_ins_${end}`, help, samples);
+    }),
     histogram(
       'delivery_wait',
       'From the result in the store to its delivery.',

@@ -27,8 +27,8 @@ export interface ProviderConfig {
   readonly authorizeParams: Readonly<Record<string, string>>;
   /** How its token endpoint differs from RFC 6749. */
   readonly quirks?: ProviderQuirks;
-  /** What its refusals mean, where they are not those of RFC 6749 §5.2. */
-  readonly refusals?: readonly Refusal[];
+  /** What its errors mean, where they are not those of RFC 6749 §5.2. */
+  readonly knownErrors?: readonly KnownError[];
   /** What `iss` of a callback must be, if the provider was discovered. RFC 9207 §2.4. */
   readonly callbackIssuer?: { readonly url: string; readonly isRequired: boolean };
   /** Absent if the provider has none, or none is known. */
@@ -70,7 +70,7 @@ export interface ProviderQuirks {
 }
 
 /** A response that stands for an error of RFC 6749, but has another one or none. */
-export interface Refusal {
+export interface KnownError {
   /** RFC 6749 has no error of its own for a redirect URI that is not registered. */
   readonly means: ProviderError | 'redirect_uri_mismatch';
   /** Absent if it may be any below 500, apart from 429. */

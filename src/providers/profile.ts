@@ -15,7 +15,7 @@ type Defaults = Pick<
   | 'pkce'
   | 'scope'
   | 'quirks'
-  | 'refusals'
+  | 'knownErrors'
   | 'revocation'
   | 'removeAt'
 > &

@@ -265,7 +265,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     authorizeUrl: '[url]/apps/oauth2/authorize',
     tokenUrl: '[url]/apps/oauth2/api/v1/token',
     pkce: 'S256',
-    refusals: [
+    knownErrors: [
       {
         means: 'invalid_grant',
         grant: 'refresh',
@@ -328,7 +328,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     userAgentNames:
       'your platform, app, version and account, for example `web:tv.example:1.0 (by /u/you)`',
     // A wrong client gets a 401.
-    refusals: [
+    knownErrors: [
       { means: 'invalid_grant', grant: 'refresh', status: 400, body: { error: 400 } },
       { means: 'invalid_grant', grant: 'refresh', status: 400, body: { error: 'invalid_request' } },
     ],
@@ -411,7 +411,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'read',
     scopeSeparator: ',',
     quirks: { expiresAt: true },
-    refusals: [
+    knownErrors: [
       {
         means: 'invalid_grant',
         grant: 'refresh',
@@ -510,7 +510,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientAuth: 'basic',
     clientSecret: 'optional',
     scope: 'tweet.read users.read offline.access',
-    refusals: [
+    knownErrors: [
       {
         means: 'invalid_grant',
         grant: 'refresh',

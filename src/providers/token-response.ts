@@ -5,7 +5,7 @@
 import { type Grant, type ProviderError, TOKEN_ERRORS } from '../monitor.ts';
 import type { TokenOutcome } from '../sign-ins/refreshes.ts';
 import type { TokenResult } from '../sign-ins/session.ts';
-import type { Expected, ProviderConfig, ProviderQuirks, Refusal } from './config.ts';
+import type { Expected, KnownError, ProviderConfig, ProviderQuirks } from './config.ts';
 import type { ConnectProblem } from './connect-problem.ts';
 import { showsSecret } from './credentials.ts';
 
@@ -34,7 +34,7 @@ export interface TokenFailure {
   /** What the body is. */
   readonly answer?: BodyKind;
   /** The error of RFC 6749 §5.2 or RFC 7009 §2.2.1 that the response has, or stands for. */
-  readonly providerError?: Refusal['means'];
+  readonly providerError?: KnownError['means'];
   /** The error that a device gets after such a refresh or revocation. Absent if its token may still be valid. */
   readonly refusal?: ProviderError;
   /** When the provider wants to be asked again. RFC 9110 §10.2.3. */
@@ -177,15 +177,15 @@ const isTemporary = (status: number) => status >= 500 || status === 429;
 function findMeaning(
   status: number,
   json: Readonly<Record<string, unknown>>,
-  { refusals = [] }: ProviderConfig,
+  { knownErrors = [] }: ProviderConfig,
   { grant, hasScope }: TokenGrant,
-): Refusal['means'] | undefined {
-  const found = [...refusals, ...REFUSALS].find(
-    (refusal) =>
-      (refusal.status === undefined ? !isTemporary(status) : refusal.status === status) &&
-      (refusal.grant === undefined || refusal.grant === grant) &&
-      !(refusal.withoutScope && hasScope) &&
-      matches(json, refusal.body),
+): KnownError['means'] | undefined {
+  const found = [...knownErrors, ...KNOWN_ERRORS].find(
+    (known) =>
+      (known.status === undefined ? !isTemporary(status) : known.status === status) &&
+      (known.grant === undefined || known.grant === grant) &&
+      !(known.withoutScope && hasScope) &&
+      matches(json, known.body),
   );
   return found?.means ?? TOKEN_ERRORS.find((error) => error === json.error);
 }
@@ -200,33 +200,44 @@ function matches(value: unknown, expected: Expected): boolean {
   );
 }
 
-const badClient = (body: Expected): Refusal => ({ means: 'invalid_client', body });
-const badCode = (body: Expected): Refusal => ({ means: 'invalid_grant', grant: 'exchange', body });
-const dead = (body: Expected): Refusal => ({ means: 'invalid_grant', grant: 'refresh', body });
+const badClient = (body: Expected): KnownError => ({ means: 'invalid_client', body });
+const badCode = (body: Expected): KnownError => ({
+  means: 'invalid_grant',
+  grant: 'exchange',
+  body,
+});
+const badRefreshToken = (body: Expected): KnownError => ({
+  means: 'invalid_grant',
+  grant: 'refresh',
+  body,
+});
 
 /** Only a user can help, as nobody asked for more than was granted. OpenID Connect Core §3.1.2.6. */
-const needsUser = (error: string): Refusal => ({ ...dead({ error }), withoutScope: true });
+const needsUser = (error: string): KnownError => ({
+  ...badRefreshToken({ error }),
+  withoutScope: true,
+});
 
 /** Of many providers, or of software that many run. None is sent for a wrong client id or secret. */
-const REFUSALS: readonly Refusal[] = [
+const KNOWN_ERRORS: readonly KnownError[] = [
   // PHP League's server up to version 8, on which MyAnimeList, AniList and Laravel Passport are built.
   { means: 'invalid_grant', body: { error: 'invalid_request', hint: 'Token has expired' } },
   { means: 'invalid_grant', body: { error: 'invalid_request', hint: 'Token has been revoked' } },
-  dead({ error: 'invalid_request', hint: 'Cannot decrypt the refresh token' }),
+  badRefreshToken({ error: 'invalid_request', hint: 'Cannot decrypt the refresh token' }),
   // GitHub, Slack, Twitch.
   { means: 'invalid_grant', body: { error: 'bad_refresh_token' } },
   { means: 'invalid_grant', body: { error: 'invalid_refresh_token' } },
   { means: 'invalid_grant', body: { message: 'Invalid refresh token' } },
-  dead({ ok: false, error: 'token_expired' }),
+  badRefreshToken({ ok: false, error: 'token_expired' }),
   // Supabase, HubSpot, Fitbit, Zoho, Atlassian, DeviantArt.
-  dead({ error_code: 'refresh_token_not_found' }),
-  dead({ status: 'BAD_REFRESH_TOKEN' }),
-  dead({ errors: { errorType: 'invalid_grant' } }),
-  dead({ error: 'invalid_code' }),
-  dead({ error: 'unauthorized_client', error_description: 'refresh_token is invalid' }),
-  dead({ error: 'invalid_request', error_description: 'The refresh_token is invalid.' }),
+  badRefreshToken({ error_code: 'refresh_token_not_found' }),
+  badRefreshToken({ status: 'BAD_REFRESH_TOKEN' }),
+  badRefreshToken({ errors: { errorType: 'invalid_grant' } }),
+  badRefreshToken({ error: 'invalid_code' }),
+  badRefreshToken({ error: 'unauthorized_client', error_description: 'refresh_token is invalid' }),
+  badRefreshToken({ error: 'invalid_request', error_description: 'The refresh_token is invalid.' }),
   // better-auth before 2026. https://github.com/better-auth/better-auth/pull/8103
-  dead({ error: 'invalid_request', error_description: 'session not found' }),
+  badRefreshToken({ error: 'invalid_request', error_description: 'session not found' }),
   needsUser('interaction_required'),
   needsUser('login_required'),
   needsUser('consent_required'),
@@ -248,8 +259,8 @@ const REFUSALS: readonly Refusal[] = [
   badClient({ errcode: 40_125 }),
   badCode({ errcode: 40_029 }),
   badCode({ errcode: 40_163 }),
-  dead({ errcode: 40_030 }),
-  dead({ errcode: 42_002 }),
+  badRefreshToken({ errcode: 40_030 }),
+  badRefreshToken({ errcode: 42_002 }),
 ];
 
 /** RFC 6749 §4.1.2.1, RFC 8628 §3.5, and others in use. */

@@ -60,7 +60,7 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
     ...common,
     authorizeParams: { ...profile?.authorizeParams, ...common.authorizeParams },
     ...(Object.keys(quirks).length > 0 && { quirks }),
-    ...(profile?.refusals && { refusals: profile.refusals }),
+    ...(profile?.knownErrors && { knownErrors: profile.knownErrors }),
     ...readEndpoints(reading, name, given, profile),
   };
 }

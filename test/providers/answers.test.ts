@@ -19,8 +19,13 @@ const BASIC = Buffer.from(`${CLIENT_ID}:${FORM}`).toString('base64');
 function serviceOf(answer: ProviderAnswer) {
   const { provider: name } = answer;
   const [, anilist] = SETTINGS.providers as [unknown, ProviderConfig];
-  const { displayName = 'Acme', refusals } = PROFILES.get(name) ?? {};
-  const own = { name, displayName, clientSecret: CLIENT_SECRET, ...(refusals && { refusals }) };
+  const { displayName = 'Acme', knownErrors } = PROFILES.get(name) ?? {};
+  const own = {
+    name,
+    displayName,
+    clientSecret: CLIENT_SECRET,
+    ...(knownErrors && { knownErrors }),
+  };
   const fetch = async () => respondWith(answer);
   return createTestService({ providers: [{ ...anilist, ...own }] }, { fetch });
 }
