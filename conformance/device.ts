@@ -1,5 +1,6 @@
 /** What a device does: it starts sign-ins and polls, at `/auth/*` and with the device grant (RFC 8628). */
 
+import { createHash, randomBytes } from 'node:crypto';
 import { times } from './async.ts';
 import {
   between,
@@ -64,6 +65,10 @@ export async function postJson(
   const address = from ?? relay.nextAddress();
   return relay.send({ method: 'POST', path, body: text, from: address });
 }
+
+/** RFC 7636 §4.2. The verifier never leaves this function. */
+export const makeChallenge = () =>
+  createHash('sha256').update(randomBytes(48).toString('base64url')).digest('base64url');
 
 /** Far more than a burst, even if the bucket fills a little meanwhile. */
 const TRIES = 12;

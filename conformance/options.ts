@@ -54,9 +54,6 @@ export interface Options {
   readonly answersFile: string | undefined;
 }
 
-/** The trusted proxy. No case starts a session from this address. */
-const DEFAULT_PROXY_ADDRESS = '127.255.0.1';
-
 const FLAGS = {
   /** Where a relay listens by default. */
   'base-url': { type: 'string', default: 'http://127.0.0.1:8080' },
@@ -65,7 +62,8 @@ const FLAGS = {
   'session-seconds': { type: 'string', default: '600' },
   'sweep-seconds': { type: 'string', default: '0' },
   'max-sessions': { type: 'string', default: '5000' },
-  'proxy-address': { type: 'string', default: DEFAULT_PROXY_ADDRESS },
+  /** No case starts a session from this address. */
+  'proxy-address': { type: 'string', default: '127.255.0.1' },
   only: { type: 'string' },
   except: { type: 'string' },
   with: { type: 'string' },
@@ -80,37 +78,61 @@ export class BadOptions extends Error {}
 export function parseOptions(args: readonly string[], all: readonly Group[]): Options {
   const flags = readFlags(args);
   const problems: string[] = [];
-  const check: Check = (isGood, flag, value, wanted) => {
+  const check = (isGood: boolean, flag: string, value: string, wanted: string) => {
     if (!isGood) problems.push(`--${flag} '${value}': must be ${wanted}`);
-    return value;
   };
-  const count = (flag: CountFlag, least: number) => {
+  const url = (flag: 'base-url' | 'unconfigured-url', value: string) => {
+    // Each start has a source address of its own, and the relay must be able to answer it.
+    check(isLocalUrl(value), flag, value, 'a URL of this machine without a query');
+    return value.replace(/(?<!\/)\/+$/, '');
+  };
+  const count = (flag: 'session-seconds' | 'sweep-seconds' | 'max-sessions', least: number) => {
     const value = flags[flag];
     const isGood = /^\d{1,9}$/.test(value) && Number(value) >= least;
-    return Number(check(isGood, flag, value, `a whole number, at least ${least}`));
+    check(isGood, flag, value, `a whole number, at least ${least}`);
+    return Number(value);
   };
-  if (!flags['base-url']) problems.push('--base-url is empty');
+  const names = (flag: 'only' | 'except' | 'with', known: readonly string[]) => {
+    const list = flags[flag]?.split(',').map((name) => name.trim());
+    for (const name of list ?? []) {
+      check(known.includes(name), flag, name, `one of ${known.join(', ')}`);
+    }
+    return list;
+  };
+
+  const groupNames = all.map(({ name }) => name);
+  const offered = names('with', [...new Set(all.flatMap(({ extension }) => extension ?? []))]);
+  const only = names('only', groupNames);
+  const except = names('except', groupNames) ?? [];
+  const isUsual = ({ extension }: Group) => !extension || offered?.includes(extension);
+  const chosen = all
+    .filter((group) => (only ? only.includes(group.name) : isUsual(group)))
+    .filter(({ name }) => !except.includes(name));
+  const listen = flags['provider-listen'];
+  const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(listen) ?? [];
+  check(host !== '' && Number(port) <= 65_535, 'provider-listen', listen, 'HOST:PORT');
+  const { 'unconfigured-url': unconfiguredUrl, 'proxy-address': proxyAddress } = flags;
   const options = {
-    ...readAddresses(flags, check),
+    baseUrl: url('base-url', flags['base-url']),
+    unconfiguredUrl: unconfiguredUrl && url('unconfigured-url', unconfiguredUrl),
+    providerListen: { host: host.replace(/^\[|\]$/g, ''), port: Number(port) },
+    providerUrl: `http://${listen}`,
+    proxyAddress: proxyAddress === 'none' ? undefined : proxyAddress,
     sessionSeconds: count('session-seconds', 10),
     sweepSeconds: count('sweep-seconds', 0),
     maxSessions: count('max-sessions', 1),
-    ...chooseGroups(flags, check, all),
+    groups: new Set(chosen.map(({ name }) => name)),
+    extensions: new Set(chosen.flatMap(({ extension }) => extension ?? [])),
     printEnv: flags['print-env'],
     secretsFile: flags['secrets-file'],
     answersFile: flags['answers-file'],
   };
-  if (problems.length === 0 && options.groups.size === 0) {
+  if (problems.length === 0 && chosen.length === 0) {
     problems.push('--only and --except leave no group to run');
   }
   if (problems.length > 0) throw new BadOptions(problems.join('\n'));
   return options;
 }
-
-type Flags = ReturnType<typeof readFlags>;
-type CountFlag = `${'session' | 'sweep'}-seconds` | 'max-sessions';
-/** Notes a problem unless the value is good, and returns the value. */
-type Check = (isGood: boolean, flag: keyof typeof FLAGS, value: string, wanted: string) => string;
 
 function readFlags(args: readonly string[]) {
   try {
@@ -124,58 +146,9 @@ function readFlags(args: readonly string[]) {
   }
 }
 
-function readAddresses(flags: Flags, check: Check) {
-  const url = (flag: 'base-url' | 'unconfigured-url') => {
-    const value = flags[flag];
-    if (!value) return undefined;
-    check(isHttpUrl(value), flag, value, HTTP_URL);
-    // Each start has a source address of its own, and the relay must be able to answer it.
-    const isReached = !isHttpUrl(value) || isLoopback(value);
-    return check(isReached, flag, value, 'on this machine').replace(/(?<!\/)\/+$/, '');
-  };
-  const listen = flags['provider-listen'];
-  const [, host = '', port = ''] = /^(.+):(\d{1,5})$/.exec(listen) ?? [];
-  check(host !== '' && Number(port) <= 65_535, 'provider-listen', listen, 'HOST:PORT');
-  const proxy = flags['proxy-address'];
-  return {
-    baseUrl: url('base-url') ?? '',
-    unconfiguredUrl: url('unconfigured-url'),
-    providerListen: { host: host.replace(/^\[|\]$/g, ''), port: Number(port) },
-    providerUrl: `http://${listen}`,
-    proxyAddress: proxy === 'none' ? undefined : proxy,
-  };
-}
-
-function chooseGroups(flags: Flags, check: Check, all: readonly Group[]) {
-  const names = (flag: 'only' | 'except' | 'with', known: readonly string[]) => {
-    const list = flags[flag]?.split(',').map((name) => name.trim());
-    for (const name of list ?? []) {
-      check(known.includes(name), flag, name, `one of ${known.join(', ')}`);
-    }
-    return list;
-  };
-  const groupNames = all.map(({ name }) => name);
-  const offered = names('with', [...new Set(all.flatMap(({ extension }) => extension ?? []))]);
-  const only = names('only', groupNames);
-  const except = names('except', groupNames) ?? [];
-  const isUsual = ({ extension }: Group) => !extension || offered?.includes(extension);
-  const chosen = all
-    .filter((group) => (only ? only.includes(group.name) : isUsual(group)))
-    .filter(({ name }) => !except.includes(name));
-  return {
-    groups: new Set(chosen.map(({ name }) => name)),
-    extensions: new Set(chosen.flatMap(({ extension }) => extension ?? [])),
-  };
-}
-
-const HTTP_URL = 'an http:// or https:// URL without a query';
-
-function isHttpUrl(value: string): boolean {
-  return URL.canParse(value) && /^https?:\/\/[^?#]+$/.test(value);
-}
-
-function isLoopback(url: string): boolean {
-  return /^(localhost|127\.\d+\.\d+\.\d+)$/.test(new URL(url).hostname);
+function isLocalUrl(value: string): boolean {
+  if (!URL.canParse(value) || !/^https?:\/\/[^?#]+$/.test(value)) return false;
+  return /^(localhost|127\.\d+\.\d+\.\d+)$/.test(new URL(value).hostname);
 }
 
 /** How the relay is registered at the mock provider. Only service B has a secret. */
@@ -194,43 +167,41 @@ export const LISTED_ORIGINS = ['https://app.conformance.example', 'null'] as con
 /** The environment that the relay needs for a run, as `KEY=VALUE` lines: `--print-env`. */
 export function environmentLines(options: Options): string[] {
   const { extensions, proxyAddress, providerUrl } = options;
+  const revokeUrl = `${providerUrl}/${SERVICE_B}/revoke`;
   return [
     `OAUTH_BASE_URL=${options.baseUrl}`,
     ...providerLines(options, SERVICE_A),
     ...providerLines(options, SERVICE_B),
     `SESSION_SECONDS=${options.sessionSeconds}`,
     `MAX_SESSIONS=${options.maxSessions}`,
-    proxyAddress && `TRUSTED_PROXY_CIDRS=${proxyAddress}/32`,
-    extensions.has('cors') && `CORS_ORIGINS=${LISTED_ORIGINS.join(',')}`,
-    extensions.has('confirm') && 'CONFIRM=always',
+    ...(proxyAddress ? [`TRUSTED_PROXY_CIDRS=${proxyAddress}/32`] : []),
+    ...(extensions.has('cors') ? [`CORS_ORIGINS=${LISTED_ORIGINS.join(',')}`] : []),
+    ...(extensions.has('confirm') ? ['CONFIRM=always'] : []),
     // Only service B has a revocation endpoint.
-    extensions.has('revoke') &&
-      `${prefixOf(SERVICE_B)}REVOKE_URL=${providerUrl}/${SERVICE_B}/revoke`,
+    ...(extensions.has('revoke') ? [settingOf(SERVICE_B, 'REVOKE_URL', revokeUrl)] : []),
     ...(extensions.has('challenge') ? challengeLines(options) : []),
-    extensions.has('open') && `OPEN_ENDPOINTS=${registrationAt(options, SERVICE_A).authorizeUrl}`,
-  ].filter((line) => typeof line === 'string');
-}
-
-function prefixOf(service: string): string {
-  return `${service.toUpperCase().replaceAll('-', '_')}_`;
-}
-
-/** One provider more, which takes a challenge. */
-function challengeLines(options: Options): string[] {
-  return [
-    `PROVIDERS=${SERVICE_A},${SERVICE_B},${SERVICE_S256}`,
-    ...providerLines(options, SERVICE_S256),
-    `${prefixOf(SERVICE_S256)}PKCE=S256`,
+    ...(extensions.has('open')
+      ? [`OPEN_ENDPOINTS=${registrationAt(options, SERVICE_A).authorizeUrl}`]
+      : []),
   ];
 }
 
+const settingOf = (service: string, name: string, value: string) =>
+  `${service.toUpperCase().replaceAll('-', '_')}_${name}=${value}`;
+
+/** One provider more, which takes a challenge. */
+const challengeLines = (options: Options) => [
+  `PROVIDERS=${SERVICE_A},${SERVICE_B},${SERVICE_S256}`,
+  ...providerLines(options, SERVICE_S256),
+  settingOf(SERVICE_S256, 'PKCE', 'S256'),
+];
+
 function providerLines(options: Options, service: string): string[] {
-  const prefix = prefixOf(service);
   const { clientId, clientSecret, authorizeUrl, tokenUrl } = registrationAt(options, service);
   return [
-    `${prefix}CLIENT_ID=${clientId}`,
-    ...(clientSecret ? [`${prefix}CLIENT_SECRET=${clientSecret}`] : []),
-    `${prefix}AUTHORIZE_URL=${authorizeUrl}`,
-    `${prefix}TOKEN_URL=${tokenUrl}`,
+    settingOf(service, 'CLIENT_ID', clientId),
+    ...(clientSecret ? [settingOf(service, 'CLIENT_SECRET', clientSecret)] : []),
+    settingOf(service, 'AUTHORIZE_URL', authorizeUrl),
+    settingOf(service, 'TOKEN_URL', tokenUrl),
   ];
 }

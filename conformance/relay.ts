@@ -1,7 +1,7 @@
 /** The relay under test, as a device and a browser see it: one method for each request. */
 
 import { atMost } from './async.ts';
-import { present, readJson, Skip } from './expect.ts';
+import { expectNoStore, present, readJson, Skip } from './expect.ts';
 import {
   type Answer,
   type Call,
@@ -59,7 +59,7 @@ export function codePath(userCode: string): string {
 }
 
 /** What a browser sends with a form of the relay's own page. */
-const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' };
+export const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' };
 
 /** How much longer than its hold a poll may take before it counts as unanswered. */
 const POLL_MARGIN_MS = 15_000;
@@ -83,12 +83,19 @@ export function createRelay({ options, nextAddress, secrets, recordAnswer, live 
     own.delete(pollSecret);
     if (!cancelled.has(pollSecret)) live.delete(pollSecret);
   };
-  const sendTo = (baseUrl: string, call: Call): Promise<Answer> => {
-    const answer = sendHttp(baseUrl, call);
-    answer.then((answered) => recordAnswer(call, answered)).catch(() => undefined);
+  const sendTo = async (baseUrl: string, call: Call): Promise<Answer> => {
+    const answer = await sendHttp(baseUrl, call);
+    recordAnswer(call, answer);
+    // Of whatever a case asks them: docs/protocol.md §7.
+    if (/^\/auth\/(?:start|result)(?:\?|$)/.test(call.path)) expectNoStore(answer);
     return answer;
   };
-  const send = (call: Call) => sendTo(options.baseUrl, call);
+  const send = (call: Call) => {
+    const answer = sendTo(options.baseUrl, call);
+    // A case that fails early never awaits the other requests that it sent.
+    answer.catch(() => undefined);
+    return answer;
+  };
 
   /** `POST /auth/start`. A string is sent as it is, anything else as JSON. */
   const postStart = async (body: unknown, from = nextAddress()): Promise<Answer> => {
@@ -213,7 +220,7 @@ function readSession(answer: Answer, from: ClientAddress): Session | undefined {
 }
 
 /** The cookies that a browser would send to every path (RFC 6265 §5.4). */
-function cookiesOf({ headers }: Answer): string {
+export function cookiesOf({ headers }: Answer): string {
   return (headers['set-cookie'] ?? [])
     .map((line) => line.split('; '))
     .filter((parts) => parts.includes('Path=/'))

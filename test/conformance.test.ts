@@ -59,7 +59,7 @@ const BEHIND_PROXY: Omit<Target, 'start'> = {
   options: [
     ...ALL_EXTENSIONS,
     '--only',
-    'journey,start,authorize,callback,callback-pages,result,paths,methods,headers,unconfigured,rate-limit,races,hold,wait,user-code,cancel,cors,qr,device-grant,device-token',
+    'journey,start,authorize,callback,callback-pages,result,paths,methods,unconfigured,rate-limit,races,hold,wait,user-code,cancel,cors,qr,device-grant,device-token',
     '--proxy-address',
     'none',
   ],

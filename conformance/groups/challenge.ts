@@ -1,7 +1,6 @@
 /** Blind sign-ins: a device that keeps the verifier and exchanges the code itself (docs/extensions.md, RFC 7636). */
 
-import { createHash, randomBytes } from 'node:crypto';
-import { expectRequests, expectResult } from '../device.ts';
+import { expectRequests, expectResult, makeChallenge } from '../device.ts';
 import {
   equal,
   expectSessionNotFound,
@@ -13,10 +12,6 @@ import {
 import { registrationAt, SERVICE_A, SERVICE_B, SERVICE_S256 } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 import { listServices } from './services.ts';
-
-/** RFC 7636 §4.2. The verifier never leaves this function. */
-const makeChallenge = () =>
-  createHash('sha256').update(randomBytes(48).toString('base64url')).digest('base64url');
 
 async function startBlind({ relay }: Kit, asked: object = {}) {
   const challenge = makeChallenge();
@@ -30,9 +25,6 @@ function codeResult({ options }: Kit, code: string) {
   const redirectUri = `${options.baseUrl}/auth/${SERVICE_S256}/callback`;
   return { code, tokenUrl, clientId, redirectUri };
 }
-
-const refusalOf = ({ relay }: Kit, service: string, challenge: unknown) =>
-  relay.postStart({ service, challenge });
 
 export const challenge = cases((test) => {
   test('docs/extensions.md "Services"; docs/extensions.md "Blind sign-ins"; RFC 7636 §4.3: a service says that it takes a challenge; the link has that of the device', async (kit) => {
@@ -63,14 +55,19 @@ export const challenge = cases((test) => {
     const texts = [short, `${good}A`, '', `+${short}`, `${good}=`, `${good}\n`, tooManyBits];
     for (const wrong of [...texts, 1, true, null, [good]]) {
       for (const service of [SERVICE_S256, SERVICE_A]) {
-        expectText(await refusalOf(kit, service, wrong), 400, 'Invalid challenge');
+        expectText(
+          await kit.relay.postStart({ service, challenge: wrong }),
+          400,
+          'Invalid challenge',
+        );
       }
     }
   });
 
   test('docs/extensions.md "Blind sign-ins": a provider with a client secret, or without S256: 400 Challenge not supported', async (kit) => {
     for (const service of [SERVICE_B, SERVICE_A]) {
-      expectText(await refusalOf(kit, service, makeChallenge()), 400, 'Challenge not supported');
+      const refused = await kit.relay.postStart({ service, challenge: makeChallenge() });
+      expectText(refused, 400, 'Challenge not supported');
     }
   });
 });

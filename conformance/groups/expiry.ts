@@ -69,11 +69,19 @@ export const expiry = cases((test) => {
     await expectResult(kit, completed.session, completed.tokens);
   });
 
-  test('Limits; Waiting for the result: after its lifetime a session is unknown: link and callback 404, poll 410', async (kit) => {
+  test('Limits; Waiting for the result: after its lifetime from the start a session is unknown: link 404, poll 410', async (kit) => {
     const { relay, provider } = kit;
+    const startedAt = performance.now();
     const session = await relay.start();
     const completed = await signIn(kit, SERVICE_B);
-    await lifetime(kit);
+    const end = lifetime(kit);
+    await almostLifetime(kit, startedAt);
+    // Neither links nor polls prolong it.
+    expectStatus(await relay.open(session), 302);
+    const parked = relay.park(session);
+    await sleep(300);
+    parked.disconnect();
+    await end;
     expectInvalidLink(await relay.open(session));
     const { code } = provider.issueCode();
     expectInvalidLink(await relay.callback(session, { code }));
@@ -86,21 +94,6 @@ export const expiry = cases((test) => {
   test('Waiting for the result: a poll that is held when the lifetime ends gets a 410 at once', async (kit) => {
     const session = await kit.relay.start();
     expectSessionNotFound(await pollOverEnd(kit, () => kit.relay.poll(session)));
-  });
-
-  test('Limits: the lifetime counts from the start: neither links nor polls prolong it', async (kit) => {
-    const { relay } = kit;
-    const startedAt = performance.now();
-    const session = await relay.start();
-    const end = lifetime(kit);
-    await almostLifetime(kit, startedAt);
-    expectStatus(await relay.open(session), 302);
-    const parked = relay.park(session);
-    await sleep(300);
-    parked.disconnect();
-    await end;
-    expectInvalidLink(await relay.open(session));
-    expectSessionNotFound(await relay.poll(session));
   });
 });
 

@@ -21,7 +21,7 @@ import { qr } from './qr.ts';
 import { races } from './races.ts';
 import { hold, result } from './result.ts';
 import { revoke } from './revoke.ts';
-import { headers, methods, paths, unconfigured } from './routes.ts';
+import { methods, paths, unconfigured } from './routes.ts';
 import { details, refresh, services } from './services.ts';
 import { capabilities, journey } from './sign-in.ts';
 import { clientAddress, start, startRefused } from './start.ts';
@@ -43,7 +43,6 @@ export const GROUPS: readonly Group[] = [
   { name: 'capabilities', cases: capabilities },
   { name: 'paths', cases: paths },
   { name: 'methods', cases: methods },
-  { name: 'headers', cases: headers },
   { name: 'unconfigured', cases: unconfigured },
   { name: 'upstream', cases: upstream },
   { name: 'races', cases: races },

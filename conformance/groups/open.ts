@@ -1,6 +1,6 @@
 /** Open sign-ins: a client with its own client id borrows the relay's redirect URI (docs/open.md). */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { makeChallenge, postJson } from '../device.ts';
 import {
   equal,
   expectInvalidLink,
@@ -12,15 +12,12 @@ import {
 } from '../expect.ts';
 import { FORM, formCall } from '../http.ts';
 import { registrationAt, SERVICE_A } from '../options.ts';
-import { type Parameters, resultPath, type Session } from '../relay.ts';
+import { cookiesOf, type Parameters, resultPath, SAME_ORIGIN, type Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
 interface OpenSession extends Session {
   readonly challenge: string;
 }
-
-const makeChallenge = () =>
-  createHash('sha256').update(randomBytes(48).toString('base64url')).digest('base64url');
 
 function authorizationUrl({ options }: Kit, challenge: string, more: Parameters = {}): string {
   const query = {
@@ -33,17 +30,11 @@ function authorizationUrl({ options }: Kit, challenge: string, more: Parameters 
   return `${registrationAt(options, SERVICE_A).authorizeUrl}?${new URLSearchParams(query)}`;
 }
 
-const post = ({ relay }: Kit, body: object) =>
-  relay.send({
-    method: 'POST',
-    path: '/open',
-    body: JSON.stringify(body),
-    from: relay.nextAddress(),
-  });
-
 async function startOpen(kit: Kit, more: Parameters = {}): Promise<OpenSession> {
   const challenge = makeChallenge();
-  const answer = await post(kit, { authorizationUrl: authorizationUrl(kit, challenge, more) });
+  const answer = await postJson(kit, '/open', {
+    authorizationUrl: authorizationUrl(kit, challenge, more),
+  });
   expectStatus(answer, 200);
   const { session, url, redirectUri } = readJson(answer);
   equal('redirectUri', redirectUri, `${kit.options.baseUrl}/open/callback`);
@@ -57,17 +48,12 @@ async function startOpen(kit: Kit, more: Parameters = {}): Promise<OpenSession> 
   return started;
 }
 
-const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' };
-
 /** Returns the cookie of the browser in which it was pressed. */
 async function pressContinue({ relay }: Kit, { state }: OpenSession) {
   const call = formCall(`/open?${new URLSearchParams({ state })}`, { choice: 'continue' });
   const answer = await relay.send({ ...call, headers: { ...FORM, ...SAME_ORIGIN } });
   expectStatus(answer, 303);
-  const [cookie = ''] = (answer.headers['set-cookie'] ?? []).map(
-    (each) => each.split(';')[0] ?? '',
-  );
-  return { location: new URL(String(answer.headers.location)), cookie };
+  return { location: new URL(String(answer.headers.location)), cookie: cookiesOf(answer) };
 }
 
 const comeBack = ({ relay }: Kit, parameters: Parameters, cookie = '') =>
@@ -126,7 +112,7 @@ export const open = cases((test) => {
       `${good}&x=${'a'.repeat(2_000)}`,
       7,
     ]) {
-      expectStatus(await post(kit, { authorizationUrl: wrong }), 400);
+      expectStatus(await postJson(kit, '/open', { authorizationUrl: wrong }), 400);
     }
   });
 

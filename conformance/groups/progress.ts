@@ -44,7 +44,6 @@ async function parkProgress(kit: Kit, session: Session): Promise<{ answer: Promi
 
 function expectOpened(answer: Answer): void {
   expectJson(answer, OPENED);
-  expectNoStore(answer);
   expectAtOnce(answer);
 }
 
@@ -125,7 +124,6 @@ export const cancel = cases((test) => {
       const answer = await relay.cancel(session);
       expectStatus(answer, 204);
       equal('body', answer.body, '');
-      expectNoStore(answer);
     }
     for (const poll of parked) {
       const answer = await poll.answer;
