@@ -74,7 +74,7 @@ export function redirectResponse(location: string, status: 302 | 303 = 302): Res
 }
 
 /** The refusals of the relay's own protocol: a status and a line of text. */
-const REFUSALS = {
+export const REFUSALS = {
   invalid_client_address: { status: 400, text: 'Invalid client address' },
   invalid_json: { status: 400, text: 'Invalid JSON' },
   invalid_size: { status: 400, text: 'Invalid size' },
@@ -103,8 +103,10 @@ const REFUSALS = {
   not_configured: { status: 503, text: 'OAuth proxy not configured' },
 } as const;
 
+export type TextRefusal = keyof typeof REFUSALS;
+
 /** A ProviderError is the provider's decision about a token. */
-export type Refusal = keyof typeof REFUSALS | ProviderError;
+export type Refusal = TextRefusal | ProviderError;
 
 /** Returned by an endpoint instead of a response. Its route makes the response. */
 export interface Refused {
@@ -119,7 +121,7 @@ export function refused(refusal: Refusal, retryAfterMs?: number): Refused {
   return retryAfterMs === undefined ? { ok: false, refusal } : { ok: false, refusal, retryAfterMs };
 }
 
-export function refuse(refusal: keyof typeof REFUSALS, headers?: HeaderFields): Response {
+export function refuse(refusal: TextRefusal, headers?: HeaderFields): Response {
   const { status, text } = REFUSALS[refusal];
   return textResponse(status, text, headers);
 }
@@ -136,7 +138,7 @@ export function refuseInText({ refusal, retryAfterMs, description }: Refused): R
   return refuse(refusal, waitMs === undefined ? undefined : retryAfter(waitMs));
 }
 
-function isTextRefusal(refusal: Refusal): refusal is keyof typeof REFUSALS {
+function isTextRefusal(refusal: Refusal): refusal is TextRefusal {
   return Object.hasOwn(REFUSALS, refusal);
 }
 

@@ -162,7 +162,7 @@ const forDevices = { isForDevices: true };
 
 /** What devices use. docs/protocol.md, docs/extensions.md. */
 function createDeviceRoutes(endpoints: Endpoints): Route[] {
-  const { signIns, providers, admission, qrLimits, baseUrl, basePath } = endpoints;
+  const { signIns, providers, admission, qrLimits, baseUrl } = endpoints;
   const services = createServices(
     providers,
     endpoints.blind,
@@ -197,7 +197,7 @@ function createDeviceRoutes(endpoints: Endpoints): Route[] {
     },
     {
       path: '/openapi.json',
-      methods: { GET: createOpenApi(baseUrl, basePath) },
+      methods: { GET: createOpenApi(baseUrl) },
       ...forDevices,
     },
   ];

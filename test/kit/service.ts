@@ -1,6 +1,6 @@
 /** The whole service behind its fetch handler, in this process, with a fake clock and a fake provider. */
 import { randomBytes } from 'node:crypto';
-import template from '../../src/http/endpoints/openapi.json' with { type: 'json' };
+import { describeApi } from '../../src/http/openapi/document.ts';
 import { startLog } from '../../src/log.ts';
 import type { Monitor } from '../../src/monitor.ts';
 import type { Fetch, ProviderConfig } from '../../src/providers/config.ts';
@@ -246,21 +246,11 @@ export function nameOf(key: SessionKey, change: Event<unknown>, service = ''): A
   return next === undefined ? 'find' : 'open';
 }
 
-/** The API document of a relay at this address. */
-export function describeApi(baseUrl: string): Record<string, unknown> {
-  const { origin, pathname } = new URL(baseUrl);
-  const filled = JSON.stringify(template)
-    .replaceAll('{{BASE_URL}}', baseUrl)
-    .replaceAll('{{ORIGIN}}', origin)
-    .replaceAll('{{BASE_PATH}}', pathname.replace(/\/$/, ''));
-  return JSON.parse(filled);
-}
-
 /** Compiling the schemas takes a while, and there are more services in the tests than documents. */
 const apiChecks = new Map<string, ReturnType<typeof createApiCheck>>();
 
 function apiCheckOf(baseUrl: string) {
-  const check = apiChecks.get(baseUrl) ?? createApiCheck(describeApi(baseUrl));
+  const check = apiChecks.get(baseUrl) ?? createApiCheck(JSON.parse(describeApi(baseUrl)));
   apiChecks.set(baseUrl, check);
   return check;
 }

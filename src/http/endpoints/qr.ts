@@ -13,9 +13,9 @@ import { DATA_HEADERS, refused } from '../responses.ts';
  * Width and height of a picture. The default fits a television of 720 lines; the maximum is
  * enough for 2160. Twice the width takes four times as long.
  */
-const DEFAULT_SIZE_PX = 400;
-const MIN_SIZE_PX = 100;
-const MAX_SIZE_PX = 1_000;
+export const DEFAULT_SIZE_PX = 400;
+export const MIN_SIZE_PX = 100;
+export const MAX_SIZE_PX = 1_000;
 
 const MEDIA_TYPES: Readonly<Record<QrFormat, string>> = {
   svg: 'image/svg+xml',

@@ -4,7 +4,7 @@ import type { Providers } from '../../providers/provider.ts';
 import type { Handler } from '../app.ts';
 import { jsonResponse } from '../responses.ts';
 
-const EXTENSIONS = [
+export const EXTENSIONS = [
   'code',
   'ack',
   'device',

@@ -19,7 +19,7 @@ import { jsonResponse, type Refused, refused } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 
 /** How much of the body of a start is read. A longer body is cut there. */
-const MAX_START_BYTES = 512;
+export const MAX_START_BYTES = 512;
 
 /** How long after its first delivery a device that acknowledges (`ack`) may claim its result again. */
 export const ACK_MS = 60_000;
