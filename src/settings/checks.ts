@@ -64,18 +64,22 @@ export const RELAY_CHECKS = {
   CONFIRM: oneOf('always', 'code'),
   BLIND: oneOf('allow', 'never', 'always'),
   APP_NAME: textUnless(findShownNameProblem),
-  LOGO: textUnless(),
+  LOGO: textUnless((text) =>
+    /^https?:/i.test(text)
+      ? 'must be the path of a file, or a data: URI: the relay fetches no picture'
+      : undefined,
+  ),
   ACCENT: checkAccent,
   PRIVACY_URL: textUnless(findLinkProblem),
   TERMS_URL: textUnless(findLinkProblem),
   SUPPORT_URL: textUnless(findSupportProblem),
   OPEN_ENDPOINTS: checkOpenEndpoints,
   CORS_ORIGINS: checkOrigins,
-  NOTIFY_URL: textUnless((text) =>
-    URL.canParse(text) && /^https?:\/\/[^\s/?#@]+([/?#][!-~]*)?$/i.test(text)
-      ? undefined
-      : 'must be an http or https URL without a user name or password',
-  ),
+  NOTIFY_URL: parsed((text) => {
+    const url = text.trim();
+    const isGood = URL.canParse(url) && /^https?:\/\/[^\s/?#@]+([/?#][!-~]*)?$/i.test(url);
+    return isGood ? url : undefined;
+  }, 'must be an http or https URL without a user name or password'),
   LOG_LEVEL: checkLogLevel,
   LOG_FORMAT: oneOf('json', 'text'),
 } satisfies ChecksOf<typeof RELAY_SETTINGS>;
@@ -88,10 +92,8 @@ export const PROVIDER_CHECKS = {
   REFRESH_URL: textUnless(findTokenUrlProblem),
   REVOKE_URL: textUnless(findRevokeUrlProblem),
   // RFC 8414 §2: an issuer has no query.
-  ISSUER: textUnless(
-    findUrlProblem,
-    (text) => (text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined),
-    (text) => (/[^:]\/\//.test(text) ? 'must not contain // in its path' : undefined),
+  ISSUER: textUnless(findUrlProblem, (text) =>
+    text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined,
   ),
   // Checked where a profile needs it: other programs have variables with this name.
   URL: textUnless(),

@@ -56,12 +56,7 @@ export function readSettings(
   const logo = relay.LOGO === undefined ? undefined : readLogo(reading, relay.LOGO);
   const providers = relay.PROVIDERS.flatMap((name) => readProvider(reading, name) ?? []);
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS, ofFile));
-  // A relay may have open sign-ins alone.
-  if (relay.OAUTH_BASE_URL && providers.length === 0 && relay.OPEN_ENDPOINTS === undefined) {
-    rejectMissingClientId(reading, relay.PROVIDERS);
-  }
   if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, providers);
-  rejectSentinelCredentials(reading, relay);
   if (relay.SESSIONS_FILE !== undefined && relay.REDIS_URL !== undefined) {
     reject(reading, 'SESSIONS_FILE', 'must not be set with REDIS_URL: sign-ins are in one of them');
   }
@@ -72,7 +67,7 @@ export function readSettings(
     const { OAUTH_BASE_URL: baseUrl, LOG_LEVEL: logLevel, LOG_FORMAT: logFormat } = relay;
     return { ok: false, faults, warnings, baseUrl, logLevel, logFormat };
   }
-  const settings = freezeDeeply(settingsFrom(relay, providers, logo));
+  const settings = settingsFrom(relay, providers, logo);
   warnOfHazards(reading, settings, relay.PROVIDERS);
   return { ok: true, settings, warnings };
 }
@@ -141,30 +136,6 @@ function rejectDangerousEnvironment(reading: Reading): void {
   }
 }
 
-/** A secret without its client id is a fault if no provider is enabled: nobody could sign in. */
-function rejectMissingClientId(reading: Reading, listed: readonly string[]): void {
-  const isSet = (setting: string) => reading.env[setting] !== undefined;
-  for (const prefix of listed.map(prefixOf)) {
-    const secret = [`${prefix}CLIENT_SECRET`, `${prefix}CLIENT_SECRET_FILE`].find(isSet);
-    if (secret === undefined || isSet(`${prefix}CLIENT_ID`)) continue;
-    const problem = `must be set: ${secret} is set, and no other provider is enabled`;
-    reject(reading, `${prefix}CLIENT_ID`, problem);
-  }
-}
-
-/** They would not be sent, or not be accepted. */
-function rejectSentinelCredentials(
-  reading: Reading,
-  { REDIS_URL, REDIS_SENTINEL_USERNAME, REDIS_SENTINEL_PASSWORD }: RelayValues,
-): void {
-  if (REDIS_SENTINEL_USERNAME !== undefined && REDIS_SENTINEL_PASSWORD === undefined) {
-    reject(reading, 'REDIS_SENTINEL_PASSWORD', 'must be set: REDIS_SENTINEL_USERNAME is set');
-  }
-  if (REDIS_SENTINEL_PASSWORD === undefined || REDIS_URL === undefined) return;
-  if (REDIS_URL.type === 'sentinel') return;
-  reject(reading, 'REDIS_URL', 'must be redis+sentinel://…: REDIS_SENTINEL_PASSWORD is set');
-}
-
 /** What an issuer announces is checked after discovery. */
 function rejectProvidersThatSeeTokens(reading: Reading, enabled: readonly EnabledProvider[]): void {
   for (const provider of enabled.filter((each) => !mayTakeChallenge(each))) {
@@ -178,11 +149,4 @@ function whyItSeesTokens(provider: EnabledProvider): string {
   if (clientSecret !== undefined) return `has a client secret (${prefix}CLIENT_SECRET)`;
   if (refreshUrl !== undefined) return `has a refresh endpoint (${prefix}REFRESH_URL)`;
   return `does not use PKCE with S256 (${prefix}PKCE)`;
-}
-
-function freezeDeeply<T extends object>(value: T): T {
-  for (const inner of Object.values(value)) {
-    if (typeof inner === 'object' && inner !== null) freezeDeeply(inner);
-  }
-  return Object.freeze(value);
 }

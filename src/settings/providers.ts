@@ -7,7 +7,7 @@ import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
-import { namesOf, PROVIDER_SETTINGS, RELAY_SETTINGS } from './names.ts';
+import { namesOf, PROVIDER_SETTINGS } from './names.ts';
 import type { SettingWarning } from './problems.ts';
 import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
 import { warnOfProviderHazards } from './warnings.ts';
@@ -25,7 +25,7 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
   if (!profile && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
     const problem = UNSUPPORTED.includes(name)
       ? `lists ${name}, which cannot be enabled by its name: sign-in-relay providers ${name} says why, and what to do instead`
-      : `lists ${name}, which is not a known provider.${didYouMean(name)} Otherwise set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER`;
+      : `lists ${name}, which is not a known provider: set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER.${didYouMean(name)}`;
     reject(reading, 'PROVIDERS', problem);
     return undefined;
   }
@@ -193,13 +193,8 @@ function checkOwnUrl(
   profile: Profile | undefined,
 ): void {
   const url = reading.env[setting]?.trim();
-  if (template === undefined) {
-    // Profiles are of large services, whose own tools read variables with the same prefix.
-    const problem = 'has no effect: set the endpoints of the provider, or its issuer';
-    const isOurs = !profile && !Object.hasOwn(RELAY_SETTINGS, setting);
-    if (url !== undefined && isOurs) reading.warnings.push({ setting, problem });
-  } else if (url === undefined) {
-    if (profile?.defaultUrl) return;
+  if (template === undefined || (url === undefined && profile?.defaultUrl)) return;
+  if (url === undefined) {
     reject(reading, setting, `must be set: it completes ${template}`);
   } else {
     const problem = url.includes('?') ? 'must not contain a query (?)' : findUrlProblem(url);

@@ -72,6 +72,10 @@ export function readTable<T extends SettingsTable, C extends Checks>(
     }
     const { value, problems = [] } =
       written === undefined ? {} : check(isSecret ? written : written.trim());
+    if (isSecret && value === written && /^\s|\s$/.test(written ?? '')) {
+      const problem = 'begins or ends with a blank, which is part of the secret';
+      reading.warnings.push({ setting, problem });
+    }
     if (written !== undefined && problems.length > 0) {
       // Shown once, because a long list may have thousands of problems.
       const shown = showValue(setting, written);
@@ -114,10 +118,6 @@ function readSecret(reading: Reading, setting: string): string | undefined {
   if (given !== undefined) return rejectFile(`must not be set together with ${setting}`);
   try {
     const secret = reading.readFile(path, 'utf8').replace(/\r?\n$/, '');
-    if (/^\s|\s$/.test(secret)) {
-      const problem = 'names a file that begins or ends with a blank, which is part of the secret';
-      reading.warnings.push({ setting: `${setting}_FILE`, problem });
-    }
     if (secret.length > MAX_SECRET_LENGTH) return rejectFile('must name a file of at most 64 KiB');
     return secret || rejectFile('must name a file that is not empty');
   } catch (error) {

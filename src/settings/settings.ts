@@ -5,7 +5,7 @@ import type { EnabledProvider } from '../providers/discovery.ts';
 import type { OpenEndpoints } from '../providers/open.ts';
 import type { RedisTarget } from '../stores/redis/url.ts';
 
-/** All settings, checked and frozen. */
+/** All settings, checked. */
 export interface Settings {
   /** `OAUTH_BASE_URL` without trailing slashes; absent: the relay is disabled. */
   readonly baseUrl?: string;

@@ -3,8 +3,8 @@ import { prefixOf } from '../providers/config.ts';
 import { mustDiscover } from '../providers/discovery.ts';
 import type { Profile } from '../providers/profile.ts';
 import { PROFILES } from '../providers/profiles.ts';
-import { isLoopback, parseUrl } from '../providers/url.ts';
-import type { Environment, Reading } from './reading.ts';
+import { isLoopback } from '../providers/url.ts';
+import type { Reading } from './reading.ts';
 import type { Settings } from './settings.ts';
 
 /** Client ids that a hint names; many providers may be listed. */
@@ -12,17 +12,14 @@ const MAX_NAMES = 3;
 
 /** Warns of settings that are wrong together, once each is right. */
 export function warnOfHazards(
-  reading: Reading,
+  { env, warnings }: Reading,
   settings: Settings,
   listed: readonly string[],
 ): void {
-  const { env, warnings } = reading;
   const { baseUrl, providers, trustedProxyCidrs, adminHost, adminToken } = settings;
   const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
   if (baseUrl === undefined) {
-    const other = findOtherBaseUrl(env);
-    const hint = other === undefined ? '' : `; ${other} is set, but is not a setting of the relay`;
-    warn('OAUTH_BASE_URL', `is not set: every sign-in gets a 503${hint}`);
+    warn('OAUTH_BASE_URL', 'is not set: every sign-in gets a 503');
   }
   if (baseUrl && isPlainHttp(baseUrl)) {
     warn('OAUTH_BASE_URL', 'is plain http: anyone on the network path can read the tokens');
@@ -56,33 +53,6 @@ export function warnOfHazards(
     const problem =
       'is *: anybody can make a link on this host that leads to any other (docs/open.md)';
     warn('OPEN_ENDPOINTS', problem);
-  }
-  warnOfUnused(reading);
-}
-
-/** The variable in which another program has its public URL. */
-function findOtherBaseUrl(env: Environment): string | undefined {
-  return Object.keys(env).find(
-    (name) => OTHER_BASE_URL.test(name) && parseUrl(env[name]?.trim() ?? ''),
-  );
-}
-
-const OTHER_BASE_URL = /(BASE|PUBLIC|EXTERNAL|OAUTH|RELAY)_?(URL|URI|ORIGIN|ADDRESS|HOST)$/i;
-
-/** Settings that have an effect only with another one. */
-const NEEDS = {
-  ADMIN_HOST: 'ADMIN_PORT',
-  ADMIN_NAMES: 'ADMIN_PORT',
-  ADMIN_TOKEN: 'ADMIN_PORT',
-  ADMIN_TOKEN_FILE: 'ADMIN_PORT',
-  REDIS_PREFIX: 'REDIS_URL',
-};
-
-function warnOfUnused({ env, warnings }: Reading): void {
-  for (const [setting, needed] of Object.entries(NEEDS)) {
-    const isUsed = env[needed] !== undefined || env[`${needed}_FILE`] !== undefined;
-    if (env[setting] === undefined || isUsed) continue;
-    warnings.push({ setting, problem: `has no effect without ${needed}` });
   }
 }
 

@@ -25,11 +25,6 @@ const WITHOUT_MEANING: Readonly<Record<string, string>> = {
   REDIS_SENTINEL_PASSWORD: IN_OBJECTS,
 };
 
-const ONE_OBJECT = {
-  setting: 'OBJECTS',
-  problem: 'has no effect any more: one object has all sign-ins. docs/cloudflare.md',
-};
-
 export type WorkerSettings = ReturnType<typeof readWorkerSettings>;
 
 /** Starts the log too. `settings` is undefined if one is wrong, `baseUrl` if it is not set, or wrong. */
@@ -37,14 +32,13 @@ export function readWorkerSettings(env: object) {
   const variables = Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
   );
-  const { OBJECTS: objects, ...environment } = withoutBlank(variables);
+  const environment = withoutBlank(variables);
   const read = readSettings(environment, readNoFile);
   const faults = [...findWithoutMeaning(environment), ...(read.ok ? [] : read.faults)];
-  const warnings = objects === undefined ? read.warnings : [...read.warnings, ONE_OBJECT];
   const { baseUrl, logLevel: level, logFormat: format = 'json' } = read.ok ? read.settings : read;
   startLog({ level, format, write: (line) => console.log(line.trimEnd()) });
   const settings = read.ok && faults.length === 0 ? read.settings : undefined;
-  return { settings, baseUrl, faults, warnings };
+  return { settings, baseUrl, faults, warnings: read.warnings };
 }
 
 function findWithoutMeaning(environment: Environment): SettingFault[] {

@@ -56,18 +56,6 @@ describe('a relay that starts', () => {
     ]);
   });
 
-  test('without OAUTH_BASE_URL logs a likely cause', async () => {
-    const relay = await startRelay({ OAUTH_BASE_URL: '', BASE_URL: 'https://relay.example' });
-    expect(relay.events('setting')).toContainEqual(
-      expect.objectContaining({
-        level: 'warning',
-        setting: 'OAUTH_BASE_URL',
-        problem: expect.stringContaining('BASE_URL is set, but is not a setting of the relay'),
-      }),
-    );
-    await relay.stop();
-  });
-
   test('at a host name listens on one of its addresses: no second relay takes another', async () => {
     const relay = await startRelay({ HOST: 'localhost' });
     await relay.stop();

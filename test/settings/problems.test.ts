@@ -96,31 +96,6 @@ describe('values in quotes, which container tools keep', () => {
   });
 });
 
-describe('a secret without its client id', () => {
-  const relay = { OAUTH_BASE_URL: 'https://relay.example' };
-
-  test.each([
-    ['ANILIST', 'ANILIST_CLIENT_SECRET', { ANILIST_CLIENT_SECRET: 's' }],
-    [
-      'SPOTIFY',
-      'SPOTIFY_CLIENT_SECRET_FILE',
-      { PROVIDERS: 'mal,spotify', SPOTIFY_CLIENT_SECRET_FILE: '/run/secrets/spotify' },
-    ],
-  ])('is a fault of %s while no provider is enabled', (prefix, secret, env) => {
-    expect(faultsOf({ ...relay, ...env }, { '/run/secrets/spotify': 's' })).toEqual([
-      `${prefix}_CLIENT_ID must be set: ${secret} is set, and no other provider is enabled`,
-    ]);
-  });
-
-  test('is no fault beside a provider at which users can sign in', () => {
-    expect(faultsOf({ ...relay, MAL_CLIENT_ID: 'id', ANILIST_CLIENT_SECRET: 's' })).toEqual([]);
-  });
-
-  test('a relay with no provider at all starts: the protocol allows it', () => {
-    expect(faultsOf(relay)).toEqual([]);
-  });
-});
-
 describe('what must not be shown is not shown', () => {
   test.each([
     ['OAUTH_BASE_URL', 'me:hunter2@relay.example', '***'],

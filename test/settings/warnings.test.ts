@@ -18,17 +18,10 @@ describe('what is allowed but rarely intended', () => {
     expect(warningsOf({ PROVIDERS: ',' })).toEqual([problem]);
   });
 
-  test('a relay without a public address, which another name may hold', () => {
-    const problem = 'OAUTH_BASE_URL is not set: every sign-in gets a 503';
-    const enabled = { MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: '' };
-    expect(warningsOf(enabled)).toEqual([problem]);
-    for (const name of ['BASE_URL', 'OAUTH_URL', 'PUBLIC_URL', 'RELAY_URL', 'base_url']) {
-      expect(warningsOf({ ...enabled, [name]: 'https://relay.example' })).toEqual([
-        `${problem}; ${name} is set, but is not a setting of the relay`,
-      ]);
-    }
-    expect(warningsOf({ ...enabled, DATABASE_URL: 'postgres://db.example' })).toEqual([problem]);
-    expect(warningsOf({ MAL_CLIENT_ID: 'id', BASE_URL: 'https://relay.example' })).toEqual([]);
+  test('a relay without a public address', () => {
+    expect(warningsOf({ MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: '' })).toEqual([
+      'OAUTH_BASE_URL is not set: every sign-in gets a 503',
+    ]);
   });
 
   test('a confirmation page that cannot name the app', () => {
@@ -126,25 +119,6 @@ describe('the admin port', () => {
   });
 });
 
-test('a setting that has an effect only with another one', () => {
-  const enabled = { MAL_CLIENT_ID: 'id' };
-  const alone = {
-    ADMIN_HOST: '0.0.0.0',
-    ADMIN_NAMES: 'relay.internal',
-    ADMIN_TOKEN: '0f1e2d3c4b5a6978',
-    REDIS_PREFIX: 'relay:',
-  };
-  expect(warningsOf({ ...enabled, ...alone })).toEqual([
-    'ADMIN_HOST has no effect without ADMIN_PORT',
-    'ADMIN_NAMES has no effect without ADMIN_PORT',
-    'ADMIN_TOKEN has no effect without ADMIN_PORT',
-    'REDIS_PREFIX has no effect without REDIS_URL',
-  ]);
-  const file = { REDIS_URL_FILE: '/run/secrets/redis-url' };
-  const files = { '/run/secrets/redis-url': 'redis://127.0.0.1' };
-  expect(warningsOf({ ...enabled, ...file, REDIS_PREFIX: 'relay:' }, files)).toEqual([]);
-});
-
 describe('a placeholder instead of what the provider issued', () => {
   const spotify = { PROVIDERS: 'spotify', SPOTIFY_CLIENT_SECRET: 'f00ba4' };
   const problem = 'is a placeholder: write what Spotify shows at your registration';
@@ -226,13 +200,14 @@ describe('what was meant for a shell, or was added to a secret', () => {
     ]);
   });
 
-  test.each(['hunter2 \n', '\thunter2', 'hunter2\n\n'])('a secret file with %j', (content) => {
-    const env = { MAL_CLIENT_ID: 'm', MAL_CLIENT_SECRET_FILE: '/s' };
-    const [found, ...others] = warningsOf(env, { '/s': content });
-    expect(found).toStartWith(
-      'MAL_CLIENT_SECRET_FILE names a file that begins or ends with a blank',
-    );
-    expect(others).toEqual([]);
+  test.each([
+    ['hunter2 ', 'hunter2 '],
+    [undefined, ' hunter2\n'],
+  ])('a secret with a blank around it: %j, in a file %j', (MAL_CLIENT_SECRET, content) => {
+    const secret = MAL_CLIENT_SECRET ? { MAL_CLIENT_SECRET } : { MAL_CLIENT_SECRET_FILE: '/s' };
+    expect(warningsOf({ MAL_CLIENT_ID: 'm', ...secret }, { '/s': content })).toEqual([
+      'MAL_CLIENT_SECRET begins or ends with a blank, which is part of the secret',
+    ]);
   });
 });
 
@@ -247,15 +222,9 @@ describe('misspelt names', () => {
 
   test.each([
     ['OAUTH_BASE_URI', 'is not a setting: did you mean OAUTH_BASE_URL?'],
-    ['TRUSTED_PROXIES', 'is not a setting: did you mean TRUSTED_PROXY_CIDRS?'],
-    ['TRUST_PROXY', 'is not a setting: did you mean TRUSTED_PROXY_CIDRS?'],
     ['LOGLEVEL', 'is not a setting: did you mean LOG_LEVEL?'],
-    ['RELAY_PORT', 'is not a setting: did you mean PORT?'],
-    ['SIGN_IN_RELAY_HOST', 'is not a setting: did you mean HOST?'],
     ['oauth_base_url', 'is not a setting: did you mean OAUTH_BASE_URL?'],
     ['MAL_CLIENTID', 'is not a setting: did you mean MAL_CLIENT_ID?'],
-    ['MAL_SECRET', 'is not a setting of mal'],
-    ['MYANIMELIST_CLIENT_ID', 'is not a setting: did you mean MAL_CLIENT_ID?'],
     ['SPOTIFY_CLIENT_ID_FILE', 'is not read: only secrets may come from a file'],
     ['OAUTH_BASE_URL_FILE', 'is not read: only secrets may come from a file'],
   ])('%s is noticed', (name, problem) => {
@@ -268,7 +237,7 @@ describe('misspelt names', () => {
     expect(warnings.map(({ setting, problem }) => `${setting} ${problem}`)).toContain(
       'DEEZER_SECRET is not a setting',
     );
-    expect(warningsOf({ ...env, RELAY_PORT: 'tcp://10.0.0.9:80' })).not.toContain('DEEZER');
+    expect(warningsOf(env).join()).not.toContain('DEEZER');
     expect(warnings.filter(({ setting }) => /PROXY|TZ/.test(setting))).toEqual([]);
   });
 

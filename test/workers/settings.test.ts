@@ -39,17 +39,7 @@ test.each([
 });
 
 test('an empty variable is not set', () => {
-  expect(problemsOf({ ...GOOD, PORT: '', OBJECTS: ' ' })).toEqual([]);
-});
-
-test('OBJECTS, which an earlier version had, starts with a warning and is not read', () => {
-  const read = (OBJECTS: string) => {
-    const { faults, warnings } = readWorkerSettings({ ...GOOD, OBJECTS });
-    expect(faults).toEqual([]);
-    return warnings.filter(({ setting }) => setting === 'OBJECTS');
-  };
-  expect(read('many')).toHaveLength(1);
-  expect(read(' ')).toEqual([]);
+  expect(problemsOf({ ...GOOD, PORT: ' ' })).toEqual([]);
 });
 
 test('a logo is a data: URI, since there are no files', () => {
