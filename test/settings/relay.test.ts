@@ -216,7 +216,7 @@ const rules: readonly Rule<Settings>[] = [
 
 testRules(rules, {}, (settings) => settings);
 
-test('the credentials of Sentinels are apart from those of the data, and may be in a file', () => {
+test('the credentials of Sentinels are not those of the data, and may be in files', () => {
   const REDIS_URL = 'redis+sentinel://data:one@redis.example/main';
   const file = '/run/secrets/sentinel';
   const env = { REDIS_SENTINEL_USERNAME: 'watch', REDIS_SENTINEL_PASSWORD_FILE: file };
