@@ -89,8 +89,8 @@ test('a proxy that changes responses, and refuses polls', async () => {
 });
 
 test.each([
-  ['http://127.0.0.1:1', 'nothing listens there'],
-  ['http://no-such-host.invalid', 'its host name is unknown here'],
+  ['http://127.0.0.1:1', '127.0.0.1:1: nothing listens there'],
+  ['http://no-such-host.invalid', 'no-such-host.invalid: the name is unknown here'],
   ['relay.example', '--relay needs the URL of a relay, such as https://relay.example'],
   [
     'https://me:a-password@relay.example',

@@ -129,17 +129,6 @@ describe.concurrent('where everything is right', () => {
     expect(find('poll')?.mark).toBe('ok');
     expect(polls).toEqual(['?session=held', '?session=held&cancel=1']);
   });
-
-  test('as text, one line for each, with the exact redirect URI', async () => {
-    const port = String(await findFreePort());
-    const env = { ...GOOD, OAUTH_BASE_URL: `http://127.0.0.1:${port}`, PORT: port };
-    const { exitCode, output } = await runRelay(env, { args: ['check'] });
-    expect(output).toContain(
-      `✓ redirect URI of mal: register exactly http://127.0.0.1:${port}/auth/mal/callback\n`,
-    );
-    expect(output).toEndWith('0 faults, 0 warnings\n');
-    expect(exitCode).toBe(0);
-  });
 });
 
 test('settings: each that is wrong or does not fit here, and no value of a secret', async () => {
@@ -187,7 +176,7 @@ const withOpenSsl = test.if(
 describe.concurrent('the base URL', () => {
   test.each([
     ['http://no-such-host.invalid', 'is unknown here', 'DNS record'],
-    ['http://127.0.0.1:1', 'nothing listens at 127.0.0.1:1', 'start the proxy'],
+    ['http://127.0.0.1:1', '127.0.0.1:1: nothing listens there', 'start the relay'],
   ])('%s', async (OAUTH_BASE_URL, text, remedy) => {
     const { find } = await runCheck({ OAUTH_BASE_URL });
     expect(find('base URL')).toMatchObject({ mark: 'fault' });
@@ -199,7 +188,7 @@ describe.concurrent('the base URL', () => {
     const tls = await makeSelfSigned();
     using server = Bun.serve({ port: 0, tls, fetch: () => new Response('ok') });
     const { find } = await runCheck({ OAUTH_BASE_URL: `https://localhost:${server.port}` });
-    expect(find('base URL')?.text).toContain('no trusted TLS at localhost');
+    expect(find('base URL')?.text).toContain('there is no trusted TLS');
     expect(find('base URL')?.remedy).toContain('NODE_EXTRA_CA_CERTS');
   });
 
@@ -226,19 +215,18 @@ describe.concurrent('the base URL', () => {
 
 const PATIENCE_MS = 60_000;
 
-/** In front of a port: adds headers, and cuts polls that take longer than that. */
-function startFront(port: number, headers = {}, cutMs = PATIENCE_MS) {
+/** In front of a port: adds headers, and cuts polls that take longer than that, or does not answer them. */
+function startFront(port: number, { headers = {}, cutMs = PATIENCE_MS, isSilent = false } = {}) {
   return Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 60,
-    async fetch(request) {
-      const { pathname, search } = new URL(request.url);
-      const { method } = request;
-      const body = method === 'POST' ? await request.text() : undefined;
-      const signal = AbortSignal.timeout(pathname === '/auth/result' ? cutMs : PATIENCE_MS);
-      const init = { method, headers, signal, ...(body && { body }) };
-      return fetch(`http://127.0.0.1:${port}${pathname}${search}`, init).catch(
+    fetch({ url }) {
+      const { pathname, search } = new URL(url);
+      const isPoll = pathname === '/auth/result';
+      if (isPoll && isSilent) return new Promise<Response>(() => {});
+      const signal = AbortSignal.timeout(isPoll ? cutMs : PATIENCE_MS);
+      return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { headers, signal }).catch(
         () => new Response('', { status: 504, headers: { Server: 'front/1.0' } }),
       );
     },
@@ -246,12 +234,10 @@ function startFront(port: number, headers = {}, cutMs = PATIENCE_MS) {
 }
 
 describe.concurrent('a proxy in front', () => {
-  test.each(['before the relay runs', 'while it runs'])('that cuts polls: %s', async (when) => {
+  test('that cuts polls', async () => {
     const port = await findFreePort();
-    using front = startFront(port, {}, 1_000);
-    const OAUTH_BASE_URL = front.url.origin;
-    const env = { OAUTH_BASE_URL, PORT: String(port), POLL_SECONDS: '4' };
-    const relay = when === 'while it runs' ? await startRelay(env, { port }) : undefined;
+    using front = startFront(port, { cutMs: 1_000 });
+    const env = { OAUTH_BASE_URL: front.url.origin, PORT: String(port), POLL_SECONDS: '4' };
     const { find, exitCode } = await runCheck(env);
     expect(find('poll')).toMatchObject({
       mark: 'fault',
@@ -259,30 +245,20 @@ describe.concurrent('a proxy in front', () => {
       remedy: expect.stringContaining('POLL_SECONDS'),
     });
     expect(exitCode).toBe(1);
-    await relay?.stop();
   });
 
   test('that answers nothing, as the time-out of check', async () => {
     using silent = startSilentIssuer();
     const env = { OAUTH_BASE_URL: silent.issuer, MAL_AUTHORIZE_URL: silent.issuer };
     const { find } = await runCheck(env);
-    const silence = `${new URL(silent.issuer).host} does not answer`;
-    expect(find('base URL')?.text).toBe(`${silence} within 10 s`);
-    expect(find('authorization endpoint of mal')?.text).toBe(`${silence} here within 10 s`);
+    const silence = `${new URL(silent.issuer).host}: it does not answer within 10 s`;
+    expect(find('base URL')?.text).toBe(silence);
+    expect(find('authorization endpoint of mal')?.text).toBe(silence);
   });
 
   test('that answers no poll in time: check names its own time-out, not POLL_SECONDS', async () => {
     const port = await findFreePort();
-    using front = Bun.serve({
-      port: 0,
-      hostname: '127.0.0.1',
-      idleTimeout: 60,
-      fetch({ url }) {
-        const { pathname, search } = new URL(url);
-        if (pathname === '/auth/result') return new Promise<Response>(() => {});
-        return fetch(`http://127.0.0.1:${port}${pathname}${search}`);
-      },
-    });
+    using front = startFront(port, { isSilent: true });
     const { find } = await runCheck({ OAUTH_BASE_URL: front.url.origin, PORT: String(port) });
     expect(find('poll')).toMatchObject({
       mark: 'fault',
@@ -303,7 +279,7 @@ describe.concurrent('a proxy in front', () => {
     ['trusted', { 'X-Forwarded-For': '192.0.2.1' }, '127.0.0.0/8', undefined],
   ])('that is %s', async (_, headers, TRUSTED_PROXY_CIDRS, remedy) => {
     const port = await findFreePort();
-    using front = startFront(port, headers);
+    using front = startFront(port, { headers });
     const env = { OAUTH_BASE_URL: front.url.origin, PORT: String(port), TRUSTED_PROXY_CIDRS };
     const { find } = await runCheck(env);
     expect(find('client address')?.mark).toBe(remedy === undefined ? 'ok' : 'fault');
@@ -311,17 +287,14 @@ describe.concurrent('a proxy in front', () => {
   });
 });
 
-describe.each(RUNTIMES)('where the relay could not listen, on %s', (_, command) => {
-  const options = { command: [...command, 'check', '--json'] };
-
-  test.each<[string, Record<string, string>, string]>([
-    ['an address of another machine', { HOST: '192.0.2.1' }, 'this machine has no such address'],
-    ['the port of another program', { PORT: new URL(good.url).port }, 'another program listens'],
-  ])('%s is named as at a start', async (_, env, text) => {
-    const OAUTH_BASE_URL = 'http://127.0.0.1:1';
-    const { find } = await runCheck({ OAUTH_BASE_URL, ...env }, options);
-    expect(find('listening')).toMatchObject({ mark: 'fault' });
-    expect(find('listening')?.text).toContain(text);
+test('the port of another program is named as at a start', async () => {
+  const { find } = await runCheck({
+    OAUTH_BASE_URL: 'http://127.0.0.1:1',
+    PORT: new URL(good.url).port,
+  });
+  expect(find('listening')).toMatchObject({
+    mark: 'fault',
+    text: expect.stringContaining('another program listens'),
   });
 });
 
@@ -478,8 +451,10 @@ describe.concurrent('providers', () => {
 });
 
 describe.concurrent.if(has('Redis', '`check` finds what is wrong with Redis'))('redis', () => {
-  test('its version, eviction and persistence', async () => {
-    await using redis = await startRedis();
+  test('its version, eviction and persistence, with the rights that docs/scaling.md lists', async () => {
+    const rules = rulesFor('single', ['sign-in-relay:']);
+    const user = { name: 'relay', password: plantSecret('a-redis-password-of-few-rights'), rules };
+    await using redis = await startRedis({ user });
     const fit = await runCheck({ REDIS_URL: redis.url });
     expect(fit.exitCode).toBe(0);
     expect(fit.find('redis')?.text).toMatch(/^(Redis|Valkey) \d.* answers$/);
@@ -508,13 +483,6 @@ describe.concurrent.if(has('Redis', '`check` finds what is wrong with Redis'))('
       text: 'it stopped answering during the check',
     });
     expect(findings.length).toBeGreaterThan(1);
-  });
-
-  test('the rights that docs/scaling.md lists suffice', async () => {
-    const rules = rulesFor('single', ['sign-in-relay:']);
-    const user = { name: 'relay', password: plantSecret('a-redis-password-of-few-rights'), rules };
-    await using redis = await startRedis({ user });
-    expect((await runCheck({ REDIS_URL: redis.url })).exitCode).toBe(0);
   });
 
   test('a right that is missing, a wrong password, and a server that is not there', async () => {
@@ -553,18 +521,8 @@ describe('--settings', () => {
   test.each([
     ['are right', {}, 0, '✓ settings: the relay can start\n'],
     ['are wrong', { PORT: 'x' }, 78, '✗ settings: PORT must be a whole number'],
-    [
-      'name a secret that is missing',
-      { ADMIN_TOKEN_FILE: '/run/nothing' },
-      78,
-      '/run/nothing does not exist',
-    ],
-    [
-      'name a folder that is missing',
-      { SESSIONS_FILE: '/nowhere/relay.db' },
-      78,
-      'SESSIONS_FILE /nowhere does not exist',
-    ],
+    ['name a missing secret', { ADMIN_TOKEN_FILE: '/run/no' }, 78, '/run/no does not exist'],
+    ['name a missing folder', { SESSIONS_FILE: '/no/relay.db' }, 78, '/no does not exist'],
   ])('that %s: the exit code of a start, and no request', async (_, env, exitCode, text) => {
     const before = good.requests.length;
     expect(await checkSettings(env)).toEqual([exitCode, expect.stringContaining(text)]);

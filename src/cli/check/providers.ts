@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { NO_MONITOR } from '../../monitor.ts';
 import { type Fetch, type ProviderConfig, prefixOf } from '../../providers/config.ts';
-import { describeConnectProblem } from '../../providers/connect-problem.ts';
 import {
   discoverProvider,
   mustDiscover,
@@ -16,7 +15,7 @@ import type { EnabledSettings } from '../../settings/index.ts';
 import { createVerifier } from '../../sign-ins/secrets.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
-import { isTimeout, REQUEST_TIMEOUT_MS, request } from './public-address.ts';
+import { describeUnreachable, request } from './request.ts';
 
 export async function checkProviders(settings: EnabledSettings, fetch: Fetch): Promise<Finding[]> {
   const { baseUrl, providers } = settings;
@@ -67,12 +66,8 @@ async function checkAuthorizationEndpoint(
     if (status >= 500) return warning(what, `${host} answers ${status}`, 'wait, and check again');
     return ok(what, `${host} answers`);
   } catch (error) {
-    const { cause, code } = describeConnectProblem(error);
-    const shown = code === undefined ? cause : `${cause}, ${code}`;
-    const why = isTimeout(error) ? `within ${REQUEST_TIMEOUT_MS / 1_000} s` : `(${shown})`;
     // Users have their own networks, so it may work for them.
-    const ca = cause === 'tls' ? '; name a CA of your own in NODE_EXTRA_CA_CERTS' : '';
-    return warning(what, `${host} does not answer here ${why}`, `check ${setting}${ca}`);
+    return warning(what, describeUnreachable(authorizeUrl, error).text, `check ${setting}`);
   }
 }
 

@@ -1,11 +1,18 @@
 /** `sign-in-relay check --relay URL`: any relay from outside, without its settings. */
 import type { Fetch, ProviderResponse } from '../../providers/config.ts';
-import { describeConnectProblem } from '../../providers/connect-problem.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
-import { hasUserInfo, isLoopback, parseUrl } from '../../providers/url.ts';
+import { hasUserInfo, parseUrl } from '../../providers/url.ts';
 import { withoutTrailingSlashes } from '../../settings/checks.ts';
-import { type Finding, fault, ok, warning } from './finding.ts';
-import { checkPollOfSignIn, readObject, readText, request } from './public-address.ts';
+import { type Finding, fault, ok } from './finding.ts';
+import { checkPollOfSignIn } from './poll.ts';
+import {
+  checkEncryption,
+  describeUnreachable,
+  isRelayOf,
+  readObject,
+  readText,
+  request,
+} from './request.ts';
 
 const RELAY = 'relay';
 
@@ -26,22 +33,31 @@ export async function checkRelay(relayUrl: string, fetch: Fetch): Promise<Findin
     return [fault(RELAY, '--relay needs the URL of a relay, such as https://relay.example')];
   }
   const baseUrl = withoutTrailingSlashes(relayUrl.trim());
-  const isPlain = url.protocol === 'http:' && !isLoopback(url);
-  const https = isPlain
-    ? [warning('https', 'it is plain http: anyone on the network path can read the tokens')]
-    : [];
+  const encryption = checkEncryption(baseUrl);
   const found = await findServices(baseUrl, fetch);
-  if (!('services' in found)) return [...https, found];
+  if (!('services' in found)) return [...encryption, found];
   const { services } = found;
   const [first] = services;
-  const all = [...https, ok(RELAY, `it answers at ${baseUrl}`), await checkReady(baseUrl, fetch)];
+  const all = [
+    ...encryption,
+    ok(RELAY, `it answers at ${baseUrl}`),
+    await checkReady(baseUrl, fetch),
+  ];
   if (first === undefined) {
     return [...all, fault('providers', 'it offers none', 'set a client id')];
   }
   const [address, headers, poll] = await Promise.all([
     checkAddress(baseUrl, first.service, fetch),
     checkHeaders(baseUrl, fetch),
-    checkPollOfSignIn({ baseUrl, ...first, pollSeconds: POLL_SECONDS }, fetch),
+    checkPollOfSignIn(
+      {
+        baseUrl,
+        service: first.service,
+        isBlind: first.blind === 'must',
+        pollSeconds: POLL_SECONDS,
+      },
+      fetch,
+    ),
   ]);
   const redirects = services.map(({ service }) =>
     ok(`redirect URI of ${service}`, `register exactly ${redirectUriOf(service, baseUrl)}`),
@@ -57,9 +73,8 @@ async function findServices(
   try {
     response = await fetch(`${baseUrl}/services`, request());
   } catch (error) {
-    const { cause, code } = describeConnectProblem(error);
-    const shown = code === undefined ? '' : ` (${code})`;
-    return fault(RELAY, `${UNREACHABLE[cause]}${shown}`);
+    const { text, remedy } = describeUnreachable(baseUrl, error);
+    return fault(RELAY, text, remedy);
   }
   const { status } = response;
   const { services } = await readObject(response);
@@ -80,15 +95,6 @@ function isService(each: unknown): each is OfferedService {
   return /^[a-z0-9-]+$/.test(String(service)) && typeof blind === 'string';
 }
 
-const UNREACHABLE = {
-  dns: 'its host name is unknown here',
-  refused: 'nothing listens there',
-  tls: 'there is no trusted TLS (a CA of your own: NODE_EXTRA_CA_CERTS)',
-  closed: 'the connection is closed',
-  malformed: 'it does not speak HTTP',
-  other: 'it does not answer',
-} as const;
-
 async function checkReady(baseUrl: string, fetch: Fetch): Promise<Finding> {
   const response = await fetch(`${baseUrl}/ready`, request()).catch(() => undefined);
   const text = response === undefined ? '' : (await readText(response)).trim();
@@ -98,12 +104,8 @@ async function checkReady(baseUrl: string, fetch: Fetch): Promise<Finding> {
   return text === 'ready' ? ok('ready', 'it can start sign-ins') : fault('ready', shown);
 }
 
-/** The metadata of a relay contain its base URL. */
 async function checkAddress(baseUrl: string, service: string, fetch: Fetch): Promise<Finding> {
-  const path = `/oauth2/${service}/.well-known/openid-configuration`;
-  const response = await fetch(baseUrl + path, request()).catch(() => undefined);
-  const { issuer } = response === undefined ? {} : await readObject(response);
-  if (issuer === `${baseUrl}/oauth2/${service}`) {
+  if (await isRelayOf(baseUrl, service, fetch)) {
     return ok('base URL', 'its OAUTH_BASE_URL is this URL');
   }
   const remedy = `set OAUTH_BASE_URL=${baseUrl} there, or check the URL that it has`;

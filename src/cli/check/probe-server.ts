@@ -19,10 +19,10 @@ export interface Arrival {
   readonly forwardedFor: string | undefined;
 }
 
-export type StandIn = Awaited<ReturnType<typeof startStandIn>>;
+export type ProbeServer = Awaited<ReturnType<typeof startProbeServer>>;
 
 /** The check recognizes the response by it. */
-export const STAND_IN_TEXT = 'sign-in-relay check';
+export const PROBE_TEXT = 'sign-in-relay check';
 
 /** `check` ends within about a minute, and then the relay can be started. */
 const RETRY_MS = 30_000;
@@ -32,7 +32,7 @@ const RETRY_MS = 30_000;
  * among them are held as the relay holds them. Other clients, such as a device or a load
  * balancer, get what a busy relay sends. Rejects as `listen` does.
  */
-export async function startStandIn(runtime: Runtime, settings: EnabledSettings, word: string) {
+export async function startProbeServer(runtime: Runtime, settings: EnabledSettings, word: string) {
   const { baseUrl, pollSeconds } = settings;
   const arrivals: Arrival[] = [];
   const basePath = basePathOf(baseUrl);
@@ -61,7 +61,7 @@ export async function startStandIn(runtime: Runtime, settings: EnabledSettings, 
 
 function createRoutes(word: string, pollSeconds: number): readonly Route[] {
   const isOurs = (request: RelayRequest) => request.query('check') === word;
-  const answer = () => textResponseWithoutNewline(200, STAND_IN_TEXT);
+  const answer = () => textResponseWithoutNewline(200, PROBE_TEXT);
   const refuseBusy = () => refuse('busy', retryAfter(RETRY_MS));
   const health: Handler = (request) => (isOurs(request) ? answer() : refuseBusy());
   const poll: Handler = async (request) => {

@@ -1,0 +1,77 @@
+/** A poll at the base URL: for how long it is held, and what ends it early. */
+import { MAX_WAIT_SECONDS } from '../../http/endpoints/result.ts';
+import type { Fetch, FetchInit } from '../../providers/config.ts';
+import { codeOf } from '../../providers/connect-problem.ts';
+import { type Finding, fault, ok } from './finding.ts';
+import { isTimeout, readObject, readText, request } from './request.ts';
+
+const POLL = 'poll';
+
+/** Beyond the hold time, before `check` gives up. */
+const MARGIN_MS = 10_000;
+
+interface PollOfSignIn {
+  readonly baseUrl: string;
+  readonly service: string;
+  /** Whether the device must exchange the code itself. */
+  readonly isBlind: boolean;
+  readonly pollSeconds: number;
+}
+
+/** Starts a sign-in and cancels it afterwards. */
+export async function checkPollOfSignIn(
+  { baseUrl, service, isBlind, pollSeconds }: PollOfSignIn,
+  fetch: Fetch,
+): Promise<Finding> {
+  const challenge = isBlind ? { challenge: 'A'.repeat(43) } : {};
+  const body = JSON.stringify({ service, device: 'sign-in-relay check', ...challenge });
+  const init: FetchInit = { ...request(), method: 'POST', body };
+  const started = await fetch(`${baseUrl}/auth/start`, init).catch(() => undefined);
+  const { session } = started === undefined ? {} : await readObject(started);
+  if (started?.status !== 200 || typeof session !== 'string') {
+    const got = started === undefined ? 'no answer' : `a ${started.status}`;
+    return fault(POLL, `a start gets ${got}`, 'read the log of the relay');
+  }
+  const resultUrl = `${baseUrl}/auth/result?session=${session}`;
+  // The relay may hold it longer than that, and then nothing is wrong.
+  const wait = pollSeconds <= MAX_WAIT_SECONDS ? `&wait=${pollSeconds}` : '';
+  const finding = await timePoll(`${resultUrl}${wait}`, pollSeconds, 204, fetch);
+  await fetch(`${resultUrl}&cancel=1`, request()).catch(() => {});
+  return finding;
+}
+
+export async function timePoll(
+  url: string,
+  pollSeconds: number,
+  expected: number,
+  fetch: Fetch,
+): Promise<Finding> {
+  const startedAtMs = performance.now();
+  const timeoutMs = pollSeconds * 1_000 + MARGIN_MS;
+  const raise = `raise the read timeout of what is in front above ${pollSeconds} s`;
+  const elapsed = () => Math.round((performance.now() - startedAtMs) / 1_000);
+  const cut = (by: string) => {
+    const seconds = elapsed();
+    return seconds === 0
+      ? fault(POLL, `refused at once${by}`, 'read the log of what is in front, and of the relay')
+      : fault(
+          POLL,
+          `cut after ${seconds} s${by}`,
+          `${raise}, or set POLL_SECONDS below ${seconds}`,
+        );
+  };
+  try {
+    const response = await fetch(url, request(timeoutMs));
+    await readText(response);
+    const { status, headers } = response;
+    if (status === expected) return ok(POLL, `held for ${elapsed()} s, and nothing cut it`);
+    const server = (headers.get('server') ?? '').replace(/[^\w./ -]/g, '').slice(0, 40);
+    return cut(`${server && ` by ${server}`} with ${status}`);
+  } catch (error) {
+    if (!isTimeout(error)) {
+      return cut(`: the connection was closed (${codeOf(error) || 'no answer'})`);
+    }
+    const text = `not answered within ${timeoutMs / 1_000} s, when check gave up`;
+    return fault(POLL, text, `${raise}: it may have cut the poll, and sent it again`);
+  }
+}
