@@ -186,7 +186,7 @@ export async function pollGrant(
 }
 
 /** A refresh, from an unused client address unless one is named: refreshes are limited too. */
-export async function refresh(
+export async function refreshGrant(
   { relay }: Kit,
   service: string,
   refreshToken: string,

@@ -1,24 +1,17 @@
-/** `GET /services`, `POST /refresh` and `details`: what a device may ask for besides a sign-in (docs/extensions.md). */
-
-import { times } from '../async.ts';
-import { expectOwnLimit, expectRequests, expectResult, postJson } from '../device.ts';
+import { expectResult, postJson } from '../device.ts';
 import {
   equal,
   expectJson,
   expectNoStore,
   expectNotAllowed,
-  expectRetryAfter,
-  expectStatus,
   expectSuccessPage,
   expectText,
   holds,
-  parseObject,
   present,
   readJson,
 } from '../expect.ts';
-import type { Answer } from '../http.ts';
-import { after, hangUp, json } from '../mock-provider.ts';
-import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
+import { json } from '../mock-provider.ts';
+import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 
 interface Service {
@@ -66,113 +59,6 @@ export const services = cases((test) => {
       equal('Allow', answer.headers.allow, 'GET');
     }
     const unconfigured = await relay.sendUnconfigured({ path: '/services' });
-    expectText(unconfigured, 503, 'OAuth proxy not configured');
-  });
-});
-
-/** A refresh that the provider decided: status 400, and only its error. */
-function expectRefused(answer: Answer, error: string): void {
-  expectStatus(answer, 400);
-  expectNoStore(answer);
-  equal('JSON fields', parseObject(answer), { error });
-}
-
-function expectBusy(answer: Answer): void {
-  expectText(answer, 503, 'Server busy');
-  expectRetryAfter(answer);
-}
-
-const MAX_BODY_BYTES = 16_384;
-
-export const refresh = cases((test) => {
-  test('docs/extensions.md "Refreshing": token and scope go to the provider; the device gets the fields of a sign-in', async (kit) => {
-    const { provider, options } = kit;
-    for (const service of [SERVICE_A, SERVICE_B]) {
-      const { access_token, refresh_token, expires_in, ...rest } = provider.makeOAuthTokens();
-      const reply = json({ access_token, refresh_token, expires_in, ...rest });
-      const refreshToken = provider.issue(reply);
-      const answer = await postJson(kit, '/refresh', { service, refreshToken, scope: 'read' });
-      expectNoStore(answer);
-      const tokens = { accessToken: access_token, refreshToken: refresh_token };
-      expectJson(answer, { ...tokens, expiresIn: expires_in });
-      const { clientId, clientSecret } = registrationAt(options, service);
-      const forms = provider.requests(refreshToken).map(({ form }) => Object.fromEntries(form));
-      const sent = { grant_type: 'refresh_token', refresh_token: refreshToken, scope: 'read' };
-      const secret = clientSecret === undefined ? {} : { client_secret: clientSecret };
-      equal('requests', forms, [{ ...sent, client_id: clientId, ...secret }]);
-    }
-  });
-
-  test('docs/extensions.md "Refreshing": of refreshes with one token, and a repeat, one asks the provider; all get tokens', async (kit) => {
-    const { provider } = kit;
-    const { access_token } = provider.makeOAuthTokens();
-    const refreshToken = provider.issue(after(800, json({ access_token })));
-    const asked = { service: SERVICE_B, refreshToken };
-    const answers = await Promise.all(times(5, () => postJson(kit, '/refresh', asked)));
-    for (const answer of [...answers, await postJson(kit, '/refresh', asked)]) {
-      expectJson(answer, { accessToken: access_token });
-    }
-    expectRequests(kit, refreshToken, 1);
-  });
-
-  test('docs/extensions.md "Refreshing": the provider decided: 400 with its OAuth error, and its words', async (kit) => {
-    const { provider } = kit;
-    for (const [error, status] of [
-      ['invalid_grant', 400],
-      ['invalid_client', 401],
-      ['invalid_scope', 400],
-    ] as const) {
-      const said = { error, error_description: 'conformance-words-of-a-provider' };
-      const refreshToken = provider.issue(json(said, status));
-      const answer = await postJson(kit, '/refresh', { service: SERVICE_B, refreshToken });
-      expectStatus(answer, 400);
-      // Only invalid_grant needs no words: the user signs in again.
-      equal('JSON fields', parseObject(answer), error === 'invalid_grant' ? { error } : said);
-    }
-  });
-
-  test('docs/extensions.md "Refreshing": the provider did not decide: 503 with Retry-After; the next refresh asks again', async (kit) => {
-    const { provider } = kit;
-    const undecided = [500, 429, 400].map((status) => json({}, status));
-    for (const reply of [hangUp, ...undecided]) {
-      const asked = { service: SERVICE_A, refreshToken: provider.issue(reply) };
-      expectBusy(await postJson(kit, '/refresh', asked));
-      provider.recover(asked.refreshToken);
-      expectStatus(await postJson(kit, '/refresh', asked), 200);
-    }
-  });
-
-  test('docs/extensions.md "Refreshing": no JSON, too much, no service, no refresh token: 400, sent to no provider', async (kit) => {
-    const { provider } = kit;
-    const refreshToken = provider.issue(json(provider.makeOAuthTokens()));
-    for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
-      expectText(await postJson(kit, '/refresh', body), 400, 'Invalid JSON');
-    }
-    for (const body of ['null', { refreshToken }, { service: 'nosuch', refreshToken }]) {
-      expectText(await postJson(kit, '/refresh', body), 400, 'Unknown service');
-    }
-    for (const wrong of [undefined, '', 1]) {
-      const asked = { service: SERVICE_A, refreshToken: wrong };
-      expectRefused(await postJson(kit, '/refresh', asked), 'invalid_request');
-    }
-    expectRequests(kit, refreshToken, 0);
-  });
-
-  test('docs/extensions.md "Refreshing": refreshes have a limit of their own for each address: 429 with Retry-After', async (kit) => {
-    const refused = await expectOwnLimit(kit, (from) => {
-      const refreshToken = kit.provider.issue(json(kit.provider.makeOAuthTokens()));
-      return postJson(kit, '/refresh', { service: SERVICE_A, refreshToken }, from);
-    });
-    for (const answer of refused) expectText(answer, 429, 'Rate limited');
-  });
-
-  test('docs/extensions.md "Refreshing": only POST; without OAUTH_BASE_URL: 503', async ({
-    relay,
-  }) => {
-    const answer = await relay.send({ path: '/refresh' });
-    expectNotAllowed(answer);
-    equal('Allow', answer.headers.allow, 'POST');
-    const unconfigured = await relay.sendUnconfigured({ method: 'POST', path: '/refresh' });
     expectText(unconfigured, 503, 'OAuth proxy not configured');
   });
 });
