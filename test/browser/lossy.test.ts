@@ -4,12 +4,95 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import { type Device, setUp } from '../kit/chromium.ts';
+import { type Device, press, setUp } from '../kit/chromium.ts';
 import { type Exchange, type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { inLanes, pollUntil } from '../kit/wait.ts';
-import { type Choice, goOn, type Sight } from './sights.ts';
 
 setDefaultTimeout(180_000);
+
+type Choice = 'Continue' | 'Decline';
+
+/** What the user sees. `nothing`: a page that arrived in part, or the browser's own page of an error. */
+type Sight = 'form' | 'wrong code' | 'question' | 'provider' | End | 'nothing';
+type End = 'signed in' | 'cancelled' | 'may be signed in';
+
+/** The first that is on a page. */
+const SIGHTS: readonly [Sight, RegExp][] = [
+  ['question', /Continue\s+Decline/],
+  ['provider', /Allow/],
+  ['signed in', /You’re signed in/],
+  ['cancelled', /Sign-in (was )?cancelled/],
+  ['may be signed in', /no longer valid.*your device may be signed in/s],
+  ['wrong code', /This code is not valid/],
+  ['form', /Code shown on your device/],
+];
+const ENDS: ReadonlySet<Sight> = new Set<End>(['signed in', 'cancelled', 'may be signed in']);
+
+/** A page of which nothing arrived has no body, however long one waits. */
+const BODY_MS = 1_000;
+
+async function see(page: Page): Promise<Sight> {
+  const text = await page.locator('body').innerText({ timeout: BODY_MS });
+  return SIGHTS.find(([, said]) => said.test(text))?.[0] ?? 'nothing';
+}
+
+const BUTTONS: Partial<Record<Sight, string>> = {
+  form: 'Check',
+  'wrong code': 'Check',
+  provider: 'Allow',
+};
+
+type Shown = Pick<Device, 'userCode' | 'shortUrl'>;
+
+/** The page is about the code that the device shows, and says to start again there. */
+async function saysExpired(page: Page, { userCode }: Shown): Promise<boolean> {
+  const written = await page
+    .getByRole('textbox')
+    .getAttribute('value')
+    .catch(() => null);
+  return written === userCode;
+}
+
+/** What the user does with what they see. Resolves when they see something else. */
+async function act(page: Page, device: Shown, sight: Sight, choice: Choice): Promise<void> {
+  const { userCode, shortUrl } = device;
+  // Back has left the first page: the user scans the code of the device again.
+  if (page.url() === 'about:blank') return void (await page.goto(shortUrl));
+  if (sight === 'nothing') return void (await page.reload());
+  const before = page.url();
+  if (BUTTONS[sight] === 'Check') await page.getByRole('textbox').fill(userCode);
+  await press(page, BUTTONS[sight] ?? choice);
+  await pollUntil('another page', async () => page.url() !== before || (await see(page)) !== sight);
+}
+
+/** A page on which nothing can be done is reloaded so often. */
+const PATIENCE = 20;
+
+/**
+ * From wherever the user is to an end; `isInterrupted` says that they do something else
+ * now. While a page is on its way none can be read, so whatever fails is tried again.
+ */
+async function goOn(
+  page: Page,
+  device: Shown,
+  choice: Choice,
+  isInterrupted = () => false,
+): Promise<Sight> {
+  const seen: Sight[] = [];
+  for (let turn = 0; turn < PATIENCE; turn += 1) {
+    const sight = await page
+      .waitForLoadState()
+      .then(() => see(page))
+      .catch(() => 'nothing' as const);
+    seen.push(sight);
+    if (isInterrupted() || ENDS.has(sight)) return sight;
+    if (sight === 'wrong code' && (await saysExpired(page, device))) return sight;
+    await act(page, device, sight, choice).catch(() => {});
+    if (isInterrupted()) return sight;
+  }
+  const text = await page.locator('body').innerText({ timeout: BODY_MS }).catch(String);
+  throw new Error(`no end: ${seen.join(', ')}, at ${page.url()}: ${text.slice(0, 200)}`);
+}
 
 /** Names the user of a request, since several use the proxy at the same time. */
 const USER_HEADER = 'x-user';
@@ -27,6 +110,7 @@ async function setUpLossy(confirm: 'code' | 'always') {
   const setup = await setUp({ CONFIRM: confirm }, proxy.url);
   target = setup.relay.baseUrl;
   return {
+    confirm,
     url: proxy.url,
     /** A user with a browser, whose device waits. */
     async openUser(network: Network) {
@@ -65,51 +149,45 @@ const FAULTS: readonly [string, Fate][] = [
 
 const RECOVERIES = ['reloads', 'goes back', 'opens a second tab'] as const;
 
-interface Step {
-  readonly name: string;
-  readonly choice: Choice;
-  readonly method: 'GET' | 'POST';
-  readonly path: RegExp;
-  /** Where the user begins. */
-  readonly entry: (device: Device, url: string) => string;
-}
+type Step = readonly [name: string, method: 'GET' | 'POST', path: RegExp];
 
-const byCode = ({ shortUrl }: Device) => shortUrl;
-const byLink = ({ url }: Device) => url;
 const CALLBACK = /^\/auth\/mal\/callback/;
 const [SHORT, LONG] = [/^\/L\//, /^\/auth\/mal\?/];
 
 const STEPS: Readonly<Record<'code' | 'always', readonly Step[]>> = {
   code: [
-    { name: 'home', choice: 'Continue', method: 'GET', path: /^\/$/, entry: (_, url) => `${url}/` },
-    {
-      name: 'form',
-      choice: 'Continue',
-      method: 'POST',
-      path: /^\/link$/,
-      entry: (_, url) => `${url}/link`,
-    },
-    { name: 'code', choice: 'Continue', method: 'GET', path: SHORT, entry: byCode },
-    { name: 'Continue', choice: 'Continue', method: 'POST', path: SHORT, entry: byCode },
-    { name: 'Decline', choice: 'Decline', method: 'POST', path: SHORT, entry: byCode },
-    { name: 'callback', choice: 'Continue', method: 'GET', path: CALLBACK, entry: byCode },
+    ['home', 'GET', /^\/$/],
+    ['form', 'POST', /^\/link$/],
+    ['code', 'GET', SHORT],
+    ['Continue', 'POST', SHORT],
+    ['Decline', 'POST', SHORT],
+    ['callback', 'GET', CALLBACK],
   ],
   always: [
-    { name: 'link', choice: 'Continue', method: 'GET', path: LONG, entry: byLink },
-    { name: 'Continue', choice: 'Continue', method: 'POST', path: LONG, entry: byLink },
-    { name: 'Decline', choice: 'Decline', method: 'POST', path: LONG, entry: byLink },
-    { name: 'callback', choice: 'Continue', method: 'GET', path: CALLBACK, entry: byLink },
+    ['link', 'GET', LONG],
+    ['Continue', 'POST', LONG],
+    ['Decline', 'POST', LONG],
+    ['callback', 'GET', CALLBACK],
   ],
 };
+
+const choiceAt = (step: string): Choice => (step === 'Decline' ? 'Decline' : 'Continue');
+
+/** Where the user begins. */
+function entryOf({ confirm, url }: Lossy, step: string, device: Device): string {
+  if (step === 'home') return `${url}/`;
+  if (step === 'form') return `${url}/link`;
+  return confirm === 'code' ? device.shortUrl : device.url;
+}
 
 /** One fault at one step, and what the user does about it. Returns what each tab shows in the end, and how often the browser came back from the provider. */
 async function meetFault(
   lossy: Lossy,
-  step: Step,
+  [step, method, path]: Step,
   fate: Fate,
   recovery: (typeof RECOVERIES)[number],
 ): Promise<{ readonly ends: Sight[]; readonly callbacks: number }> {
-  const { choice, method, path } = step;
+  const choice = choiceAt(step);
   let isMet = false;
   let callbacks = 0;
   const { device, result, page, close } = await lossy.openUser((exchange) => {
@@ -118,7 +196,7 @@ async function meetFault(
     isMet = true;
     return fate;
   });
-  const entry = step.entry(device, lossy.url);
+  const entry = entryOf(lossy, step, device);
   const open = (tab: Page) => tab.goto(entry).catch(() => {});
   await open(page);
   await goOn(page, device, choice, () => isMet);
@@ -162,12 +240,12 @@ describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
   const lossy = await setUpLossy(confirm);
   afterAll(lossy.stop);
 
-  test.each(STEPS[confirm].map((step, index) => [step.name, step, index] as const))(
+  test.each(STEPS[confirm].map((step, index) => [step[0], step, index] as const))(
     'any byte lost at "%s": a reload, Back or a second tab ends the sign-in',
-    async (_, step, stepIndex) => {
+    async (name, step, stepIndex) => {
       // Of what changes nothing every third will do. Decline sets no cookie, so CONFIRM does not matter to it.
       const decisive = ['Continue', 'callback', ...(confirm === 'code' ? ['Decline'] : [])];
-      const isDecisive = decisive.includes(step.name);
+      const isDecisive = decisive.includes(name);
       const faults = FAULTS.filter((_, index) => isDecisive || (index + stepIndex) % 3 === 0);
       await inLanes(LANES, faults, async ([fault, fate], index) => {
         const recovery = RECOVERIES[(stepIndex + index) % RECOVERIES.length] ?? 'reloads';
@@ -176,7 +254,7 @@ describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
         // a user who reloads a page that is slow to come.
         const isRepeated = callbacks > 1;
         const right =
-          step.choice === 'Decline'
+          choiceAt(name) === 'Decline'
             ? ['cancelled']
             : ['signed in', ...(isRepeated ? ['may be signed in'] : [])];
         const wrong = ends.filter((end) => !right.includes(end));
