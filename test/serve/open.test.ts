@@ -28,17 +28,13 @@ async function signInAt(link: string, baseUrl: string, authorizeUrl: string): Pr
   await user.open(page.url.href);
 }
 
-const readme = readFileSync(`${ROOT}docs/open.md`, 'utf8');
-
-/** The program of docs/open.md in this language, with these values. */
-function writeExample(language: string, values: Readonly<Record<string, string>>): string {
-  // The first one of the language that imports what it needs.
-  const [, program = ''] =
-    new RegExp(`\`\`\`${language}\n(import [\\s\\S]*?)\`\`\``).exec(readme) ?? [];
+/** The program of examples/open with these values. */
+function writeExample(name: string, values: Readonly<Record<string, string>>): string {
+  const program = readFileSync(join(ROOT, 'examples/open', name), 'utf8');
   // In a folder from which it finds the packages of the tests.
   const folder = mkdtempSync(join(ROOT, 'test/node_modules/.open-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, `client.${language === 'js' ? 'mjs' : 'py'}`);
+  const path = join(folder, name);
   const entries = Object.entries(values);
   writeFileSync(
     path,
@@ -59,12 +55,12 @@ const PROGRAMS: readonly (readonly [
   (baseUrl: string, provider: OpenIdProvider) => readonly string[],
 ])[] = [
   [
-    'Authlib of docs/open.md, in memory',
+    'Authlib, in memory',
     'Python',
     {},
     (baseUrl, { authorizeUrl, tokenUrl, clientId }) => [
       ...[PYTHON, '-u'],
-      writeExample('python', {
+      writeExample('with_authlib.py', {
         'https://relay.example': baseUrl,
         'https://accounts.spotify.com/authorize': authorizeUrl,
         'https://accounts.spotify.com/api/token': tokenUrl,
@@ -74,7 +70,7 @@ const PROGRAMS: readonly (readonly [
     ],
   ],
   [
-    'oauth4webapi of docs/open.md, which registers itself for an MCP server',
+    'oauth4webapi, which registers itself for an MCP server',
     undefined,
     { SESSIONS_FILE: file },
     (baseUrl, { issuer }) => {
@@ -86,7 +82,7 @@ const PROGRAMS: readonly (readonly [
         }),
       );
       onTestFinished(server.stop);
-      const program = writeExample('js', {
+      const program = writeExample('oauth4webapi.mjs', {
         'https://relay.example': baseUrl,
         'https://mcp.example/mcp': server.url,
         'const options = {}': 'const options = { [oauth.allowInsecureRequests]: true }',
