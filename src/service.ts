@@ -8,7 +8,7 @@ import { createFindClientAddress } from './http/client-address.ts';
 import { createCors } from './http/cors.ts';
 import { createDisabledRoutes, NOT_CONFIGURED, type Readiness } from './http/health.ts';
 import { basePathOf } from './http/request.ts';
-import { createRoutes, type RateLimits, requestKindOf } from './http/routes.ts';
+import { createRoutes, findRequestKind, type RateLimits } from './http/routes.ts';
 import { SignInLog } from './http/sign-in-log.ts';
 import { CODE_LIMIT_PER_ADDRESS } from './limits.ts';
 import { log, warnOnce } from './log.ts';
@@ -196,7 +196,7 @@ export function createService(
       cors: createCors(corsOrigins),
       basePath: basePathOf(baseUrl),
       onFailure(route) {
-        const kind = requestKindOf(route);
+        const kind = findRequestKind(route);
         if (kind !== undefined) monitor.requestFailed(kind);
       },
     }),

@@ -5,11 +5,11 @@ import type { RateLimiter, RateLimitPair } from '../sign-ins/rate-limits.ts';
 import type { FindClientAddress } from './client-address.ts';
 import { isFromForeignPage } from './cors.ts';
 import type { RelayRequest } from './request.ts';
-import { type Refused, refused } from './responses.ts';
+import { type Refusal, refuse } from './responses.ts';
 
 const ADMITTED = { ok: true } as const;
-const INVALID_ADDRESS = refused('invalid_client_address');
-const FOREIGN_PAGE = refused('origin_not_allowed');
+const INVALID_ADDRESS = refuse('invalid_client_address');
+const FOREIGN_PAGE = refuse('origin_not_allowed');
 
 /** The key of the bucket that all addresses share. */
 const OVERALL = 'global';
@@ -28,20 +28,20 @@ export function createAdmission(
 ) {
   const warnOfIgnoredForwarded = warnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);
 
-  function addressOf(request: RelayRequest): string | undefined {
+  function findAddress(request: RelayRequest): string | undefined {
     const client = findClientAddress(request.peerAddress(), request.header('x-forwarded-for'));
     if (client?.ignoredForwarded) warnOfIgnoredForwarded();
     return client?.bucket;
   }
 
-  function limited(retryAfterMs: number, kind: RateLimitKind): Refused {
+  function limited(retryAfterMs: number, kind: RateLimitKind): Refusal {
     monitor.rateLimited(kind);
-    return refused('rate_limited', retryAfterMs);
+    return refuse('rate_limited', retryAfterMs);
   }
 
   /** Takes a token of the client address's bucket. */
   async function admit(request: RelayRequest, limiter: RateLimiter, kind: RateLimitKind) {
-    const bucket = addressOf(request);
+    const bucket = findAddress(request);
     if (bucket === undefined) return INVALID_ADDRESS;
     const retryAfterMs = await limiter.take(bucket);
     return retryAfterMs === 0 ? ADMITTED : limited(retryAfterMs, kind);
@@ -62,7 +62,7 @@ export function createAdmission(
       { perAddress, overall }: RateLimitPair,
       kind: RateLimitKind,
     ) {
-      const bucket = addressOf(request);
+      const bucket = findAddress(request);
       if (bucket === undefined) return INVALID_ADDRESS;
       const ownMs = await perAddress.take(bucket);
       if (ownMs > 0) return limited(ownMs, kind);

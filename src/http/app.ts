@@ -13,10 +13,10 @@ import { describeError, log } from '../log.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';
 import type { Cors } from './cors.ts';
 import { type Peers, RelayRequest, readPath } from './request.ts';
-import { type Refused, refuse, refuseInText } from './responses.ts';
+import { errorResponse, type Refusal, textResponseTo } from './responses.ts';
 
 /** May throw. */
-export type Handler = (request: RelayRequest) => Response | Refused | Promise<Response | Refused>;
+export type Handler = (request: RelayRequest) => Response | Refusal | Promise<Response | Refusal>;
 
 export interface Route {
   /**
@@ -30,9 +30,9 @@ export interface Route {
   /** True if the open segment has a known value. If not, the next route is tried. */
   readonly isKnown?: (parameter: string) => boolean;
   /** Makes the response to a refusal. Default: text. */
-  readonly refuse?: (refused: Refused, request: RelayRequest) => Response;
+  readonly onRefusal?: (refusal: Refusal, request: RelayRequest) => Response;
   /** Responds to any other method, and lists those that are allowed. RFC 9110 §15.5.6. */
-  readonly refuseMethod?: (allow: string) => Response;
+  readonly onOtherMethod?: (allow: string) => Response;
   /** Responds after a fault. */
   readonly onFault?: (request: RelayRequest) => Response;
   /** Devices use it, so web apps of CORS_ORIGINS may use it too. */
@@ -63,11 +63,11 @@ export function createApp(
 
   return (raw, peers) => {
     // Two Host headers, which the runtime joins with a comma. RFC 9112 §3.2.
-    if (raw.headers.get('host')?.includes(',')) return refuse('malformed_request');
+    if (raw.headers.get('host')?.includes(',')) return errorResponse('malformed_request');
     const { url } = raw;
     const path = localPath(readPath(url));
     const found = find(path);
-    if (found === undefined) return refuse('not_found');
+    if (found === undefined) return errorResponse('not_found');
     const { route, parameter } = found;
     const request = new RelayRequest(raw, url, path, parameter, peers);
     return cors === undefined || !route.isForDevices
@@ -133,22 +133,25 @@ function run(
   request: RelayRequest,
   onFailure: OnFailure,
 ): Response | Promise<Response> {
-  const { methods, respond, refuseMethod = refuseMethodInText } = route;
-  if (methods === undefined) return forMethod(request, respond?.(request) ?? refuse('not_found'));
+  const { methods, respond, onRefusal = textResponseTo } = route;
+  if (methods === undefined) {
+    return forMethod(request, respond?.(request) ?? errorResponse('not_found'));
+  }
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (handler === undefined) {
-    return forMethod(request, refuseMethod(Object.keys(methods).join(', ')));
+    const Allow = Object.keys(methods).join(', ');
+    const other = route.onOtherMethod?.(Allow) ?? errorResponse('method_not_allowed', { Allow });
+    return forMethod(request, other);
   }
-  const settle = (answer: Response | Refused) => {
-    const response = toResponse(route, request, answer);
+  const settle = (answer: Response | Refusal) => {
+    const response = 'refusal' in answer ? onRefusal(answer, request) : answer;
     if (response.status >= 500) onFailure(route);
     return response;
   };
   const fail = (error: unknown) => {
-    const { path, onFault = refuseBusy } = route;
-    logFault(error, request, path);
+    logFault(error, request, route.path);
     onFailure(route);
-    return onFault(request);
+    return route.onFault?.(request) ?? errorResponse('busy');
   };
   try {
     const answer = handler(request);
@@ -160,21 +163,10 @@ function run(
   }
 }
 
-function toResponse(
-  { refuse = refuseInText }: Route,
-  request: RelayRequest,
-  answer: Response | Refused,
-): Response {
-  return 'refusal' in answer ? refuse(answer, request) : answer;
-}
-
 /** RFC 9110 §9.3.2: no response to HEAD has content. */
 function forMethod({ method }: RelayRequest, response: Response): Response {
   return method === 'HEAD' ? new Response(null, response) : response;
 }
-
-const refuseBusy = () => refuse('busy');
-const refuseMethodInText = (allow: string) => refuse('method_not_allowed', { Allow: allow });
 
 export function logFault(error: unknown, request: RelayRequest, route: string): void {
   // The store logs its outage once. Here every request would repeat it.

@@ -1,6 +1,6 @@
 /** Routes for health checks, and those of a relay that is not configured. */
 import type { Handler, Route } from './app.ts';
-import { refuse, textResponseWithoutNewline } from './responses.ts';
+import { errorResponse, textResponseWithoutNewline } from './responses.ts';
 
 /** 'degraded': some requests fail, but `/ready` gets a 200. 'down': it gets a 503. */
 export type Readiness =
@@ -44,7 +44,7 @@ export function createDisabledRoutes(reason: string): Route[] {
     }),
     ...['/services', '/refresh', '/revoke', '/auth/*', '/oauth2/*'].map((path) => ({
       path,
-      respond: () => refuse('not_configured'),
+      respond: () => errorResponse('not_configured'),
     })),
   ];
 }

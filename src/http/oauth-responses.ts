@@ -4,7 +4,13 @@
  * RFC 8628 §3.5.
  */
 import type { ErrorResult, TokenResult } from '../sign-ins/session.ts';
-import { DATA_HEADERS, type HeaderFields, type Refused, refuse, retryAfter } from './responses.ts';
+import {
+  DATA_HEADERS,
+  errorResponse,
+  type HeaderFields,
+  type Refusal,
+  retryAfter,
+} from './responses.ts';
 
 /** RFC 6749 §5.1 requires Cache-Control and Pragma. */
 const OAUTH_HEADERS = {
@@ -58,7 +64,7 @@ export function revokedResponse(): Response {
   return new Response(null, { headers });
 }
 
-export function refuseOAuth(error: OAuthError, details: OAuthErrorDetails = {}): Response {
+export function oauthErrorResponse(error: OAuthError, details: OAuthErrorDetails = {}): Response {
   const { status = 400, description = ERRORS[error], headers } = details;
   const body = JSON.stringify({ error, error_description: description });
   return new Response(body, { status, headers: { ...OAUTH_HEADERS, ...headers } });
@@ -69,28 +75,30 @@ export function refuseOAuth(error: OAuthError, details: OAuthErrorDetails = {}):
  * limit. After a 503 a load balancer may try another instance, which may have discovered the
  * provider.
  */
-export function refuseInOAuth(
-  { refusal, retryAfterMs, description }: Refused,
+export function oauthResponseTo(
+  { refusal, retryAfterMs, description }: Refusal,
   limitedStatus = 400,
 ): Response {
   const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
   switch (refusal) {
     case 'rate_limited':
-      return refuseOAuth('slow_down', { headers, status: limitedStatus });
+      return oauthErrorResponse('slow_down', { headers, status: limitedStatus });
     case 'origin_not_allowed':
       // Only browsers get it, and no page may read it.
-      return refuse(refusal);
+      return errorResponse(refusal);
     case 'invalid_client_address':
-      return refuseOAuth('invalid_request', { description: 'Invalid client address' });
+      return oauthErrorResponse('invalid_request', { description: 'Invalid client address' });
     case 'busy':
     case 'draining':
-      return refuseOAuth('temporarily_unavailable');
+      return oauthErrorResponse('temporarily_unavailable');
     case 'undiscovered':
     case 'refresh_unavailable':
     case 'revocation_unavailable':
-      return refuseOAuth('temporarily_unavailable', { headers, status: 503, description });
+      return oauthErrorResponse('temporarily_unavailable', { headers, status: 503, description });
     default:
-      return refuseOAuth(isOAuthError(refusal) ? refusal : 'invalid_request', { description });
+      return oauthErrorResponse(isOAuthError(refusal) ? refusal : 'invalid_request', {
+        description,
+      });
   }
 }
 

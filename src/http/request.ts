@@ -156,21 +156,18 @@ export type BodyReader = ReturnType<typeof createBodyReader>;
 export function createBodyReader(clock: Clock) {
   const deadlines = createDeadlineQueue(clock, REQUEST_BODY_DEADLINE_MS);
 
-  function readWhole(request: Request): Promise<BoundedText> {
-    return new Promise((resolve, reject) => {
-      const deadline: Deadline = { dueAtMs: 0, onDue: () => resolve({ text: '', isCut: false }) };
-      deadlines.add(deadline);
-      request.text().then(
-        (text) => {
-          deadlines.cancel(deadline);
-          resolve({ text, isCut: false });
-        },
-        (error: unknown) => {
-          deadlines.cancel(deadline);
-          reject(error);
-        },
-      );
+  async function readWhole(request: Request): Promise<BoundedText> {
+    const deadline: Deadline = { dueAtMs: 0, onDue: () => {} };
+    const expired = new Promise<string>((resolve) => {
+      deadline.onDue = () => resolve('');
     });
+    deadlines.add(deadline);
+    try {
+      const text = await Promise.race([request.text(), expired]);
+      return { text, isCut: false };
+    } finally {
+      deadlines.cancel(deadline);
+    }
   }
 
   async function readStart(

@@ -44,7 +44,7 @@ export function jsonTextResponse(json: string): Response {
   return new Response(json, JSON_RESPONSE);
 }
 
-export function errorResponse(body: {
+export function jsonErrorResponse(body: {
   readonly error: string;
   readonly error_description?: string | undefined;
 }): Response {
@@ -103,25 +103,25 @@ export const REFUSALS = {
   not_configured: { status: 503, text: 'OAuth proxy not configured' },
 } as const;
 
-export type TextRefusal = keyof typeof REFUSALS;
+export type TextRefusalName = keyof typeof REFUSALS;
 
 /** A ProviderError is the provider's decision about a token. */
-export type Refusal = TextRefusal | ProviderError;
+export type RefusalName = TextRefusalName | ProviderError;
 
 /** Returned by an endpoint instead of a response. Its route makes the response. */
-export interface Refused {
+export interface Refusal {
   readonly ok: false;
-  readonly refusal: Refusal;
+  readonly refusal: RefusalName;
   readonly retryAfterMs?: number | undefined;
   /** The provider's own words about a refresh. */
   readonly description?: string | undefined;
 }
 
-export function refused(refusal: Refusal, retryAfterMs?: number): Refused {
+export function refuse(refusal: RefusalName, retryAfterMs?: number): Refusal {
   return retryAfterMs === undefined ? { ok: false, refusal } : { ok: false, refusal, retryAfterMs };
 }
 
-export function refuse(refusal: TextRefusal, headers?: HeaderFields): Response {
+export function errorResponse(refusal: TextRefusalName, headers?: HeaderFields): Response {
   const { status, text } = REFUSALS[refusal];
   return textResponse(status, text, headers);
 }
@@ -130,15 +130,15 @@ export function refuse(refusal: TextRefusal, headers?: HeaderFields): Response {
 const RETRY_REFRESH_MS = 5_000;
 
 /** For routes of the relay's own protocol. */
-export function refuseInText({ refusal, retryAfterMs, description }: Refused): Response {
+export function textResponseTo({ refusal, retryAfterMs, description }: Refusal): Response {
   if (!isTextRefusal(refusal)) {
-    return errorResponse({ error: refusal, error_description: description });
+    return jsonErrorResponse({ error: refusal, error_description: description });
   }
   const waitMs = retryAfterMs ?? (refusal === 'refresh_unavailable' ? RETRY_REFRESH_MS : undefined);
-  return refuse(refusal, waitMs === undefined ? undefined : retryAfter(waitMs));
+  return errorResponse(refusal, waitMs === undefined ? undefined : retryAfter(waitMs));
 }
 
-function isTextRefusal(refusal: Refusal): refusal is TextRefusal {
+function isTextRefusal(refusal: RefusalName): refusal is TextRefusalName {
   return Object.hasOwn(REFUSALS, refusal);
 }
 
@@ -237,10 +237,10 @@ export function createPageResponses({ find, style }: Pages) {
       new Response(page, { status, headers: headersOf[form] }),
     respondWithPage,
     /** For routes of pages: the refusal's page if it has one, otherwise text. */
-    refuse(reason: Refused, request: RelayRequest, browserState?: string): Response {
-      const { refusal, retryAfterMs } = reason;
-      if (refusal === 'unknown_service') return refuse('not_found');
-      if (!isOutcome(refusal)) return refuseInText(reason);
+    responseTo(refused: Refusal, request: RelayRequest, browserState?: string): Response {
+      const { refusal, retryAfterMs } = refused;
+      if (refusal === 'unknown_service') return errorResponse('not_found');
+      if (!isOutcome(refusal)) return textResponseTo(refused);
       const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
       return respondWithPage(refusal, request, { headers, browserState });
     },

@@ -17,10 +17,10 @@ import type { FindClientAddress } from './client-address.ts';
 import { type ContinueCookies, createContinueCookies } from './continue-cookies.ts';
 import { createCallback, createLink } from './endpoints/callback.ts';
 import {
+  blindResponse,
   createDeviceAuthorization,
   createMetadata,
   createToken,
-  refuseBlind,
 } from './endpoints/device-grant.ts';
 import {
   createClientDocument,
@@ -45,16 +45,16 @@ import {
   createTakeCode,
 } from './endpoints/verification.ts';
 import { createHealthRoutes, type Health } from './health.ts';
-import { refuseInOAuth, refuseOAuth } from './oauth-responses.ts';
+import { oauthErrorResponse, oauthResponseTo } from './oauth-responses.ts';
 import { type BodyReader, basePathOf, createBodyReader, type RelayRequest } from './request.ts';
 import {
   createPageResponses,
   createPictureResponse,
+  errorResponse,
   type PageResponses,
-  type Refused,
+  type Refusal,
   refuse,
-  refused,
-  refuseInText,
+  textResponseTo,
 } from './responses.ts';
 import type { SignInLog } from './sign-in-log.ts';
 
@@ -141,7 +141,7 @@ const STARTS: ReadonlySet<string> = new Set([
 ]);
 
 /** What failed, for the metrics. Undefined: a probe, whose 503 reports a failure and is none. */
-export function requestKindOf({ path, isForDevices }: Route): RequestKind | undefined {
+export function findRequestKind({ path, isForDevices }: Route): RequestKind | undefined {
   if (path === '/health' || path === '/ready') return undefined;
   if (STARTS.has(path)) return 'start';
   return isForDevices ? 'device' : 'browser';
@@ -180,13 +180,13 @@ function createDeviceRoutes(endpoints: Endpoints): Route[] {
       path: '/refresh',
       methods: { POST: createRefresh(endpoints) },
       // The token may still be valid, so the device keeps it.
-      onFault: () => refuseInText(refused('refresh_unavailable')),
+      onFault: () => textResponseTo(refuse('refresh_unavailable')),
       ...forDevices,
     },
     {
       path: '/revoke',
       methods: { POST: createRevoke(endpoints) },
-      onFault: () => refuseInText(REVOCATION_UNAVAILABLE),
+      onFault: () => textResponseTo(REVOCATION_UNAVAILABLE),
       ...forDevices,
     },
     { path: '/services', methods: { GET: services }, ...forDevices },
@@ -205,7 +205,7 @@ function createDeviceRoutes(endpoints: Endpoints): Route[] {
 
 /** What a user sees of a refusal and of a fault. */
 const createPageAnswers = (pages: PageResponses) => ({
-  refuse: pages.refuse,
+  onRefusal: pages.responseTo,
   onFault: (request: RelayRequest) =>
     pages.respondWithPage('fault', request, { names: { reference: request.id } }),
 });
@@ -250,9 +250,9 @@ function createOpenRoutes(endpoints: Endpoints): Route[] {
         GET: link,
         POST: (request) => (isOpenLink(request) ? link(request) : start(request)),
       },
-      refuse: (reason, request) =>
-        isOpenLink(request) ? page.refuse(reason, request) : refuseInText(reason),
-      onFault: (request) => (isOpenLink(request) ? page.onFault(request) : refuse('busy')),
+      onRefusal: (refusal, request) =>
+        isOpenLink(request) ? page.onRefusal(refusal, request) : textResponseTo(refusal),
+      onFault: (request) => (isOpenLink(request) ? page.onFault(request) : errorResponse('busy')),
       ...forDevices,
     },
     { path: '/open/callback', methods: { GET: callback }, ...page },
@@ -270,19 +270,22 @@ function createOAuthRoutes(endpoints: Endpoints): Route[] {
   const oauth = {
     ...forDevices,
     isKnown: providers.has,
-    refuse: (reason: Refused) => refuseInOAuth(reason),
-    refuseMethod: (allow: string) =>
-      refuseOAuth('method_not_allowed', { status: 405, headers: { Allow: allow } }),
-    onFault: () => refuseOAuth('temporarily_unavailable'),
+    onRefusal: (refusal: Refusal) => oauthResponseTo(refusal),
+    onOtherMethod: (allow: string) =>
+      oauthErrorResponse('method_not_allowed', { status: 405, headers: { Allow: allow } }),
+    onFault: () => oauthErrorResponse('temporarily_unavailable'),
   };
   // After a fault the device must poll again. To many clients any other error is final.
-  const polled = { ...oauth, onFault: () => refuseOAuth('authorization_pending') };
-  const revoked = { ...oauth, onFault: () => refuseInOAuth(REVOCATION_UNAVAILABLE) };
-  const notFound = { ...forDevices, respond: () => refuseOAuth('not_found', { status: 404 }) };
+  const polled = { ...oauth, onFault: () => oauthErrorResponse('authorization_pending') };
+  const revoked = { ...oauth, onFault: () => oauthResponseTo(REVOCATION_UNAVAILABLE) };
+  const notFound = {
+    ...forDevices,
+    respond: () => oauthErrorResponse('not_found', { status: 404 }),
+  };
   const isBlind = blind === 'always';
-  const token = { POST: isBlind ? refuseBlind : createToken(endpoints) };
-  const authorization = { POST: isBlind ? refuseBlind : createDeviceAuthorization(endpoints) };
-  const revocation = { POST: isBlind ? refuseBlind : createRevocation(endpoints) };
+  const token = { POST: isBlind ? blindResponse : createToken(endpoints) };
+  const authorization = { POST: isBlind ? blindResponse : createDeviceAuthorization(endpoints) };
+  const revocation = { POST: isBlind ? blindResponse : createRevocation(endpoints) };
   const metadata = { GET: createMetadata(baseUrl, providers, blind) };
   return [
     { path: '/oauth2/:service/token', methods: token, ...polled },

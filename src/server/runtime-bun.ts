@@ -1,5 +1,5 @@
 /** The relay on Bun. The only file that uses Bun. */
-import { refuse } from '../http/responses.ts';
+import { errorResponse } from '../http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { decode } from './decode.ts';
@@ -40,7 +40,7 @@ async function listen(options: ListenOptions): Promise<Listener> {
         : handle(withUrl(request), { requestIP: () => server.requestIP(request) }),
     error(error) {
       log.error('request_fault', describeError(error));
-      return refuse('busy');
+      return errorResponse('busy');
     },
   });
   return {

@@ -13,7 +13,7 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
-import { refuse } from '../http/responses.ts';
+import { errorResponse } from '../http/responses.ts';
 import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import type { FetchInit, ProviderResponse } from '../providers/config.ts';
@@ -110,7 +110,8 @@ async function listen(options: ListenOptions): Promise<Listener> {
   const respond = getRequestListener(
     (request, env) => {
       const { headers, socket } = (env as HttpBindings).incoming;
-      if (Number(headers['content-length']) > REQUEST_BODY_BYTES) return refuse('body_too_large');
+      if (Number(headers['content-length']) > REQUEST_BODY_BYTES)
+        return errorResponse('body_too_large');
       const { remoteAddress: address } = socket;
       return handle(request, { requestIP: () => (address === undefined ? null : { address }) });
     },
@@ -119,9 +120,9 @@ async function listen(options: ListenOptions): Promise<Listener> {
       hostname: 'localhost',
       errorHandler(error) {
         // A request target that is no path, such as `*`.
-        if (error instanceof RequestError) return refuse('malformed_request');
+        if (error instanceof RequestError) return errorResponse('malformed_request');
         log.error('request_fault', describeError(error));
-        return refuse('busy');
+        return errorResponse('busy');
       },
     },
   );

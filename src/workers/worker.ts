@@ -1,7 +1,7 @@
 /** The entry of the relay on Cloudflare Workers: passes each request to the one object. */
 import { MAX_REFRESH_BODY_BYTES } from '../http/endpoints/refresh.ts';
 import { basePathOf, createBodyReader } from '../http/request.ts';
-import { refuse } from '../http/responses.ts';
+import { errorResponse } from '../http/responses.ts';
 import { REQUEST_BODY_BYTES, STORE_RETRY_MAX_MS } from '../limits.ts';
 import { log } from '../log.ts';
 import { createDisabledService, createService, type Stores } from '../service.ts';
@@ -30,7 +30,7 @@ export default {
     }
     if (!isEnabled(settings.settings)) return createDisabledService().handle(request, PEERS);
     if (Number(request.headers.get('content-length')) > REQUEST_BODY_BYTES) {
-      return refuse('body_too_large');
+      return errorResponse('body_too_large');
     }
     // One more byte than any endpoint reads, so that it notices that the body is too long.
     const limitBytes = MAX_REFRESH_BODY_BYTES + 1;

@@ -5,9 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, type HandleRequest, type Handler, type Route } from '../../http/app.ts';
 import { respondToResultFault } from '../../http/endpoints/result.ts';
-import { refuseOAuth } from '../../http/oauth-responses.ts';
+import { oauthErrorResponse } from '../../http/oauth-responses.ts';
 import { basePathOf, type RelayRequest, readPath } from '../../http/request.ts';
-import { refuse, retryAfter, textResponseWithoutNewline } from '../../http/responses.ts';
+import { errorResponse, retryAfter, textResponseWithoutNewline } from '../../http/responses.ts';
 import { IDLE_MARGIN_SECONDS } from '../../limits.ts';
 import { listen } from '../../server/listen.ts';
 import type { Runtime } from '../../server/runtime.ts';
@@ -62,8 +62,8 @@ export async function startProbeServer(runtime: Runtime, settings: EnabledSettin
 function createRoutes(word: string, pollSeconds: number): readonly Route[] {
   const isOurs = (request: RelayRequest) => request.query('check') === word;
   const answer = () => textResponseWithoutNewline(200, PROBE_TEXT);
-  const refuseBusy = () => refuse('busy', retryAfter(RETRY_MS));
-  const health: Handler = (request) => (isOurs(request) ? answer() : refuseBusy());
+  const busyResponse = () => errorResponse('busy', retryAfter(RETRY_MS));
+  const health: Handler = (request) => (isOurs(request) ? answer() : busyResponse());
   const poll: Handler = async (request) => {
     const response = isOurs(request) ? answer() : respondToResultFault(request);
     // An acknowledgement and a cancellation are refused at once.
@@ -73,11 +73,11 @@ function createRoutes(word: string, pollSeconds: number): readonly Route[] {
     return response;
   };
   // To many clients of the device grant any other error is final.
-  const token: Handler = () => refuseOAuth('authorization_pending');
+  const token: Handler = () => oauthErrorResponse('authorization_pending');
   return [
     { path: '/health', methods: { GET: health, HEAD: health } },
     { path: '/auth/result', methods: { GET: poll } },
     { path: '/oauth2/:service/token', methods: { POST: token } },
-    { path: '/*', respond: refuseBusy },
+    { path: '/*', respond: busyResponse },
   ];
 }

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
-import { refuse } from '../../http/responses.ts';
+import { errorResponse } from '../../http/responses.ts';
 import { OPEN_SERVICE, openRedirectUri } from '../../providers/open.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
 import { systemClock } from '../../sign-ins/time.ts';
@@ -67,7 +67,9 @@ export class DevProvider {
   }
 
   async handle(request: Request): Promise<Response> {
-    return urlOf(request) === undefined ? refuse('malformed_request') : this.#app.fetch(request);
+    return urlOf(request) === undefined
+      ? errorResponse('malformed_request')
+      : this.#app.fetch(request);
   }
 
   async #refuseStrangers(c: Context, next: () => Promise<void>) {

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { linkOf, type Peers } from '../../http/request.ts';
-import { refuse } from '../../http/responses.ts';
+import { errorResponse } from '../../http/responses.ts';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
 import { OPEN_SERVICE } from '../../providers/open.ts';
 import type { Listener, Runtime } from '../../server/runtime.ts';
@@ -101,7 +101,7 @@ export class DevRelay {
 
   async handle(request: Request, peers = LOCAL_PEERS): Promise<Response> {
     const url = urlOf(request);
-    if (url === undefined) return refuse('malformed_request');
+    if (url === undefined) return errorResponse('malformed_request');
     const { signIns } = this;
     const plan = isStart(request, url) ? signIns.planned.shift() : undefined;
     const context: DevRequest = { plan };

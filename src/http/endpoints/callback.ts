@@ -11,7 +11,7 @@ import type { ContinueCookies } from '../continue-cookies.ts';
 import type { RelayRequest } from '../request.ts';
 import { type PageResponses, redirectResponse } from '../responses.ts';
 import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
-import { pageOf as outcomePageOf } from './confirmation.ts';
+import { outcomePageOf } from './confirmation.ts';
 
 export interface BrowserDependencies {
   readonly signIns: SignIns;
@@ -72,7 +72,7 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     if (!cookies.allowsCallback(request, browserState)) {
-      return refuseOtherBrowser(request, service, browserState, dependencies);
+      return respondToOtherBrowser(request, service, browserState, dependencies);
     }
     const ended = await endSignIn(request, provider, browserState, dependencies);
     const { outcome, deviceName } = ended;
@@ -108,7 +108,7 @@ export async function respondToSecondCallback(
   return pages.respondWithPage(typeof found === 'string' ? outcomePageOf(found) : outcome, request);
 }
 
-async function refuseOtherBrowser(
+async function respondToOtherBrowser(
   request: RelayRequest,
   service: string,
   browserState: string,

@@ -74,7 +74,7 @@ export async function carryOut(
     signInLog.warnOfHiddenOrigin();
     return pages.respondWithPage(choice, request);
   }
-  if (typeof found === 'string') return pages.respondWithPage(pageOf(found), request);
+  if (typeof found === 'string') return pages.respondWithPage(outcomePageOf(found), request);
   const { browserState } = found;
   const lookup = findDestination(dependencies, found);
   if (lookup === undefined) return pages.respondWithPage('link_invalid', request);
@@ -82,7 +82,7 @@ export async function carryOut(
     const name = lookup.ok ? lookup.provider.displayName : undefined;
     return decline(dependencies, request, found, name);
   }
-  if (!lookup.ok) return pages.refuse(lookup, request, browserState);
+  if (!lookup.ok) return pages.responseTo(lookup, request, browserState);
   return choice === undefined
     ? ask(dependencies, request, found, lookup.provider, userCode)
     : redirectToProvider(dependencies, request, lookup.provider, browserState);
@@ -159,12 +159,12 @@ function respondWithOutcome(
   browserState: string,
   outcome: SessionInfo | SessionOutcome | undefined,
 ): Response {
-  const page = typeof outcome === 'object' ? 'busy' : pageOf(outcome ?? 'link_invalid');
+  const page = typeof outcome === 'object' ? 'busy' : outcomePageOf(outcome ?? 'link_invalid');
   return pages.respondWithPage(page, request, { browserState });
 }
 
 /** Nothing failed for a user who declined, here or at the provider. */
-export function pageOf(outcome: SessionOutcome | 'link_invalid') {
+export function outcomePageOf(outcome: SessionOutcome | 'link_invalid') {
   return outcome === 'access_denied' ? 'declined' : outcome;
 }
 

@@ -14,9 +14,9 @@ import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import { type Handler, logFault } from '../app.ts';
 import {
   describeOAuthTokens,
+  oauthErrorResponse,
   oauthResponse,
-  refuseInOAuth,
-  refuseOAuth,
+  oauthResponseTo,
 } from '../oauth-responses.ts';
 import {
   type BodyReader,
@@ -25,7 +25,7 @@ import {
   type RelayRequest,
   shortLinkOf,
 } from '../request.ts';
-import { type Refused, refused } from '../responses.ts';
+import { type Refusal, refuse } from '../responses.ts';
 import { MAX_REFRESH_BODY_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
 import { canRevoke } from './services.ts';
 import { type StartDependencies, tokensOf } from './start.ts';
@@ -53,7 +53,7 @@ export function createDeviceAuthorization(dependencies: StartDependencies): Hand
     const admitted = await admission.admitStart(request);
     if (!admitted.ok) return admitted;
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
-    if (parameters === undefined) return refused('invalid_request');
+    if (parameters === undefined) return refuse('invalid_request');
     const started = await signIns.start(service, {
       delivery: tokensOf(found.provider, true, randomBytes),
       withUserCode: true,
@@ -87,7 +87,7 @@ export function createToken(dependencies: TokenDependencies): Handler {
   const { bodies, providers } = dependencies;
   return async (request) => {
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
-    if (parameters === undefined) return refused('invalid_request');
+    if (parameters === undefined) return refuse('invalid_request');
     switch (parameters.get('grant_type')) {
       case DEVICE_CODE_GRANT:
         return poll(request, parameters.get('device_code'), dependencies);
@@ -96,16 +96,18 @@ export function createToken(dependencies: TokenDependencies): Handler {
         return found.ok ? refresh(dependencies, request, found.provider, parameters) : found;
       }
       case undefined:
-        return refuseOAuth('invalid_request', { description: 'grant_type is missing' });
+        return oauthErrorResponse('invalid_request', { description: 'grant_type is missing' });
       default:
-        return refuseOAuth('unsupported_grant_type');
+        return oauthErrorResponse('unsupported_grant_type');
     }
   };
 }
 
 /** With BLIND=always, instead of all three: no standard client sends a challenge, so the relay would see the tokens. */
-export function refuseBlind(): Response {
-  return refuseOAuth('unauthorized_client', { description: 'This relay must not see tokens' });
+export function blindResponse(): Response {
+  return oauthErrorResponse('unauthorized_client', {
+    description: 'This relay must not see tokens',
+  });
 }
 
 /** Claims before it checks the poll rate, so that a device that polls too early still gets its tokens. */
@@ -115,26 +117,26 @@ async function poll(
   { signIns, pollLimiter, pollSeconds, monitor }: TokenDependencies,
 ): Promise<Response> {
   if (deviceCode === undefined) {
-    return refuseOAuth('invalid_request', { description: 'device_code is missing' });
+    return oauthErrorResponse('invalid_request', { description: 'device_code is missing' });
   }
-  if (!isCapability(deviceCode)) return refuseOAuth('invalid_grant');
+  if (!isCapability(deviceCode)) return oauthErrorResponse('invalid_grant');
   const holdSeconds = Math.min(parsePreferredWait(request.header('prefer')), pollSeconds);
   // RFC 7240 §3.
   const headers = holdSeconds > 0 ? { 'Preference-Applied': `wait=${holdSeconds}` } : {};
   const polled = await signIns.poll(deviceCode, request.release(), holdSeconds);
   switch (polled.state) {
     case 'gone':
-      return refuseOAuth('expired_token');
+      return oauthErrorResponse('expired_token');
     case 'pending': {
       const isEarly = (await pollLimiter.take(digestOf(deviceCode))) > 0;
       if (isEarly) monitor.rateLimited('poll');
-      return refuseOAuth(isEarly ? 'slow_down' : 'authorization_pending', { headers });
+      return oauthErrorResponse(isEarly ? 'slow_down' : 'authorization_pending', { headers });
     }
     case 'delivered': {
       const { result } = polled;
-      if ('error' in result) return refuseOAuth(result.error, { headers });
+      if ('error' in result) return oauthErrorResponse(result.error, { headers });
       // A sign-in with a challenge of `/auth/start`, which this grant has no response for.
-      if (!('accessToken' in result)) return refuseOAuth('invalid_grant', { headers });
+      if (!('accessToken' in result)) return oauthErrorResponse('invalid_grant', { headers });
       return oauthResponse(describeOAuthTokens(result), headers);
     }
   }
@@ -150,10 +152,10 @@ async function refresh(
   request: RelayRequest,
   provider: Provider,
   parameters: TokenParameters,
-): Promise<Response | Refused> {
+): Promise<Response | Refusal> {
   const refreshToken = parameters.get('refresh_token');
   if (refreshToken === undefined) {
-    return refuseOAuth('invalid_request', { description: 'refresh_token is missing' });
+    return oauthErrorResponse('invalid_request', { description: 'refresh_token is missing' });
   }
   try {
     const asked = { refreshToken, scope: parameters.get('scope') };
@@ -161,11 +163,11 @@ async function refresh(
     // Many clients discard their token after any 400.
     return outcome.ok
       ? oauthResponse(describeOAuthTokens(outcome.tokens))
-      : refuseInOAuth(outcome, 429);
+      : oauthResponseTo(outcome, 429);
   } catch (error) {
     // The route's response to faults is for polls.
     logFault(error, request, '/oauth2/:service/token');
-    return refused('refresh_unavailable');
+    return refuse('refresh_unavailable');
   }
 }
 

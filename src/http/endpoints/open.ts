@@ -21,7 +21,7 @@ import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
 import type { BodyReader, RelayRequest } from '../request.ts';
-import { jsonResponse, type PageResponses, refused, textResponse } from '../responses.ts';
+import { jsonResponse, type PageResponses, refuse, textResponse } from '../responses.ts';
 import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
 import { cancelledPageOf, errorOf, respondToSecondCallback } from './callback.ts';
 import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
@@ -50,10 +50,10 @@ export function createOpenStart(dependencies: OpenStartDependencies): Handler {
     const admitted = await admission.admitStart(request, openLimiter, 'open');
     if (!admitted.ok) return admitted;
     const asked = await readMembers(request, bodies, MAX_BODY_BYTES);
-    if (asked === undefined) return refused('invalid_json');
+    if (asked === undefined) return refuse('invalid_json');
     const read = readAuthorizationUrl(asked.authorizationUrl, openEndpoints);
     if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);
-    if ((await signIns.countLive()) >= maxSessions / 2) return refused('busy');
+    if ((await signIns.countLive()) >= maxSessions / 2) return refuse('busy');
     const started = await signIns.start(OPEN_SERVICE, {
       delivery: { kind: 'callback', authorizationUrl: read.authorizationUrl },
       withUserCode: asked.code === true,

@@ -7,7 +7,7 @@ import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import type { QrFormat } from '../qr-image.ts';
 import { linkOf, shortLinkOf } from '../request.ts';
-import { DATA_HEADERS, refused } from '../responses.ts';
+import { DATA_HEADERS, refuse } from '../responses.ts';
 
 /**
  * Width and height of a picture. The default fits a television of 720 lines; the maximum is
@@ -37,13 +37,13 @@ export function createQr(
 
   return async (request) => {
     const sizePx = parseSize(request.query('size'));
-    if (sizePx === undefined) return refused('invalid_size');
+    if (sizePx === undefined) return refuse('invalid_size');
     const [, name = '', extension = ''] = /^(.+)\.([a-z]+)$/.exec(request.parameter) ?? [];
-    if (!isFormat(extension)) return refused('not_found');
+    if (!isFormat(extension)) return refuse('not_found');
     const admitted = await admission.admitToPair(request, qrLimits, 'qr');
     if (!admitted.ok) return admitted;
     const link = createShortLink(name, baseUrl) ?? (await findLink(name));
-    if (link === undefined) return refused('not_found');
+    if (link === undefined) return refuse('not_found');
     // Loaded on demand, because most devices draw the code themselves.
     const { drawQr } = await import('../qr-image.ts');
     const headers = { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] };

@@ -11,7 +11,7 @@ import type { TokenResult } from '../../sign-ins/session.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import type { BodyReader, RelayRequest } from '../request.ts';
-import { describeTokens, jsonResponse, type Refused, refused } from '../responses.ts';
+import { describeTokens, jsonResponse, type Refusal, refuse } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 
 /** Refresh tokens of 4 KB have been seen. */
@@ -33,12 +33,12 @@ export async function refreshTokens(
   request: RelayRequest,
   provider: Provider,
   { refreshToken, scope }: { refreshToken: string; scope: string | undefined },
-): Promise<{ readonly ok: true; readonly tokens: TokenResult } | Refused> {
-  if (!isToken(refreshToken)) return refused('invalid_request');
+): Promise<{ readonly ok: true; readonly tokens: TokenResult } | Refusal> {
+  if (!isToken(refreshToken)) return refuse('invalid_request');
   const admitted = await admission.admit(request, refreshLimiter, 'refresh');
   if (!admitted.ok) return admitted;
   const outcome = await refreshes.refresh(provider, refreshToken, scope);
-  if (outcome === undefined) return refused('refresh_unavailable');
+  if (outcome === undefined) return refuse('refresh_unavailable');
   if (outcome.ok) return outcome;
   const { failure } = outcome;
   signInLog.fail('refresh_failed', request, provider, failure);
@@ -51,9 +51,9 @@ export function createRefresh(dependencies: RefreshDependencies): Handler {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
     const { asked, provider } = read;
-    const refreshToken = textOf(asked.refreshToken);
-    if (refreshToken === undefined) return refused('invalid_request');
-    const scope = textOf(asked.scope);
+    const refreshToken = readText(asked.refreshToken);
+    if (refreshToken === undefined) return refuse('invalid_request');
+    const scope = readText(asked.scope);
     const outcome = await refreshTokens(dependencies, request, provider, { refreshToken, scope });
     if (!outcome.ok) return outcome;
     return jsonResponse(describeTokens(outcome.tokens, asked.details === true));
@@ -66,10 +66,10 @@ export async function readTokenRequest(
   { bodies, providers, blind }: Pick<RefreshDependencies, 'bodies' | 'providers' | 'blind'>,
 ) {
   const { members: asked, isCut } = await bodies.readMembers(request.raw, MAX_REFRESH_BODY_BYTES);
-  if (asked === undefined || isCut) return refused('invalid_json');
-  const service = textOf(asked.service) ?? '';
+  if (asked === undefined || isCut) return refuse('invalid_json');
+  const service = readText(asked.service) ?? '';
   // The relay would see the tokens.
-  if (blind === 'always' && providers.has(service)) return refused('unauthorized_client');
+  if (blind === 'always' && providers.has(service)) return refuse('unauthorized_client');
   const found = providers.find(service);
   return found.ok ? { ...found, asked } : found;
 }
@@ -83,6 +83,6 @@ export function isToken(text: string): boolean {
 }
 
 /** A member that is empty or of a wrong type counts as absent. */
-export function textOf(member: unknown): string | undefined {
+export function readText(member: unknown): string | undefined {
   return typeof member === 'string' && member !== '' ? member : undefined;
 }

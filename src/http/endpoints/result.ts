@@ -9,10 +9,10 @@ import type { RelayRequest } from '../request.ts';
 import {
   describeTokens,
   emptyResponse,
+  errorResponse,
   jsonResponse,
-  type Refused,
+  type Refusal,
   refuse,
-  refused,
 } from '../responses.ts';
 
 /** The largest `wait`. */
@@ -25,8 +25,8 @@ export function createResult(signIns: SignIns, pollSeconds: number): Handler {
     if (isAcknowledgement(request)) return acknowledge(signIns, pollSecret);
     if (isCancellation(request)) return cancel(signIns, pollSecret, request);
     const waitSeconds = parseWait(request.query('wait'));
-    if (Number.isNaN(waitSeconds)) return refused('invalid_wait');
-    if (!isCapability(pollSecret)) return refused('session_not_found');
+    if (Number.isNaN(waitSeconds)) return refuse('invalid_wait');
+    if (!isCapability(pollSecret)) return refuse('session_not_found');
     if (log.isEnabledFor('debug')) log.debug('poll_waiting', { requestId: request.id });
     // A proxy may close the connection after POLL_SECONDS.
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
@@ -43,7 +43,7 @@ export function createResult(signIns: SignIns, pollSeconds: number): Handler {
  */
 export function respondToResultFault(request: RelayRequest): Response {
   const isPoll = !isAcknowledgement(request) && !isCancellation(request);
-  return isPoll ? emptyResponse() : refuse('busy');
+  return isPoll ? emptyResponse() : errorResponse('busy');
 }
 
 function isAcknowledgement(request: RelayRequest): boolean {
@@ -54,14 +54,14 @@ function isCancellation(request: RelayRequest): boolean {
   return request.query('cancel') === '1';
 }
 
-function respond(outcome: PollOutcome): Response | Refused {
+function respond(outcome: PollOutcome): Response | Refusal {
   switch (outcome.state) {
     case 'delivered':
       return jsonResponse(describeResult(outcome.result));
     case 'pending':
       return outcome.isOpened ? jsonResponse({ progress: 'opened' }) : emptyResponse();
     case 'gone':
-      return refused('session_not_found');
+      return refuse('session_not_found');
   }
 }
 
@@ -73,9 +73,9 @@ function parseWait(wait: string | undefined): number {
 }
 
 /** 204 also before delivery. */
-async function acknowledge(signIns: SignIns, pollSecret: string): Promise<Response | Refused> {
+async function acknowledge(signIns: SignIns, pollSecret: string): Promise<Response | Refusal> {
   const outcome = isCapability(pollSecret) ? await signIns.acknowledge(pollSecret) : 'gone';
-  return outcome === 'gone' ? refused('session_not_found') : emptyResponse();
+  return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
 }
 
 /** 204 also when repeated. 410 if there is nothing to cancel. */
@@ -83,10 +83,10 @@ async function cancel(
   signIns: SignIns,
   pollSecret: string,
   request: RelayRequest,
-): Promise<Response | Refused> {
+): Promise<Response | Refusal> {
   const outcome = isCapability(pollSecret) ? await signIns.cancel(pollSecret) : 'gone';
   log.debug('sign_in_cancelled', { requestId: request.id, outcome });
-  return outcome === 'gone' ? refused('session_not_found') : emptyResponse();
+  return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
 }
 
 function describeResult(result: SessionResult): object {

@@ -10,18 +10,18 @@ import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
 import type { RevocationOutcome, Revocations, TokenKind } from '../../sign-ins/revocations.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import { refuseInOAuth, refuseOAuth, revokedResponse } from '../oauth-responses.ts';
+import { oauthErrorResponse, oauthResponseTo, revokedResponse } from '../oauth-responses.ts';
 import type { BodyReader, RelayRequest } from '../request.ts';
-import { errorResponse, jsonResponse, type Refused, refused } from '../responses.ts';
+import { jsonErrorResponse, jsonResponse, type Refusal, refuse } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 import { readParameters } from './device-grant.ts';
-import { isToken, readTokenRequest, textOf } from './refresh.ts';
+import { isToken, readText, readTokenRequest } from './refresh.ts';
 
 /** When a device may repeat a revocation without a decision of the provider. */
 const RETRY_MS = 5_000;
 
 /** The token may still be valid, so the device may try again. RFC 7009 §2.2.1. */
-export const REVOCATION_UNAVAILABLE = refused('revocation_unavailable', RETRY_MS);
+export const REVOCATION_UNAVAILABLE = refuse('revocation_unavailable', RETRY_MS);
 
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
@@ -42,7 +42,7 @@ async function revokeAtProvider(
   request: RelayRequest,
   provider: Provider,
   revoke: () => Promise<RevocationOutcome<TokenFailure> | undefined>,
-): Promise<{ readonly ok: true } | Refused> {
+): Promise<{ readonly ok: true } | Refusal> {
   const admitted = await admission.admit(request, revokeLimiter, 'revoke');
   if (!admitted.ok) return admitted;
   const outcome = await revoke();
@@ -51,8 +51,8 @@ async function revokeAtProvider(
   const { failure } = outcome;
   signInLog.fail('revocation_failed', request, provider, failure);
   return failure.refusal === undefined
-    ? refused('revocation_unavailable', failure.retryAfterMs ?? RETRY_MS)
-    : refused(failure.refusal);
+    ? refuse('revocation_unavailable', failure.retryAfterMs ?? RETRY_MS)
+    : refuse(failure.refusal);
 }
 
 export function createRevoke(dependencies: RevokeDependencies): Handler {
@@ -61,14 +61,17 @@ export function createRevoke(dependencies: RevokeDependencies): Handler {
     if (!read.ok) return read;
     const { asked, provider } = read;
     const tokens = {
-      refreshToken: textOf(asked.refreshToken),
-      accessToken: textOf(asked.accessToken),
+      refreshToken: readText(asked.refreshToken),
+      accessToken: readText(asked.accessToken),
     };
     const given = Object.values(tokens).filter((token) => token !== undefined);
-    if (given.length === 0 || !given.every(isToken)) return refused('invalid_request');
+    if (given.length === 0 || !given.every(isToken)) return refuse('invalid_request');
     if (provider.revokes === undefined) {
       const { removeAt } = provider;
-      return errorResponse({ error: 'unsupported', ...(removeAt !== undefined && { removeAt }) });
+      return jsonErrorResponse({
+        error: 'unsupported',
+        ...(removeAt !== undefined && { removeAt }),
+      });
     }
     const outcome = await revokeAtProvider(dependencies, request, provider, () =>
       dependencies.revocations.revoke(provider, tokens),
@@ -82,21 +85,21 @@ export function createRevocation(dependencies: RevokeDependencies): Handler {
   const { bodies, providers, revocations } = dependencies;
   return async (request) => {
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
-    if (parameters === undefined) return refused('invalid_request');
+    if (parameters === undefined) return refuse('invalid_request');
     const found = providers.find(request.parameter);
     if (!found.ok) return found;
     const { provider } = found;
     const token = parameters.get('token');
     if (token === undefined) {
-      return refuseOAuth('invalid_request', { description: 'token is missing' });
+      return oauthErrorResponse('invalid_request', { description: 'token is missing' });
     }
-    if (!isToken(token)) return refused('invalid_request');
-    if (provider.revokes === undefined) return refuseOAuth('unsupported_token_type');
+    if (!isToken(token)) return refuse('invalid_request');
+    if (provider.revokes === undefined) return oauthErrorResponse('unsupported_token_type');
     // RFC 7009 §2.2.1: an unknown hint is ignored.
     const hint = KINDS.find((kind) => kind === parameters.get('token_type_hint'));
     const outcome = await revokeAtProvider(dependencies, request, provider, () =>
       revocations.revokeOne(provider, token, hint),
     );
-    return outcome.ok ? revokedResponse() : refuseInOAuth(outcome, 429);
+    return outcome.ok ? revokedResponse() : oauthResponseTo(outcome, 429);
   };
 }

@@ -15,7 +15,7 @@ import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import { type BodyReader, linkOf, type RelayRequest, shortLinkOf } from '../request.ts';
-import { jsonResponse, type Refused, refused } from '../responses.ts';
+import { jsonResponse, type Refusal, refuse } from '../responses.ts';
 import type { SignInLog } from '../sign-in-log.ts';
 
 /** How much of the body of a start is read. A longer body is cut there. */
@@ -55,7 +55,7 @@ export function createStart(dependencies: StartDependencies): Handler {
     const admitted = await admission.admitStart(request);
     if (!admitted.ok) return admitted;
     const asked = await readMembers(request, bodies, MAX_START_BYTES);
-    if (asked === undefined) return refused('invalid_json');
+    if (asked === undefined) return refuse('invalid_json');
     if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
     // A member of a wrong type counts as missing, except the challenge: the relay would see
     // tokens that the device wanted to hide from it.
@@ -105,13 +105,13 @@ function readChallenge(
   challenge: unknown,
   provider: Provider,
   blind: BlindPolicy,
-): { readonly ok: true; readonly value: string | undefined } | Refused {
+): { readonly ok: true; readonly value: string | undefined } | Refusal {
   if (challenge === undefined) {
-    return blind === 'always' ? refused('challenge_required') : { ok: true, value: undefined };
+    return blind === 'always' ? refuse('challenge_required') : { ok: true, value: undefined };
   }
-  if (!isChallenge(challenge)) return refused('invalid_challenge');
+  if (!isChallenge(challenge)) return refuse('invalid_challenge');
   const isTaken = blind !== 'never' && provider.takesChallenge;
-  return isTaken ? { ok: true, value: challenge } : refused('challenge_not_supported');
+  return isTaken ? { ok: true, value: challenge } : refuse('challenge_not_supported');
 }
 
 /** Lines of one request. 512 bytes hold 80 members. */

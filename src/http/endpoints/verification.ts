@@ -7,7 +7,7 @@ import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
-import { type PageResponses, redirectResponse, refused } from '../responses.ts';
+import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
 import {
   type ConfirmationDependencies,
   carryOut,
@@ -103,7 +103,7 @@ function respondWithUnknownCode(
 export function createConfirmLink(dependencies: ConfirmationDependencies): Handler {
   return (request) => {
     const service = request.parameter;
-    if (!dependencies.providers.has(service)) return refused('unknown_service');
+    if (!dependencies.providers.has(service)) return refuse('unknown_service');
     return confirmLink(dependencies, request, (own) => own === service);
   };
 }

@@ -1,5 +1,5 @@
 /** The elements of the API document. https://spec.openapis.org/oas/v3.1.1.html */
-import { REFUSALS, type TextRefusal } from '../responses.ts';
+import { REFUSALS, type TextRefusalName } from '../responses.ts';
 
 export type Element = Readonly<Record<string, unknown>>;
 
@@ -72,11 +72,11 @@ export const formOrJson = (name: string) => ({
 export const textOf = (schema: Element) => ({ 'text/plain': { schema } });
 
 /** The lines of text of these refusals. */
-export const linesOf = (...refusals: readonly TextRefusal[]) => ({
+export const linesOf = (...refusals: readonly TextRefusalName[]) => ({
   enum: refusals.map((refusal) => `${REFUSALS[refusal].text}\n`),
 });
 
-export const refusal = (...refusals: readonly TextRefusal[]) => textOf(linesOf(...refusals));
+export const refusal = (...refusals: readonly TextRefusalName[]) => textOf(linesOf(...refusals));
 
 export const NO_CACHE = { Pragma: header('NoCache') };
 
