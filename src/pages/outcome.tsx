@@ -51,9 +51,28 @@ function failure(say: Say, mark: Description['mark'] = 'failed'): Describe {
   });
 }
 
-/** The provider refused: the user is late, or the operator has to change something. */
-function refusal(say: Say): Describe {
-  return (words, names) => ({ ...failure(say)(words, names), note: words.failed.tellOperator });
+/** The sentences of docs/protocol.md §5. */
+type Sentence = 'cancelled' | 'tryAgain' | 'incomplete' | 'notCompleted';
+
+/** The user declined at the provider. */
+const userDeclined = (sentence: Sentence) =>
+  failure(({ failed }) => [failed[sentence], failed.notSignedIn], 'stopped');
+
+const providerFailed = (sentence: Sentence) =>
+  failure(({ failed }, { provider, device }) => [
+    failed[sentence],
+    failed.providerFault(provider),
+    failed.startAgain(device),
+  ]);
+
+/** The user is late, or the operator has to change something. */
+function providerRefused(sentence: Sentence): Describe {
+  const describe = failure(({ failed }, { provider, device }) => [
+    failed[sentence],
+    failed.refused(provider),
+    failed.startAgain(device),
+  ]);
+  return (words, names) => ({ ...describe(words, names), note: words.failed.tellOperator });
 }
 
 const OWN_FAULT = failure(({ failed }) => [failed.notCompleted, failed.ownFault]);
@@ -66,45 +85,21 @@ const OUTCOMES = {
     heading,
     messages: [message(app)],
   }),
-  /** The user declined at the provider. */
-  access_denied: failure(({ failed }) => [failed.cancelled, failed.notSignedIn], 'stopped'),
+  access_denied: userDeclined('cancelled'),
   /** The user declined on a page of the relay; also what such a page shows afterwards. */
   declined: ({ failed, cancelledOnDevice: { title } }) => ({
     mark: 'stopped',
     title,
     messages: [failed.notSignedIn],
   }),
-  authorization_failed: failure(({ failed }, { provider, device }) => [
-    failed.tryAgain,
-    failed.providerFault(provider),
-    failed.startAgain(device),
-  ]),
-  authorization_refused: refusal(({ failed }, { provider, device }) => [
-    failed.tryAgain,
-    failed.refused(provider),
-    failed.startAgain(device),
-  ]),
-  /** The user declined, in words of the provider's own. */
-  user_cancelled: failure(({ failed }) => [failed.tryAgain, failed.notSignedIn], 'stopped'),
-  missing_code: failure(({ failed }, { provider, device }) => [
-    failed.incomplete,
-    failed.providerFault(provider),
-    failed.startAgain(device),
-  ]),
-  user_cancelled_without_error: failure(
-    ({ failed }) => [failed.incomplete, failed.notSignedIn],
-    'stopped',
-  ),
-  exchange_failed: failure(({ failed }, { provider, device }) => [
-    failed.notCompleted,
-    failed.providerFault(provider),
-    failed.startAgain(device),
-  ]),
-  exchange_refused: refusal(({ failed }, { provider, device }) => [
-    failed.notCompleted,
-    failed.refused(provider),
-    failed.startAgain(device),
-  ]),
+  authorization_failed: providerFailed('tryAgain'),
+  authorization_refused: providerRefused('tryAgain'),
+  /** In words of the provider's own. */
+  user_cancelled: userDeclined('tryAgain'),
+  missing_code: providerFailed('incomplete'),
+  user_cancelled_without_error: userDeclined('incomplete'),
+  exchange_failed: providerFailed('notCompleted'),
+  exchange_refused: providerRefused('notCompleted'),
   busy: OWN_FAULT,
   undiscovered: OWN_FAULT,
   fault: OWN_FAULT,
