@@ -1,33 +1,32 @@
 /** Requests that are repeated until there is a response that means something. */
 import { quote, SignInError, visible } from './errors.ts';
-import type { Platform, Request, RequestOptions, Response } from './platform.ts';
+import type { Headers, Platform, Request, RequestOptions, Response } from './platform.ts';
 
 export interface Reply {
   /** 0: no complete response. */
   readonly status: number;
-  /** The members of a JSON object; none where the response is anything else. */
+  /** Empty if the response is no JSON object. */
   readonly json: Readonly<Record<string, unknown>>;
   readonly isJson: boolean;
-  /** How long it took. */
   readonly tookMs: number;
-  /** For the app's developer. */
   readonly detail: string;
   /** Present if the same request would be refused again. */
   readonly refusal: SignInError | undefined;
 }
 
 /** Requests of one purpose, one after the other, which are stopped together. */
-export interface Call extends RequestOptions {
+export interface Call {
   readonly platform: Platform;
+  readonly options: RequestOptions;
   isStopped?: boolean;
   /** Why the last request has to be repeated. */
   trouble?: string | undefined;
-  /** Called for each reply, with that. */
   onReply?: (trouble: string | undefined) => void;
-  /** Abandons the request or the pause that it is in. */
+  /** Abandons the current request or pause. */
   abandon?: () => void;
 }
 
+const FORM: Headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
 /** A relay may wait 15 s for the provider. */
 const REQUEST_MS = 17_000;
 /** How long a request is tried that has no session, whose end would be the limit. */
@@ -43,25 +42,21 @@ const TICK_MS = 1_000;
 const JUMP_MS = 2_000;
 /** A captive portal answers everything with a page or a redirect, and so does a web server that is no relay. */
 const MAX_PAGES = 3;
-/**
- * Scheme, host and perhaps a port, which every parser reads in the same way. A user name and a
- * password would be a part of it that looks like the host. Not `URL`, which the engines of the
- * TV build need not have, and which has no `origin` in React Native.
- */
+/** No user name, which may look like a host. Not `URL`: old TVs have none, and React Native's has no `origin`. */
 const ADDRESS = /^(https?):\/\/([^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(:\d{1,5})?\//;
 
 /** As a browser writes it, such as `https://api.example`. Undefined: a token is sent to no such URL. */
 export function originOf(url: string): string | undefined {
-  const [, scheme, host, port = ''] = ADDRESS.exec(url.toLowerCase()) || [];
+  const [, scheme, host, port] = ADDRESS.exec(url.toLowerCase()) || [];
   const usual = scheme === 'https' ? ':443' : ':80';
-  return scheme && `${scheme}://${host}${port === usual ? '' : port}`;
+  return scheme && `${scheme}://${host}${port && port !== usual ? port : ''}`;
 }
 
-/** Whether nobody on the way can read what is sent there: it is encrypted, or does not leave this device. */
+/** True if it is encrypted, or does not leave this device. */
 export const isPrivate = (url: string): boolean =>
   /^https:|^http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|$)/.test(originOf(url) || '');
 
-/** Why no secret is sent there. Undefined: it may be. */
+/** Undefined if a secret may be sent there. */
 export function addressProblem(url: string, allowHttp: unknown): string | undefined {
   if (!originOf(url)) return 'must start with https:// or http://, then a host without a user name';
   return allowHttp || isPrivate(url) ? undefined : 'must start with https:// (see allowHttp)';
@@ -71,26 +66,15 @@ export function addressProblem(url: string, allowHttp: unknown): string | undefi
 const shownUrl = (url: string): string =>
   visible(url.replace(/^[\s\S]*@/, '…@').replace(/[?#][\s\S]*/, '')).slice(0, 99);
 
-export const createCall = (platform: Platform, options: RequestOptions): Call => ({
-  platform,
-  headers: options.headers,
-  timeoutMs: options.timeoutMs,
-  allowHttp: options.allowHttp,
-});
-
-/** Another call with the same options, which continues when this one is stopped. */
-export const another = (call: Call): Call => createCall(call.platform, call);
-
 export function stop(call: Call): void {
   call.isStopped = true;
   call.abandon?.();
 }
 
 /**
- * Repeats a request until `read` returns a value. Undefined means that a repeat may help. Rejects
- * with what `read` throws. If there is no `sessionEndMs`, it tries for a minute, and a final refusal
- * or unexpected JSON ends it. Otherwise it tries until the session's end. It tries once more after
- * that, because the device may have slept, which cut off the last try.
+ * Repeats a request until `read` returns a value, or throws. Without `sessionEndMs` it tries for a
+ * minute, and a final refusal or unexpected JSON ends it. Otherwise it tries until that time, and
+ * once more: the device may have slept, which cut off the last try.
  */
 export async function ask<Value>(
   call: Call,
@@ -140,7 +124,7 @@ export const pause = (call: Call, delayMs: number): Promise<void> =>
     call.abandon = wait(call.platform, delayMs, true, resolve);
   });
 
-/** Calls `run` after the delay. If `isHasty`, a jump of the clock ends the wait. Returns a function that cancels it. */
+/** If `isHasty`, a jump of the clock ends the wait. Returns a function that cancels it. */
 function wait(
   { now, date, later }: Platform,
   delayMs: number,
@@ -166,12 +150,13 @@ function wait(
   return () => cancelTimer();
 }
 
-/** Rejects if nothing may be sent to that address. Never settles once the call is stopped. */
+/** Never settles once the call is stopped. */
 const send = (call: Call, request: Request): Promise<Response> =>
   new Promise((resolve) => {
-    const { platform, headers = {}, allowHttp } = call;
-    const { url, body, isProvider, timeoutMs = Number(call.timeoutMs) || REQUEST_MS } = request;
-    const problem = addressProblem(url, allowHttp);
+    const { platform, options } = call;
+    const { url, body, isProvider } = request;
+    const timeoutMs = request.timeoutMs || Number(options.timeoutMs) || REQUEST_MS;
+    const problem = addressProblem(url, options.allowHttp);
     if (problem) {
       const what = isProvider ? 'tokenUrl' : 'relay';
       throw new SignInError('refused', `${what} ${problem}: ${shownUrl(url)}`);
@@ -181,6 +166,7 @@ const send = (call: Call, request: Request): Promise<Response> =>
       cancelTimer();
       resolve(received);
     };
+    const headers = isProvider ? FORM : options.headers || {};
     const cancelRequest = platform.send(request, headers, end);
     // A GET may be repeated. After a jump of the clock its connection is probably dead.
     let cancelTimer = wait(platform, timeoutMs, body === undefined, () => {

@@ -4,8 +4,6 @@ import type { Platform } from './platform.ts';
 /** For a result whose response was lost at the very end. */
 const GRACE_MS = 10_000;
 
-export type Countdown = ReturnType<typeof createCountdown>;
-
 /** Uses two clocks: one may stop while the device sleeps, the other may be set. */
 export function createCountdown({ now, date }: Platform, expiresInMs: number, startedAtMs: number) {
   const skew = () => date() - now();

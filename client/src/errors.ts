@@ -61,6 +61,6 @@ export const visible = (text: string): string =>
 
 /** Untrusted text for a log: the first line, without anything long enough to be a secret. Error codes are words. */
 export const quote = (text: unknown): string =>
-  visible((typeof text === 'string' ? text : typeof text).replace(/^\s+|[\r\n][\s\S]*/g, ''))
+  visible((typeof text === 'string' ? text : 'no text').replace(/^\s+|[\r\n][\s\S]*/g, ''))
     .replace(/[\w.~+/=%-]{20,}/g, (long) => (/^[a-z_]{1,40}$/.test(long) ? long : '…'))
     .slice(0, 99);

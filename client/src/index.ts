@@ -1,5 +1,5 @@
 /** The build for Bun, Node, Deno, browsers and React Native. It uses `fetch`. */
-import { addressProblem, createCall, originOf, stop } from './ask.ts';
+import { addressProblem, type Call, originOf, stop } from './ask.ts';
 import { SignInError } from './errors.ts';
 import { lockFor } from './lock.ts';
 import * as offers from './offer.ts';
@@ -7,11 +7,11 @@ import {
   challengeBy,
   later,
   MAX_CHARACTERS,
+  onStored,
   type Platform,
   type RequestOptions,
 } from './platform.ts';
 import * as core from './session.ts';
-import { type Cancellable, unlessAborted } from './signal.ts';
 
 export { SignInError, type SignInErrorCode } from './errors.ts';
 export type { OpenClient, Prompt, StartOptions } from './link.ts';
@@ -19,11 +19,22 @@ export type { SessionState } from './machine.ts';
 export type { Offer, Service } from './offer.ts';
 export type { Headers, RequestOptions } from './platform.ts';
 export type { SignedOut } from './revoke.ts';
-export type { Cancellable, CancelSignal } from './signal.ts';
 export type { SessionStorage } from './storage.ts';
 export type { Place, Tokens, UnverifiedUser } from './tokens.ts';
 
-/** The members of a response that are used. */
+/** An `AbortSignal`, of whichever runtime. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  readonly reason?: unknown;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+export interface Cancellable {
+  /** Ends the waiting: the promise rejects with the signal's reason, as that of `fetch` does. */
+  readonly signal?: CancelSignal | undefined;
+}
+
 export interface FetchResponse {
   readonly status: number;
   readonly type?: string;
@@ -35,11 +46,6 @@ export interface FetchResponse {
 }
 
 type Fetch = (url: string, init: object) => PromiseLike<FetchResponse>;
-
-export interface CallOptions {
-  /** Replaces the global `fetch`: for a proxy, a private certificate authority, or a test. */
-  readonly fetch?: Fetch | undefined;
-}
 
 /** React Native has no streams, so the whole text is read there. */
 async function readText(response: FetchResponse): Promise<string> {
@@ -72,16 +78,11 @@ const isPage =
   ('document' in globalThis || 'WorkerGlobalScope' in globalThis);
 
 const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init)): Platform => ({
-  send({ url, body, isProvider }, headers, receive) {
+  send({ url, body }, headers, receive) {
     const control = new AbortController();
     const { signal } = control;
-    const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
-    const init = {
-      signal,
-      redirect: 'manual',
-      headers: isProvider ? form : headers,
-      ...(body !== undefined && { method: 'POST', body }),
-    };
+    const post = body !== undefined && { method: 'POST', body };
+    const init = { signal, redirect: 'manual', headers, ...post };
     const ask = async () => {
       const response = await fetch(url, init);
       const text = await readText(response);
@@ -97,20 +98,19 @@ const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init
   date: Date.now,
   later,
   random: Math.random,
-  onStored(changed) {
-    if (isPage) addEventListener('storage', (event) => changed((event as StorageEvent).key));
-  },
+  ...(isPage && { onStored }),
   challenge: () => challengeBy(globalThis.crypto),
   origin: isPage ? location.origin : undefined,
 });
 
-export interface DiscoverOptions extends RequestOptions, CallOptions, Cancellable {
+export interface DiscoverOptions extends RequestOptions, Cancellable {
   readonly relay: string;
+  readonly fetch?: Fetch | undefined;
 }
 
 /** What the relay offers, in the operator's order. Rejects if there is no relay, or an older one that does not say. */
 export function discover(options: DiscoverOptions): Promise<offers.Offer> {
-  const call = createCall(createPlatform(options.fetch), options);
+  const call: Call = { platform: createPlatform(options.fetch), options };
   return unlessAborted(
     options.signal,
     () => offers.discover(call, options.relay),
@@ -118,7 +118,9 @@ export function discover(options: DiscoverOptions): Promise<offers.Offer> {
   );
 }
 
-export interface SessionOptions extends core.SessionOptions, CallOptions {
+export interface SessionOptions extends core.SessionOptions {
+  /** Replaces the global `fetch`: for a proxy, a private certificate authority, or a test. */
+  readonly fetch?: Fetch | undefined;
   /**
    * The origins of the app's API, such as `https://api.example`: then `fetch` of the session
    * refuses any other. Default: the token goes to any https URL that the app passes.
@@ -131,7 +133,6 @@ type RuntimeFetch = typeof globalThis extends { fetch: infer Own }
   ? Own
   : (url: string, init?: object) => Promise<FetchResponse>;
 
-/** `rejected`: the access token that the API refused, so that it is replaced. */
 export interface TokenOptions extends core.TokenOptions, Cancellable {}
 
 export interface Session extends core.Session {
@@ -193,7 +194,29 @@ async function fetchWith(
   // A body can be sent only once, so it is copied.
   const again = request ? request.clone() : url;
   const response = await ask(rejected, request || url);
-  const isStream = typeof Object(init.body).getReader === 'function';
+  // A web stream, or one of Node.
+  const isStream = Object(init.body).getReader || Symbol.asyncIterator in Object(init.body);
   if (response.status !== 401 || isStream) return response;
   return ask(await getToken({ rejected, signal }), again);
+}
+
+/** Waits for `run`. An aborted signal ends the wait, and calls `leave`. */
+function unlessAborted<Value>(
+  signal: CancelSignal | undefined,
+  run: () => Promise<Value>,
+  leave: () => void = () => {},
+): Promise<Value> {
+  if (!signal) return run();
+  return new Promise((resolve, reject) => {
+    // React Native's signals have no reason.
+    const end = () => reject(signal.reason ?? new Error('aborted'));
+    if (signal.aborted) return end();
+    const abort = () => {
+      end();
+      leave();
+    };
+    signal.addEventListener('abort', abort);
+    const free = () => signal.removeEventListener('abort', abort);
+    void run().then(resolve, reject).then(free);
+  });
 }

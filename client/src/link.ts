@@ -1,15 +1,16 @@
 /** One sign-in at the relay: how it is started, and how its result is fetched. */
-import { another, ask, type Call, isObject, parse, pause, type Reply } from './ask.ts';
-import { type Countdown, createCountdown } from './countdown.ts';
+import { ask, type Call, isObject, parse, pause, type Reply } from './ask.ts';
+import { createCountdown } from './countdown.ts';
 import { quote, SignInError } from './errors.ts';
 import { discover, textsOf } from './offer.ts';
 import type { Platform, RequestOptions } from './platform.ts';
 import {
   addressOf,
+  askForTokens,
   formOf,
+  formTo,
   isText,
   type Place,
-  requestTokens,
   type Tokens,
   tokensOf,
 } from './tokens.ts';
@@ -21,11 +22,10 @@ export interface OpenClient {
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly revocationUrl?: string | undefined;
-  /**
-   * The provider's issuer. If given, a callback that names another one is refused (RFC 9207). A
-   * callback without an issuer is accepted, since not every provider sends one.
-   */
+  /** The provider's issuer. If given, a callback that names another one is refused (RFC 9207). */
   readonly issuer?: string | undefined;
+  /** `true`: a callback without an issuer is refused too, since the provider's metadata has `authorization_response_iss_parameter_supported`. */
+  readonly issuerRequired?: boolean | undefined;
 }
 
 export interface StartOptions extends Place, RequestOptions {
@@ -66,17 +66,14 @@ export interface Prompt {
   secondsLeft(): number;
 }
 
-/** A sign-in that was started. Its secrets are not in the prompt, so that apps don't log them. */
 export interface Link {
   readonly prompt: Prompt;
-  /** True if it has expired by the clock. Its result may still arrive. */
-  readonly isExpired: boolean;
-  readonly session: Session;
-  readonly countdown: Countdown;
+  readonly countdown: ReturnType<typeof createCountdown>;
+  /** What another process needs to continue it. Not in the prompt, so that apps don't log its secrets. */
+  readonly kept: Kept;
 }
 
-/** What another process needs to continue it. */
-interface Session extends Place {
+interface Kept extends Place {
   readonly started: NonNullable<ReturnType<typeof startedOf>>;
   readonly extensions: readonly string[];
   readonly verifier: string | undefined;
@@ -96,12 +93,9 @@ const PATIENCE_MS = 3_600_000;
 const LONG_POLL_MS = 65_000;
 /** A relay's secrets are much shorter. */
 const MAX_SECRET = 512;
-/**
- * It is opened in a browser, where other schemes run scripts or start apps, and people read
- * its host, which a user name before it would look like.
- */
+/** Opened in a browser, where other schemes run scripts or start apps. A user name would look like the host. */
 const LINK = /^https?:\/\/(?!:|[^\s/?#\\]*@)[!-~]{1,2048}$/i;
-/** What a relay reports of the provider, apart from `authorization_failed` (docs/protocol.md §3). */
+/** Other errors count as `authorization_failed` (docs/protocol.md §3). */
 const REPORTED = /^(access_denied|missing_code|exchange_failed)$/;
 const SHORT_LINK = /\/L\/[^/]*$/;
 const USER_CODE = /^[A-Z]{4}-[A-Z]{4}$/;
@@ -132,9 +126,9 @@ function startedOf(json: Reply['json']) {
 
 /** Undefined if it belongs to another relay or service, or is damaged. */
 export function resume(platform: Platform, options: StartOptions, text: unknown): Link | undefined {
-  const kept = Object(parse(text));
-  const { relay, service, extensions, verifier, startedAtMs } = kept;
-  const started = isObject(kept.started) && startedOf(kept.started);
+  const stored = Object(parse(text));
+  const { relay, service, extensions, verifier, startedAtMs } = stored;
+  const started = isObject(stored.started) && startedOf(stored.started);
   const isOurs = relay === addressOf(options.relay) && service === options.service;
   const isBlind = isText(verifier);
   if (!started || !isOurs || typeof startedAtMs !== 'number') return undefined;
@@ -143,11 +137,9 @@ export function resume(platform: Platform, options: StartOptions, text: unknown)
   return linkOf(platform, { relay, service, started, startedAtMs, ...own });
 }
 
-function linkOf(platform: Platform, session: Session): Link {
-  const { started, startedAtMs } = session;
-  const { link, userCode, qr, expiresIn } = started;
-  const countdown = createCountdown(platform, expiresIn * 1_000, startedAtMs);
-  const secondsLeft = () => Math.floor(countdown.leftMs() / 1_000);
+function linkOf(platform: Platform, kept: Kept): Link {
+  const { link, userCode, qr, expiresIn } = kept.started;
+  const countdown = createCountdown(platform, expiresIn * 1_000, kept.startedAtMs);
   return {
     prompt: {
       link,
@@ -155,11 +147,10 @@ function linkOf(platform: Platform, session: Session): Link {
       verificationUrl: userCode && link.replace(SHORT_LINK, '/link'),
       qr,
       expiresIn,
-      secondsLeft,
+      secondsLeft: () => Math.floor(countdown.leftMs() / 1_000),
     },
-    isExpired: !secondsLeft(),
-    session,
     countdown,
+    kept,
   };
 }
 
@@ -218,33 +209,37 @@ function authorizationUrlOf(open: OpenClient, challenge: string | undefined): st
   return open.authorizationUrl + (open.authorizationUrl.indexOf('?') < 0 ? '?' : '&') + query;
 }
 
-const offers = (link: Link, name: string) => link.session.extensions.indexOf(name) >= 0;
+const offers = ({ kept }: Link, name: string) => kept.extensions.indexOf(name) >= 0;
 
-const resultUrlOf = ({ session }: Link) =>
-  `${session.relay}/auth/result?session=${encodeURIComponent(session.started.session)}`;
+const resultUrlOf = ({ kept }: Link) =>
+  `${kept.relay}/auth/result?session=${encodeURIComponent(kept.started.session)}`;
 
 /**
  * Acknowledges the result, or cancels the sign-in, so that its link says so. Best effort. An older
  * relay would take a cancellation for a poll.
  */
-export function sendAckOrCancel(call: Call, link: Link, what: 'ack' | 'cancel'): void {
+export function sendAckOrCancel(
+  { platform, options }: Call,
+  link: Link,
+  what: 'ack' | 'cancel',
+): void {
   if (what === 'cancel' && !offers(link, what)) return;
   const url = `${resultUrlOf(link)}&${what}=1`;
   ask(
-    another(call),
+    { platform, options },
     () => ({ url }),
     ({ status }) => status === 204 || undefined,
   ).catch(() => {});
 }
 
-/** Waits for the tokens, until the sign-in or the link ends. `onOpened`: the user has opened the link; older relays do not report it. */
+/** Waits for the tokens, until the sign-in or the link ends. Older relays do not report `onOpened`. */
 export async function poll(
   call: Call,
   options: StartOptions,
   link: Link,
   onOpened: () => void,
 ): Promise<Tokens> {
-  const { session, countdown } = link;
+  const { kept, countdown } = link;
   const { endMs, leftMs, restMs } = countdown;
   const { now, date } = call.platform;
   const hasWait = offers(link, 'wait');
@@ -271,7 +266,7 @@ export async function poll(
     if (status === 204) return reply;
     if (status !== 200) return undefined;
     // A blind sign-in returns a code. Anything else is refused later.
-    const isOther = json.progress || json.error || session.verifier;
+    const isOther = json.progress || json.error || kept.verifier;
     return (isOther ? isJson : tokensOf(json, date())) ? reply : undefined;
   }
 
@@ -308,7 +303,7 @@ function takeResult(
     const code = isText(error) && REPORTED.test(error) ? error : 'authorization_failed';
     throw new SignInError(code as 'access_denied', `The sign-in ended with ${quote(error)}`);
   }
-  const { verifier } = link.session;
+  const { verifier } = link.kept;
   return verifier
     ? exchange(call, options, verifier, json)
     : (tokensOf(json, call.platform.date()) as Tokens);
@@ -342,25 +337,24 @@ function exchange(
     client_id: clientId,
     code_verifier: verifier,
   };
-  const client = { tokenUrl, clientId, revocationUrl };
-  return requestTokens(call, tokenUrl, form, client).catch(({ detail, cause }: SignInError) => {
-    throw new SignInError('exchange_failed', detail, cause);
-  });
+  return askForTokens(call, formTo(tokenUrl, form), { tokenUrl, clientId, revocationUrl }).catch(
+    ({ detail, cause }: SignInError) => {
+      throw new SignInError('exchange_failed', detail, cause);
+    },
+  );
 }
 
-/** What contradicts the app's own issuer or state, if it has them. */
 function callbackProblem(open: OpenClient, iss: unknown, state: unknown): string | undefined {
-  const { authorizationUrl, issuer } = open;
-  // Providers that do not know RFC 9207 send no `iss`.
-  if (issuer && iss !== undefined && iss !== issuer) {
-    return 'The callback came from another provider';
+  const { authorizationUrl, issuer, issuerRequired } = open;
+  if (issuer && iss !== issuer && (issuerRequired || iss !== undefined)) {
+    return `The callback came from ${iss === undefined ? 'no named' : 'another'} provider`;
   }
   const [, own] = /[?&]state=([^&]*)/.exec(authorizationUrl) || [];
   if (own !== undefined && state !== decoded(own)) return 'The callback is of another sign-in';
   return undefined;
 }
 
-/** A value of a query, as `URLSearchParams` reads it, which old engines do not have. */
+/** As `URLSearchParams` reads it, which old engines do not have. */
 function decoded(value: string): string {
   try {
     return decodeURIComponent(value.replace(/\+/g, ' '));

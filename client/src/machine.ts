@@ -1,7 +1,7 @@
 /**
- * The state of a session: one pure function for each event, from a state to the next one and to the
- * effects to run. Nothing else sets the state. Whatever began before a sign-out, a cancellation or
- * a newer sign-in belongs to another era or attempt, and changes nothing.
+ * The state of a session: a pure function for each event returns the next state, and effects.
+ * Nothing else sets the state. Whatever began before a sign-out, a cancellation or a newer sign-in
+ * belongs to another era or attempt, and changes nothing.
  */
 import { SignInError } from './errors.ts';
 import type { Prompt } from './link.ts';
@@ -37,6 +37,8 @@ export interface State {
   /** The tokens that count. If `unsaved`, the storage still has those with the refresh token `unsaved.before`. */
   readonly tokens?: Tokens | undefined;
   readonly unsaved?: { readonly before: string | undefined } | undefined;
+  /** The last access token that the API refused. */
+  readonly rejected?: string | undefined;
   /** What is shown while there is no sign-in, and after one that failed. */
   readonly account: SessionState;
   readonly failure?: SessionState | undefined;
@@ -59,7 +61,6 @@ export type End = 'saved' | 'failed' | 'cancelled' | 'overtaken';
 export type Effect =
   | { readonly type: 'sign-in'; readonly attempt: number }
   | { readonly type: 'end'; readonly how: End; readonly error?: SignInError }
-  /** `attempt`: the sign-in that returned them. */
   | { readonly type: 'save'; readonly tokens: Tokens; readonly attempt?: number }
   /** Stores why the tokens are gone. */
   | { readonly type: 'store-reason'; readonly error: SignInError }
@@ -70,7 +71,6 @@ export type Effect =
 
 type Step = readonly [State, ...Effect[]];
 
-/** `dateMs`: wall-clock time. */
 export type Event = (state: State, dateMs: number) => Step;
 
 const LOADING: SessionState = { status: 'loading' };
@@ -113,7 +113,6 @@ export const signOut: Event = ({ era, attempt, tokens, unsaved, signIn }) => {
 
 /* What happens in a sign-in. */
 
-/** Ignores events of an attempt that is not in progress. */
 const inAttempt =
   (
     attempt: number | undefined,
@@ -122,7 +121,6 @@ const inAttempt =
   (state, dateMs) =>
     state.signIn && state.attempt === attempt ? event(state, state.signIn, dateMs) : [state];
 
-/** There is a link to show, or the user has opened it. */
 export const linkShown = (attempt: number, status: 'waiting' | 'opened', prompt: Prompt): Event =>
   inAttempt(attempt, (state) => [{ ...state, signIn: { shown: { status, prompt } } }]);
 
@@ -154,7 +152,6 @@ export const failed = (attempt: number | undefined, error: SignInError): Event =
     { type: 'end', how: 'failed', error },
   ]);
 
-/** Ends without a failure. */
 const leave = (state: State, how: End): Step => [
   { ...state, signIn: undefined },
   { type: 'end', how },
@@ -162,7 +159,6 @@ const leave = (state: State, how: End): Step => [
 
 /* What happens to tokens. */
 
-/** Ignores events of another era. */
 const inEra =
   (era: number, event: Event): Event =>
   (state, dateMs) =>
@@ -194,13 +190,18 @@ export const stored = (
     return signIn ? leave(next, 'overtaken') : [{ ...next, failure: undefined }];
   });
 
+/** The API refused this access token. */
+export const rejected =
+  (token: string): Event =>
+  (state) => [state.tokens?.accessToken === token ? { ...state, rejected: token } : state];
+
 /** The storage failed. That says nothing about who is signed in. */
 export const unread = (era: number, error: SignInError): Event =>
   inEra(era, (state) => [
     state.account.status === 'loading' ? { ...state, account: signedOut(error) } : state,
   ]);
 
-/** A refresh with the token `spent` returned these. */
+/** `spent`: the refresh token that was used. */
 export const refreshed =
   (era: number, spent: string, tokens: Tokens): Event =>
   (state, dateMs) => {
@@ -221,7 +222,6 @@ export const ended = (era: number, error: SignInError): Event =>
     ];
   });
 
-/** These tokens are stored. */
 export const saved =
   (tokens: Tokens): Event =>
   (state) => {

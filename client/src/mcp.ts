@@ -36,6 +36,7 @@ interface Discovery {
         readonly authorization_endpoint: string;
         readonly token_endpoint: string;
         readonly revocation_endpoint?: string | undefined;
+        readonly authorization_response_iss_parameter_supported?: unknown;
       }
     | undefined;
   readonly resourceMetadata?:
@@ -136,6 +137,7 @@ export function relayProvider(options: RelayProviderOptions) {
         clientId: client.client_id,
         revocationUrl: metadata?.revocation_endpoint,
         issuer: metadata?.issuer,
+        issuerRequired: metadata?.authorization_response_iss_parameter_supported === true,
       },
       fetch: (url, init) => (url === tokenUrl ? passOn(init) : fetch(url, init)),
     });

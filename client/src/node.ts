@@ -1,7 +1,7 @@
 /// <reference types="node" />
 /** Storage in a folder, for Node, Bun and Deno. */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parse } from './ask.ts';
@@ -13,6 +13,9 @@ const RETRY_MS = 50;
 const STALE_MS = 300_000;
 /** A lock file still empty after this long belongs to a process that was killed while writing it. */
 const UNNAMED_MS = 5_000;
+
+/** The name of a file that is written beside its place, or of a lock that is broken. */
+const ASIDE = /\.(json|lock)\.[\da-f]{12}$/;
 
 const storages = new Map<string, SessionStorage>();
 
@@ -30,7 +33,10 @@ export function fileStorage(folder: string): SessionStorage {
 
 function createStorage(folder: string): SessionStorage {
   const pathOf = (key: string) => join(folder, `${key}.json`);
-  const make = () => mkdir(folder, { recursive: true, mode: 0o700 });
+  async function make() {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await sweep(folder);
+  }
   return {
     getItem: (key) => readIfThere(pathOf(key)),
     async setItem(key, value) {
@@ -45,6 +51,21 @@ function createStorage(folder: string): SessionStorage {
     },
   };
 }
+
+/** Removes what killed processes have left beside its place, which may have tokens. */
+async function sweep(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if (ASIDE.test(name) && (await ageOf(path)) > STALE_MS) await rm(path, { force: true });
+  }
+}
+
+/** 0 if it is not there. */
+const ageOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ mtimeMs }) => Date.now() - mtimeMs,
+    () => 0,
+  );
 
 const readIfThere = (path: string) => readFile(path, 'utf8').catch(unless('ENOENT'));
 
@@ -95,9 +116,7 @@ const create = (path: string, owner: string) =>
   write(path, owner).then(() => true, unless('EEXIST'));
 
 async function isStale(path: string, owner: string): Promise<boolean> {
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined) return false;
-  if (Date.now() - found.mtimeMs > (owner ? STALE_MS : UNNAMED_MS)) return true;
+  if ((await ageOf(path)) > (owner ? STALE_MS : UNNAMED_MS)) return true;
   // The owner may be writing it now.
   const { host, pid } = Object(parse(owner));
   if (host !== hostname() || typeof pid !== 'number') return false;

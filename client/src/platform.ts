@@ -2,9 +2,9 @@
 
 export interface Request {
   readonly url: string;
-  /** A GET if absent. Sent as text/plain, for which a browser needs no preflight. */
+  /** A GET if absent. */
   readonly body?: string;
-  /** True for a form to a provider. Other requests go to the relay, with the app's headers. */
+  /** True for a form to a provider. Other requests go to the relay, with the app's headers, and as text/plain, for which a browser needs no preflight. */
   readonly isProvider?: boolean;
   /** Default: the app's `timeoutMs`. */
   readonly timeoutMs?: number;
@@ -36,28 +36,29 @@ export interface RequestOptions {
   readonly allowHttp?: boolean | undefined;
 }
 
-/** A PKCE verifier and its S256 challenge (RFC 7636 §4). */
-interface Challenge {
-  readonly verifier: string;
-  readonly challenge: string;
-}
-
 export interface Platform {
-  /** Calls back once, and never before it returns. Returns a function that aborts the request; after that it does not call back. */
+  /** Calls back once, after it has returned. Returns a function that aborts the request: then it never does. */
   send(request: Request, headers: Headers, receive: (response: Response) => void): () => void;
-  /** Milliseconds of a monotonic clock: a television's wall clock may be wrong when an app starts. */
+  /** Milliseconds of a monotonic clock. */
   now(): number;
   /** Wall-clock time in milliseconds, which continues while a device sleeps. */
   date(): number;
-  /** Returns a function that cancels it. */
   later(delayMs: number, run: () => void): () => void;
   random(): number;
-  /** Undefined if the platform has no cryptography. */
-  challenge(): Promise<Challenge | undefined>;
-  /** Calls back with the localStorage key that another tab has changed. Null for all keys. */
+  /** For PKCE with S256 (RFC 7636 §4). Undefined if the platform has no cryptography. */
+  challenge(): Promise<{ readonly verifier: string; readonly challenge: string } | undefined>;
+  /** Calls back with the localStorage key that may have changed. Null for all keys. */
   onStored?(changed: (key: string | null) => void): void;
   /** The origin of a web page, where CORS may block responses. */
   readonly origin?: string | undefined;
+}
+
+/** Another tab has written, or the page is back from the back/forward cache, where it missed that. */
+export function onStored(changed: (key: string | null) => void): void {
+  addEventListener('storage', (event) => changed((event as StorageEvent).key));
+  addEventListener('pageshow', (event) => {
+    if ((event as PageTransitionEvent).persisted) changed(null);
+  });
 }
 
 export const later: Platform['later'] = (delayMs, run) => {
@@ -70,6 +71,18 @@ export const sleep = (platform: Platform, ms: number): Promise<void> =>
     platform.later(ms, resolve);
   });
 
+/** Rejects if the answer takes longer. */
+export const within = <Value>(
+  platform: Platform,
+  ms: number,
+  answer: Promise<Value>,
+): Promise<Value> =>
+  new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`no answer within ${ms / 1_000} s`));
+    const cancelTimer = platform.later(ms, late);
+    void answer.then(resolve, reject).then(cancelTimer);
+  });
+
 /** Base64url: 32 bytes make a verifier, and its digest the challenge. */
 const encode = (bytes: Uint8Array) =>
   btoa(String.fromCharCode.apply(null, bytes as object as number[]))
@@ -78,7 +91,7 @@ const encode = (bytes: Uint8Array) =>
     .replace(/=/g, '');
 
 /** By Web Crypto, which a page has over https alone. @internal */
-export function challengeBy(crypto: Crypto | undefined): Promise<Challenge | undefined> {
+export function challengeBy(crypto: Crypto | undefined): ReturnType<Platform['challenge']> {
   if (!crypto?.subtle) return Promise.resolve(undefined);
   const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
   const digest = crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));

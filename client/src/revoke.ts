@@ -1,8 +1,7 @@
 /** Revokes tokens at the provider (RFC 7009): through the relay, or directly after a blind sign-in. */
 import { ask, type Call, originOf, stop } from './ask.ts';
-import type { SignInError } from './errors.ts';
-import type { Request } from './platform.ts';
-import { addressOf, formOf, isText, type Place, type Tokens } from './tokens.ts';
+import { type Request, within } from './platform.ts';
+import { addressOf, formTo, isText, type Place, type Tokens } from './tokens.ts';
 
 /** The provider's answer. The app has deleted the tokens in any case. */
 export interface SignedOut {
@@ -23,16 +22,12 @@ export const notRevoked = (detail: string): SignedOut => ({ revoked: false, deta
 
 /** Resolves within 15 s, and never rejects. */
 export const revoke = (call: Call, place: Place, tokens: Tokens): Promise<SignedOut> =>
-  new Promise((resolve) => {
-    const end = (result: SignedOut) => {
-      cancelTimer();
+  within(call.platform, LONGEST_MS, sendAll(call, requestsFor(place, tokens)))
+    .catch(({ message }: Error) => notRevoked(message))
+    .then((result) => {
       stop(call);
-      resolve(result);
-    };
-    const cancelTimer = call.platform.later(LONGEST_MS, () => end(notRevoked('No answer in time')));
-    const requests = requestsFor(place, tokens);
-    sendAll(call, requests).then(end, ({ detail }: SignInError) => end(notRevoked(detail)));
-  });
+      return result;
+    });
 
 /** After a blind sign-in the relay must not see the tokens. They go only to the server that issued them. */
 function requestsFor(place: Place, tokens: Tokens): readonly Request[] {
@@ -42,11 +37,8 @@ function requestsFor(place: Place, tokens: Tokens): readonly Request[] {
     return [{ url: `${addressOf(place.relay)}/revoke`, body: JSON.stringify(given) }];
   }
   if (!isText(url) || originOf(url) !== originOf(tokens.tokenUrl)) return [];
-  return [refreshToken, accessToken].filter(isText).map((token) => ({
-    url,
-    body: formOf({ token, client_id: tokens.clientId }),
-    isProvider: true,
-  }));
+  const given = [refreshToken, accessToken].filter(isText);
+  return given.map((token) => formTo(url, { token, client_id: tokens.clientId }));
 }
 
 /** Revokes them one by one, and stops at a failure. */

@@ -1,5 +1,5 @@
 /** The session object: it runs the effects of the state machine (machine.ts), and refreshes tokens. */
-import { type Call, createCall, stop } from './ask.ts';
+import { type Call, stop } from './ask.ts';
 import { SignInError, type SignInErrorCode } from './errors.ts';
 import {
   type Link,
@@ -23,8 +23,8 @@ export interface SessionOptions extends StartOptions, Owner {
   readonly storage?: SessionStorage | undefined;
 }
 
-/** `rejected`: the access token that the API refused, so that it is replaced. */
 export interface TokenOptions {
+  /** The access token that the API refused, so that it is replaced. */
   readonly rejected?: string | undefined;
 }
 
@@ -57,13 +57,14 @@ export interface Session {
 
 /** Limits a forgotten screen: every link is a session at the relay. */
 const MAX_RENEWALS = 3;
-/** A session that is gone this soon is unknown to the instance that was polled. Another start would not help. */
-const LOST_MS = 5_000;
 /** Another process that received the new tokens saves them within three seconds. */
 const RECHECKS = 4;
 const RECHECK_MS = 1_000;
 /** The pause after a failed refresh, while the token is still valid. */
 const PAUSE_MS = 10_000;
+/** Four tries to save, with pauses that double: less than the minute for which the relay keeps a result. */
+const SAVE_PAUSE_MS = 500;
+const LONGEST_SAVE_PAUSE_MS = 2_000;
 
 /** The default storage. */
 const memory = createMemory();
@@ -107,16 +108,12 @@ const ignore = () => {};
 const promptOf = (shown: machine.SessionState) => (shown as { readonly prompt?: Prompt }).prompt;
 const isA = (code: SignInErrorCode, error: unknown) => (error as SignInError)?.code === code;
 
+/** The sign-in in progress. */
 interface Running {
   readonly call: Call;
+  readonly ended: Promise<boolean>;
+  settle(isSignedIn: boolean, error: unknown): void;
   link?: Link | undefined;
-  /** How many links were replaced since the user opened one. */
-  renewals: number;
-}
-
-interface Waiter {
-  resolve(isSignedIn: boolean): void;
-  reject(error: unknown): void;
 }
 
 export function createCore(
@@ -126,21 +123,15 @@ export function createCore(
   key: string,
   lock: Lock,
 ): Session {
-  const { relay, service } = options;
-  const place = { relay, service };
   const { now, date, later } = platform;
-  const newCall = () => createCall(platform, options);
+  const newCall = (): Call => ({ platform, options });
   const storage = openStorage(platform, items, key, ownTokenUrl(options));
   let state = machine.FIRST_STATE;
   let shown = machine.shownOf(state);
   let listeners: (() => void)[] = [];
-  /** The sign-in in progress, and the callers that wait for its end. */
-  let running: Running = { call: newCall(), renewals: 0 };
-  let waiters: Waiter[] = [];
+  let running: Running;
   let saving: Promise<void> | undefined;
   let leaving: Promise<SignedOut>;
-  /** The last access token that the API refused. */
-  let rejectedToken: string | undefined;
   let pausedUntilMs = 0;
 
   function apply(event: machine.Event): void {
@@ -169,7 +160,10 @@ export function createCore(
   function carryOut(effect: machine.Effect): void {
     switch (effect.type) {
       case 'sign-in':
-        signIn(effect.attempt).catch((error) => apply(machine.failed(effect.attempt, error)));
+        running = newRunning();
+        signIn(running, effect.attempt).catch((error) =>
+          apply(machine.failed(effect.attempt, error)),
+        );
         break;
       case 'end':
         end(effect.how, effect.error);
@@ -179,53 +173,59 @@ export function createCore(
         break;
       case 'store-reason': {
         const { era } = state;
-        const isCurrent = () => state.era === era && !state.tokens;
-        storage.save({ ended: effect.error.detail }, isCurrent).catch(ignore);
+        store({ ended: effect.error.detail }, () => state.era === era && !state.tokens).catch(
+          ignore,
+        );
         break;
       }
       case 'clear':
         leaving = clear(effect.known);
         break;
       case 'revoke':
-        void revoke(newCall(), place, effect.tokens);
+        void revoke(newCall(), options, effect.tokens);
     }
   }
 
-  async function signIn(attempt: number): Promise<void> {
-    const call = newCall();
-    const own: Running = { call, renewals: 0 };
-    running = own;
+  function newRunning(): Running {
+    let settle: Running['settle'] = ignore;
+    const ended = new Promise<boolean>((resolve, reject) => {
+      settle = (isSignedIn, error) => (error ? reject(error) : resolve(isSignedIn));
+    });
+    // An app that only renders the state need not handle this rejection.
+    ended.catch(ignore);
+    return { call: newCall(), ended, settle };
+  }
+
+  async function signIn(own: Running, attempt: number): Promise<void> {
+    const { call } = own;
     call.onReply = (detail) => apply(machine.connectionChanged(attempt, detail));
     // An earlier process may have left a link.
-    own.link = resume(platform, options, await storage.unfinished.read());
+    const unfinished = await storage.unfinished.read();
+    own.link = resume(platform, options, unfinished);
+    if (call.isStopped) {
+      if (own.link) sendAckOrCancel(call, own.link, 'cancel');
+      return;
+    }
     // What its last sign-in could not store is stored now: a code works once.
-    const { tokens, unsaved } = state;
-    const held = own.link && unsaved && tokens;
-    apply(machine.granted(attempt, held || (await follow(own, attempt, !!own.link))));
+    const held = own.link && state.unsaved && state.tokens;
+    const tokens = await (held || follow(own, attempt, 0));
+    apply(machine.granted(attempt, tokens));
   }
 
   /** Waits for the tokens. Replaces the link when it expires. */
-  async function follow(own: Running, attempt: number, isResumed: boolean): Promise<Tokens> {
-    const link = own.link || (await begin(own));
-    const { prompt, isExpired } = link;
-    const shownAtMs = now();
+  async function follow(own: Running, attempt: number, renewals: number): Promise<Tokens> {
+    const link = await (own.link || begin(own));
+    const { prompt } = link;
+    // An expired link is not shown, but its result may still arrive.
+    const isValid = prompt.secondsLeft() > 0;
     const show = (status: 'waiting' | 'opened') => {
-      // An expired link is not shown, but its result may still arrive.
-      if (!isExpired) apply(machine.linkShown(attempt, status, prompt));
-    };
-    const onOpened = () => {
-      own.renewals = 0;
-      show('opened');
+      if (isValid) apply(machine.linkShown(attempt, status, prompt));
     };
     show('waiting');
-    return poll(own.call, options, link, onOpened).catch((error) => {
-      // `now` stands still while a device sleeps, and its link may have expired.
-      const isEarly = now() <= shownAtMs + LOST_MS && prompt.secondsLeft() > 0;
-      const isLost = isEarly && !isResumed;
-      if (!isA('expired', error) || isLost || own.renewals === MAX_RENEWALS) throw error;
-      own.renewals += 1;
+    return poll(own.call, options, link, () => show('opened')).catch((error) => {
+      if (!isA('expired', error) || renewals === MAX_RENEWALS) throw error;
       own.link = undefined;
-      return storage.unfinished.remove().then(() => follow(own, attempt, false));
+      return storage.unfinished.remove().then(() => follow(own, attempt, renewals + 1));
     });
   }
 
@@ -233,31 +233,24 @@ export function createCore(
   const begin = (own: Running): Promise<Link> =>
     start(own.call, options).then((link) => {
       own.link = link;
-      return storage.unfinished.save(JSON.stringify(link.session)).then(
+      return storage.unfinished.save(JSON.stringify(link.kept)).then(
         () => link,
         (error) => {
           // Nobody has seen this link.
-          sendAckOrCancel(newCall(), link, 'cancel');
+          sendAckOrCancel(own.call, link, 'cancel');
           throw error;
         },
       );
     });
 
   function end(how: machine.End, error?: SignInError): void {
-    const { call, link } = running;
-    const ended = waiters;
-    waiters = [];
+    const { call, link, settle } = running;
     stop(call);
-    if (link && how !== 'failed')
-      sendAckOrCancel(newCall(), link, how === 'saved' ? 'ack' : 'cancel');
-    const settle = () =>
-      ended.forEach(({ resolve, reject }) => {
-        if (error) reject(error);
-        else resolve(how !== 'cancelled');
-      });
+    if (link && how !== 'failed') sendAckOrCancel(call, link, how === 'saved' ? 'ack' : 'cancel');
     // If storing failed, keep the link: the relay still has the result for a minute.
-    if (link && !isA('storage_failed', error)) void storage.unfinished.remove().then(settle);
-    else settle();
+    const isKept = isA('storage_failed', error);
+    const removed = isKept ? Promise.resolve() : storage.unfinished.remove();
+    void removed.then(() => settle(how !== 'cancelled', error));
   }
 
   const read = shared(() => {
@@ -265,7 +258,7 @@ export function createCore(
     return storage.read().then(
       ({ tokens, ended, unfinished }) => {
         const link = resume(platform, options, unfinished);
-        apply(machine.stored(era, tokens, ended, !!link && !link.isExpired));
+        apply(machine.stored(era, tokens, ended, !!link && link.prompt.secondsLeft() > 0));
       },
       (error) => {
         apply(machine.unread(era, error));
@@ -274,21 +267,31 @@ export function createCore(
     );
   });
 
-  /** `attempt`: the sign-in that returned them. */
+  /** Tries four times. Another process may sign out, or in, between two tries. */
+  const store = (
+    value: object,
+    isCurrent: () => boolean,
+    pauseMs = SAVE_PAUSE_MS,
+  ): Promise<unknown> =>
+    storage.save(value, isCurrent).catch((error) => {
+      if (pauseMs > LONGEST_SAVE_PAUSE_MS) throw error;
+      return sleep(platform, pauseMs)
+        .then(() => state.tokens && read().catch(ignore))
+        .then(() => store(value, isCurrent, pauseMs * 2));
+    });
+
   function save(tokens: Tokens, attempt?: number): Promise<void> {
     const end = (event: machine.Event) => {
       saving = undefined;
       apply(event);
     };
-    saving = storage
-      .save(tokens, () => state.tokens === tokens)
-      .then(
-        () => end(machine.saved(tokens)),
-        (error) => {
-          end(machine.failed(attempt, error));
-          throw error;
-        },
-      );
+    saving = store(tokens, () => state.tokens === tokens).then(
+      () => end(machine.saved(tokens)),
+      (error) => {
+        end(machine.failed(attempt, error));
+        throw error;
+      },
+    );
     return saving;
   }
 
@@ -301,7 +304,7 @@ export function createCore(
     const { tokens } = await found;
     const error = await cleared;
     if (error) apply(machine.ended(era, error));
-    const result = tokens ? await revoke(newCall(), place, tokens) : notRevoked(NOBODY);
+    const result = tokens ? await revoke(newCall(), options, tokens) : notRevoked(NOBODY);
     if (error) throw error;
     return result;
   }
@@ -314,16 +317,16 @@ export function createCore(
 
   async function tokenFor(rejected?: string): Promise<string> {
     await read();
+    if (rejected) apply(machine.rejected(rejected));
     const tokens = mustHaveTokens();
-    if (tokens.accessToken === rejected) rejectedToken = rejected;
-    if (!state.unsaved && isValid(tokens, date(), rejected)) {
+    if (!state.unsaved && isValid(tokens, date(), state.rejected)) {
       if (isEnding(tokens, date()) && now() >= pausedUntilMs) refreshOnce().catch(ignore);
       return tokens.accessToken;
     }
     await refreshOnce().catch((error) => {
       // While a refresh is impossible, a token that may work is better than none.
       const { tokens: kept, unsaved } = state;
-      const isUsable = kept?.accessToken && kept.accessToken !== rejected && !unsaved;
+      const isUsable = kept?.accessToken && kept.accessToken !== state.rejected && !unsaved;
       if (!isUsable || isExpired(kept, date())) throw error;
     });
     return mustHaveTokens().accessToken;
@@ -342,20 +345,20 @@ export function createCore(
    */
   async function update(): Promise<void> {
     await read();
-    const { era, tokens, unsaved } = state;
+    const { era, tokens, unsaved, rejected } = state;
     if (!tokens) return;
     if (unsaved) {
       await (saving || save(tokens));
       return update();
     }
-    if (!isEnding(tokens, date()) && isValid(tokens, date(), rejectedToken)) return;
+    if (!isEnding(tokens, date()) && isValid(tokens, date(), rejected)) return;
     const { accessToken, refreshToken: spent } = tokens;
     if (!spent) {
       // The device's clock may be wrong, so only the API's refusal ends the session.
-      if (accessToken !== rejectedToken) throw machine.noRefreshToken('has expired');
+      if (accessToken !== rejected) throw machine.noRefreshToken('has expired');
       return apply(machine.ended(era, machine.noRefreshToken('was not accepted')));
     }
-    const fresh = await refresh(newCall(), place, tokens, spent).catch(async (error) => {
+    const fresh = await refresh(newCall(), options, tokens, spent).catch(async (error) => {
       if (!isA('invalid_grant', error)) throw error;
       // Another process may have used this single-use token. Then it stores its new tokens soon.
       for (let nth = 0; state.tokens?.refreshToken === spent; nth += 1) {
@@ -386,13 +389,8 @@ export function createCore(
       };
     },
     signIn() {
-      const ended = new Promise<boolean>((resolve, reject) => {
-        waiters.push({ resolve, reject });
-        apply(machine.signIn);
-      });
-      // An app that only renders the state need not handle this rejection.
-      ended.catch(ignore);
-      return ended;
+      apply(machine.signIn);
+      return running.ended;
     },
     cancel: () => apply(machine.cancel),
     signOut() {

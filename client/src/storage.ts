@@ -1,7 +1,7 @@
 /** What a session stores: the tokens, and an unfinished sign-in, under two keys. */
 import { isObject, parse } from './ask.ts';
 import { SignInError, visible } from './errors.ts';
-import { type Platform, sleep } from './platform.ts';
+import { type Platform, within } from './platform.ts';
 import { addressOf, type Place, storedTokens, type Tokens } from './tokens.ts';
 
 type Stored = string | null | undefined;
@@ -28,11 +28,14 @@ export interface Owner extends Place {
   readonly account?: string | undefined;
 }
 
-/** Has only letters, digits, `.`, `-` and `_`, as SecureStore requires. No part has two `_` in a row. */
+/**
+ * Has only letters, digits, `.`, `-` and `_`, as SecureStore requires, and no capitals, which some
+ * file systems do not distinguish. No part has two `_` in a row.
+ */
 export const keyOf = ({ relay, service, account }: Owner): string =>
   ['sign-in-relay', addressOf(relay).replace(/^https:\/\//, ''), service, account]
     .filter((part) => part !== undefined)
-    .map((part) => `${part}`.replace(/[^\w.-]|_/g, (other) => `_${other.charCodeAt(0)}-`))
+    .map((part) => `${part}`.replace(/[^a-z\d.-]/g, (other) => `_${other.charCodeAt(0)}-`))
     .join('__');
 
 /** Storage that ends with the process. */
@@ -47,14 +50,13 @@ export function createMemory(): SessionStorage {
   };
 }
 
-/** Four tries, with pauses that double: less than the minute for which the relay keeps a result. */
-const SAVE_PAUSE_MS = 500;
-const LONGEST_SAVE_PAUSE_MS = 2_000;
+/** A keychain may ask its user first. Without a bound a lost answer would hang the session. */
+const ANSWER_MS = 30_000;
 /** The longest stored reason: one sentence, which apps log. */
 const MAX_REASON = 400;
 
 /** Empty if nobody is signed in. */
-export interface Found {
+interface Found {
   readonly tokens?: Tokens | undefined;
   /** Why the provider ended the last session. */
   readonly ended?: string | undefined;
@@ -62,7 +64,7 @@ export interface Found {
   readonly unfinished?: Stored;
 }
 
-/** The storage of one session in one process. Failures reject with `storage_failed`. */
+/** Failures reject with `storage_failed`. */
 export function openStorage(
   platform: Platform,
   items: SessionStorage,
@@ -70,11 +72,16 @@ export function openStorage(
   ownTokenUrl: string | undefined,
 ) {
   const unfinishedKey = `unfinished-${key}`;
+  const { removeItem, deleteItemAsync } = items as {
+    removeItem?: Remove;
+    deleteItemAsync?: Remove;
+  };
   let last: Promise<unknown> = Promise.resolve();
 
   /** Runs operations one by one, so that a write never follows the one that replaces it. */
   function inTurn<Value>(verb: string, run: () => Value | PromiseLike<Value>): Promise<Value> {
-    const done = last.then(run).catch((cause) => {
+    const start = () => within(platform, ANSWER_MS, Promise.resolve().then(run));
+    const done = last.then(start).catch((cause) => {
       throw new SignInError('storage_failed', `The storage failed to ${verb}`, cause);
     });
     last = done.catch(() => {});
@@ -82,25 +89,8 @@ export function openStorage(
   }
 
   const get = (name: string) => inTurn('read', () => items.getItem(name));
-  const { removeItem, deleteItemAsync } = items as {
-    removeItem?: Remove;
-    deleteItemAsync?: Remove;
-  };
   const remove = (name: string) =>
     inTurn('delete', () => (removeItem || deleteItemAsync)?.call(items, name));
-
-  /** Tries four times to save the tokens, or why there are none, while they are current. */
-  const save = (
-    value: object,
-    isCurrent: () => boolean,
-    pauseMs = SAVE_PAUSE_MS,
-  ): Promise<unknown> =>
-    inTurn('write', () => isCurrent() && items.setItem(key, JSON.stringify(value))).catch(
-      (error) => {
-        if (pauseMs > LONGEST_SAVE_PAUSE_MS) throw error;
-        return sleep(platform, pauseMs).then(() => save(value, isCurrent, pauseMs * 2));
-      },
-    );
 
   return {
     /** Reads what is valid. */
@@ -113,7 +103,9 @@ export function openStorage(
         const reason = typeof ended === 'string' ? visible(ended.slice(0, MAX_REASON)) : undefined;
         return get(unfinishedKey).then((unfinished) => ({ ended: reason, unfinished }));
       }),
-    save,
+    /** Stores the tokens, or why there are none, if they are still current. */
+    save: (value: object, isCurrent: () => boolean) =>
+      inTurn('write', () => isCurrent() && items.setItem(key, JSON.stringify(value))),
     clear: () => remove(key),
     unfinished: {
       read: () => get(unfinishedKey),

@@ -7,8 +7,6 @@ import { dirname, join } from 'node:path';
 import type { Prompt, SessionState } from './index.ts';
 
 export interface DevRelayOptions {
-  /** The provider gets the next one. Default: 0, two free ports. */
-  readonly port?: number | undefined;
   /** The names of the services. Default: `['dev']`. */
   readonly services?: readonly string[] | undefined;
   /** Says if the app may or must exchange the code itself. Default: `no`. */
@@ -75,8 +73,8 @@ function findPackage(): string {
 
 /** Rejects if the package sign-in-relay is not installed, or if the relay does not start. */
 export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevRelay> {
-  const { port = 0, services = ['dev'], blind = 'no' } = options;
-  const args = ['--port', `${port}`, '--service', services.join(), '--blind', blind];
+  const { services = ['dev'], blind = 'no' } = options;
+  const args = ['--port', '0', '--service', services.join(), '--blind', blind];
   const main = join(dirname(findPackage()), 'dist/cli/main.js');
   const child = spawn(process.execPath, [main, 'dev', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],

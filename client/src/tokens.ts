@@ -41,7 +41,7 @@ export interface Place {
   readonly service: string;
 }
 
-/** The text members of `Tokens`: those of a response, then those that this device adds. */
+/** The text members: those of a response, then those that this device adds. */
 const GIVEN = ['accessToken', 'refreshToken', 'tokenType', 'scope', 'idToken'];
 const TEXTS = GIVEN.concat('tokenUrl', 'clientId', 'revocationUrl');
 /** A century: more is not a duration, and its end may not be a valid date. */
@@ -60,7 +60,6 @@ export const isText = (value: unknown): value is string =>
 
 type Members = Record<string, unknown>;
 
-/** Reads the text members by name, and nothing else. */
 function textsFrom(from: object): Members {
   const members: Members = {};
   TEXTS.forEach((name) => {
@@ -92,11 +91,7 @@ export function tokensOf(
   return tokens.accessToken ? (tokens as object as Tokens) : undefined;
 }
 
-/**
- * Users edit storages, and older versions of the app wrote them, so a member of another type
- * counts as missing. `tokenUrl`: the app's own, if it has one. Undefined if there are no
- * tokens.
- */
+/** Members of another type count as missing. `tokenUrl`: the app's own. Undefined if there are no tokens. */
 export function storedTokens(stored: object, tokenUrl: string | undefined): Tokens | undefined {
   const tokens = textsFrom(stored);
   ['expiresIn', 'expiresAt'].forEach((name) => {
@@ -108,8 +103,9 @@ export function storedTokens(stored: object, tokenUrl: string | undefined): Toke
   return tokens.accessToken || tokens.refreshToken ? (tokens as object as Tokens) : undefined;
 }
 
+const lifeMs = ({ expiresIn }: Tokens) => (expiresIn || Infinity) * 1_000;
 const leftMs = ({ expiresAt = Infinity }: Tokens, dateMs: number) => expiresAt - dateMs;
-const earlyMs = ({ expiresIn = Infinity }: Tokens) => Math.min(EARLY_MS, expiresIn * 500);
+const earlyMs = (tokens: Tokens) => Math.min(EARLY_MS, lifeMs(tokens) / 2);
 
 /** By wall-clock time. */
 export const isExpired = (tokens: Tokens, dateMs: number): boolean => leftMs(tokens, dateMs) <= 0;
@@ -118,18 +114,16 @@ export const isExpired = (tokens: Tokens, dateMs: number): boolean => leftMs(tok
 export const isEnding = (tokens: Tokens, dateMs: number): boolean =>
   !!tokens.refreshToken && leftMs(tokens, dateMs) <= earlyMs(tokens);
 
-/** `rejected`: the access token that the API refused. */
 export function isValid(tokens: Tokens, dateMs: number, rejected: string | undefined): boolean {
-  const { accessToken, expiresIn = Infinity } = tokens;
+  const { accessToken } = tokens;
   // An expiry further away than the token's lifetime means that the clock was set back.
-  const isClockGood = leftMs(tokens, dateMs) <= expiresIn * 1_000 + earlyMs(tokens);
-  const isGood = !!accessToken && accessToken !== rejected && isClockGood;
-  return isGood && !isExpired(tokens, dateMs);
+  const isClockGood = leftMs(tokens, dateMs) <= lifeMs(tokens) + earlyMs(tokens);
+  return !!accessToken && accessToken !== rejected && isClockGood && !isExpired(tokens, dateMs);
 }
 
 /** Reads untrusted claims: visible characters only, and an https picture. */
-export function userOf({ idToken = '' }: Tokens): UnverifiedUser | undefined {
-  const claims = parse(decodePart(idToken.split('.')[1] || ''));
+export function userOf({ idToken }: Tokens): UnverifiedUser | undefined {
+  const claims = parse(decodePart(`${idToken}`.split('.')[1] || ''));
   if (!isObject(claims)) return undefined;
   const user: Members = {};
   ['sub', 'name', 'email', 'picture'].forEach((name) => {
@@ -140,7 +134,7 @@ export function userOf({ idToken = '' }: Tokens): UnverifiedUser | undefined {
   return user;
 }
 
-/** Decodes a part of a JWT (base64url of UTF-8) in engines that have no `TextDecoder`. Undefined if it is not one. */
+/** Base64url of UTF-8. Some engines have no `TextDecoder`. */
 function decodePart(part: string): string | undefined {
   try {
     return decodeURIComponent(escape(atob(part.replace(/-/g, '+').replace(/_/g, '/'))));
@@ -158,15 +152,14 @@ export function formOf(form: Readonly<Record<string, unknown>>): string {
   return pairs.filter(Boolean).join('&');
 }
 
-/** Sends a request to a provider's token endpoint, RFC 6749 §3.2. */
-export const requestTokens = (
-  call: Call,
-  url: string,
-  form: Readonly<Record<string, unknown>>,
-  before: object,
-): Promise<Tokens> => askForTokens(call, { url, body: formOf(form), isProvider: true }, before);
+/** A request to an endpoint of the provider. */
+export const formTo = (url: string, form: Readonly<Record<string, unknown>>): Request => ({
+  url,
+  body: formOf(form),
+  isProvider: true,
+});
 
-const askForTokens = (call: Call, request: Request, before: object): Promise<Tokens> =>
+export const askForTokens = (call: Call, request: Request, before: object): Promise<Tokens> =>
   ask(
     call,
     () => request,
@@ -193,7 +186,7 @@ export function refresh(
       refresh_token: refreshToken,
       client_id: tokens.clientId,
     };
-    return requestTokens(call, tokenUrl, form, tokens);
+    return askForTokens(call, formTo(tokenUrl, form), tokens);
   }
   const body = JSON.stringify({
     service: place.service,

@@ -1,20 +1,13 @@
 /** The build for old TV engines (webOS 3, Tizen 3). It uses XMLHttpRequest, and has no `fetch`, signals and lock. Its global is `SignInRelay`. */
-import { createCall } from './ask.ts';
 import { discover, type Offer } from './offer.ts';
-import {
-  challengeBy,
-  type Headers,
-  later,
-  type Platform,
-  type RequestOptions,
-} from './platform.ts';
+import { challengeBy, later, onStored, type Platform, type RequestOptions } from './platform.ts';
 import { createCore, openOnce, type Session, type SessionOptions } from './session.ts';
 
 export type * from './index.ts';
 export type { Session, SessionOptions } from './session.ts';
 
 const platform: Platform = {
-  send({ url, body, isProvider }, headers, receive) {
+  send({ url, body }, headers, receive) {
     const request = new XMLHttpRequest();
     let isAbandoned = false;
     const end = () => {
@@ -25,9 +18,7 @@ const platform: Platform = {
     request.onloadend = end;
     try {
       request.open(body === undefined ? 'GET' : 'POST', url);
-      const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
-      const all: Headers = isProvider ? form : headers;
-      for (const name in all) request.setRequestHeader(name, all[name] as string);
+      for (const name in headers) request.setRequestHeader(name, headers[name] as string);
       request.send(body);
     } catch {
       setTimeout(end, 0);
@@ -41,8 +32,7 @@ const platform: Platform = {
   date: Date.now,
   later,
   random: Math.random,
-  onStored: (changed) =>
-    addEventListener('storage', (event) => changed((event as StorageEvent).key)),
+  onStored,
   challenge: () => challengeBy(self.crypto),
   origin: location.origin,
 };
@@ -61,5 +51,5 @@ declare global {
 self.SignInRelay = {
   createSession: (options) =>
     openOnce(options, (items, key) => createCore(platform, options, items, key, (run) => run())),
-  discover: (options) => discover(createCall(platform, options), options.relay),
+  discover: (options) => discover({ platform, options }, options.relay),
 };

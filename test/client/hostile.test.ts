@@ -1,6 +1,5 @@
 /** A relay that is hostile or broken: answers of every shape, status, cut and delay, by the fake clock. */
 import { describe, expect, test } from 'bun:test';
-import { createCall } from '../../client/src/ask.ts';
 import { createSession, discover, SignInError } from '../../client/src/index.ts';
 import type { Prompt } from '../../client/src/link.ts';
 import type { Response as Answer, Platform } from '../../client/src/platform.ts';
@@ -297,7 +296,7 @@ test('hostile answers to a refresh: tokens or a failure, the token goes nowhere 
     };
     let ends = 0;
     refresh(
-      createCall(platform, { headers: { 'X-App': 'key' } }),
+      { platform, options: { headers: { 'X-App': 'key' } } },
       { relay: RELAY, service: 'mal' },
       tokens,
       'SECRET-refresh',

@@ -59,8 +59,9 @@ const access = new Map<string, AuthInfo>();
 const refresh = new Set<string>();
 /** The refresh tokens that it was sent. */
 let refreshed: string[] = [];
-/** What its callbacks name. */
+/** What its callbacks name. Empty: they name none. */
 let issuer = issuerUrl.href;
+let promisesIssuer = false;
 
 function grant({ client_id }: OAuthClientInformationFull): OAuthTokens {
   const token = plantSecret(randomUUID());
@@ -83,7 +84,7 @@ const provider: OAuthServerProvider = {
   async authorize(_client, params, response) {
     const code = plantSecret(randomUUID());
     codes.set(code, params);
-    const query = { code, state: params.state ?? '', iss: issuer };
+    const query = { code, state: params.state ?? '', ...(issuer && { iss: issuer }) };
     response.redirect(`${params.redirectUri}?${new URLSearchParams(query)}`);
   },
   challengeForAuthorizationCode: async (_client, code) => codes.get(code)?.codeChallenge ?? '',
@@ -109,6 +110,13 @@ const scopesSupported = ['mcp:tools'];
 
 function serveAuthorization(): Server {
   const app = createMcpExpressApp();
+  app.get('/.well-known/oauth-authorization-server', (_: unknown, response: ServerResponse) => {
+    const metadata = createOAuthMetadata({ provider, issuerUrl, scopesSupported });
+    const more = { authorization_response_iss_parameter_supported: promisesIssuer };
+    response
+      .setHeader('Content-Type', 'application/json')
+      .end(JSON.stringify({ ...metadata, ...more }));
+  });
   app.use(mcpAuthRouter({ provider, issuerUrl, scopesSupported }));
   return app.listen(authPort);
 }
@@ -168,6 +176,7 @@ beforeEach(() => {
   links = [];
   choice = 'continue';
   issuer = issuerUrl.href;
+  promisesIssuer = false;
   refreshed = [];
 });
 
@@ -246,6 +255,14 @@ test('a refresh token that no longer works shows another link', async () => {
 
 test('a callback of another issuer signs nobody in', async () => {
   issuer = 'https://other.example';
+  await expect(createClient().connect()).rejects.toMatchObject({ code: 'refused' });
+});
+
+test('a callback without an issuer signs in unless the metadata promises one', async () => {
+  issuer = '';
+  await createClient().connect();
+  promisesIssuer = true;
+  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-mcp-'));
   await expect(createClient().connect()).rejects.toMatchObject({ code: 'refused' });
 });
 

@@ -1,6 +1,5 @@
 /** What a session makes of each response, by the fake clock. Both builds share this logic. */
 import { describe, expect, test } from 'bun:test';
-import { createCall } from '../../client/src/ask.ts';
 import { SignInError, type SignInErrorCode } from '../../client/src/errors.ts';
 import { createSession, type SessionOptions } from '../../client/src/index.ts';
 import { createMemory, keyOf, type SessionStorage } from '../../client/src/storage.ts';
@@ -205,33 +204,12 @@ describe('a session that ends', () => {
     expect([prompts.length, ends.map(({ failure }) => codeOf(failure))]).toEqual([4, ['expired']]);
   });
 
-  test('is renewed more often for a user who opens the links', async () => {
-    const opened: Answer = [200, '{"progress":"opened"}'];
-    const link = [opened, ...Array(297).fill([204]), GONE];
-    const network = createNetwork({
-      '/services': [OFFER(['progress'])],
-      '/auth/start': [STARTED],
-      '/auth/result': Array(6).fill(link).flat(),
-    });
-    const { ends, prompts } = begin(network);
-    await network.advance(3_100_000);
-    expect([prompts.length, ends]).toEqual([6, []]);
-  });
-
   test('is renewed when the relay has lost it', async () => {
     const answers = [...Array(10).fill([204]), GONE, GRANTED];
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': answers });
     const { ends, prompts } = begin(network);
     await network.advance(60_000);
     expect([prompts.length, ends[0]?.tokens?.accessToken]).toEqual([2, 'a']);
-  });
-
-  test('is an error if the relay never knew it: another would end in the same way', async () => {
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GONE] });
-    const { ends } = begin(network);
-    await network.advance(600_000);
-    expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['expired']);
-    expect(network.asksOf('/auth/start').length).toBe(1);
   });
 });
 
@@ -368,11 +346,14 @@ test("a session's name in the storage is unique, and one that SecureStore takes"
     place,
     { ...place, account: 'Ж (2)' },
     { ...place, account: '_' },
+    { ...place, account: 'ann' },
+    { ...place, account: 'Ann' },
     { ...place, relay: 'http://relay.example' },
     { ...place, relay: 'https://relay.example__mal', service: 'x' },
   ].map(keyOf);
   expect(new Set(others).size).toBe(others.length);
-  for (const key of others) expect(key).toMatch(/^[\w.-]+$/);
+  // Some file systems do not distinguish capitals.
+  for (const key of others) expect(key).toMatch(/^[a-z\d_.-]+$/);
 });
 
 describe('what the relay offers', () => {
@@ -519,7 +500,7 @@ describe('refreshing', () => {
   async function refreshOnce(answers: readonly Answer[]) {
     const network = createNetwork({ '/refresh': answers });
     const refreshing = refresh(
-      createCall(network.platform, {}),
+      { platform: network.platform, options: {} },
       { relay: RELAY, service: 'mal' },
       OLD,
       'r1',

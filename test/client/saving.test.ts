@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { SignInError } from '../../client/src/errors.ts';
 import { createMemory, type SessionStorage } from '../../client/src/storage.ts';
+import { failureOf } from '../kit/wait.ts';
 import {
   type Answer,
   begin,
@@ -13,6 +14,7 @@ import {
   LINK,
   NOT_FOUND,
   OFFER,
+  open,
   RELAY,
   STARTED,
 } from './network.ts';
@@ -182,6 +184,16 @@ describe('an unfinished sign-in', () => {
     expect(unfinished()).toBeUndefined();
   });
 
+  test('that is cancelled before the storage has answered is removed, at the relay too', async () => {
+    const { items, unfinished } = createItems(await leave(1_000));
+    const network = createNetwork({ '&cancel=1': [[204]] }, 2_000);
+    const { session, ends } = begin(network, { items });
+    session.cancel();
+    await network.advance(1_000);
+    expect([unfinished(), ends]).toEqual([undefined, [{}]]);
+    expect(network.asked.map(({ url }) => url)).toEqual([expect.stringContaining('&cancel=1')]);
+  });
+
   test('goes on with the same link, and what is left of its time', async () => {
     const { items } = createItems(await leave(100_000));
     const network = createNetwork({ '/auth/result': [[204], GRANTED] }, 250_000);
@@ -265,6 +277,23 @@ describe('an unfinished sign-in', () => {
       expect([ends, prompts]).toMatchObject([[{ failure }], []]);
     }
   });
+});
+
+test('a storage that does not answer fails after 30 s, and is asked again', async () => {
+  let hangs = true;
+  const items = createMemory();
+  items.setItem(KEY, '{"accessToken":"a"}');
+  const getItem = (key: string) => (hangs ? new Promise<string>(() => {}) : items.getItem(key));
+  const network = createNetwork({});
+  const { session } = open(network, { items: { ...items, getItem } });
+  const failed = failureOf(session.getToken());
+  await network.advance(29_999);
+  expect(session.state.status).toBe('loading');
+  await network.advance(1);
+  const cause = new Error('no answer within 30 s');
+  expect(await failed).toMatchObject({ code: 'storage_failed', cause });
+  hangs = false;
+  expect([await session.getToken(), network.clock.timers]).toEqual(['a', 0]);
 });
 
 describe('an address that cannot be right', () => {

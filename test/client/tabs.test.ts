@@ -90,6 +90,18 @@ describe.each(['Chromium', 'the TV build'] as const)('%s', (runtime) => {
     expect(await expectSame(one, other)).toEqual({ status: 'signed-out' });
   });
 
+  test('a page that the back/forward cache restores reads the storage again', async () => {
+    const [one] = await openTwo();
+    const tokens = JSON.stringify({ accessToken: 'a' });
+    // A page sees no event of its own writes, nor one that came while it was in the cache.
+    await one.evaluate(`localStorage.setItem('${keyOf(relay.place)}', '${tokens}')`);
+    expect(await stateOf(one)).toEqual({ status: 'signed-out' });
+    await one.evaluate(
+      "void dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))",
+    );
+    await one.waitForFunction("session.state.status === 'signed-in'");
+  });
+
   test('an end by the provider is seen in the other tab, with its reason', async () => {
     const [one, other] = await openTwo();
     await one.evaluate('session.signIn()');

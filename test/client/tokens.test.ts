@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import {
   createSession,
   type SessionOptions,
@@ -294,6 +295,23 @@ describe('the storage', () => {
     },
   );
 
+  test('of which another process signs out between two tries to save stays empty', async () => {
+    let tries = 0;
+    const { accessToken, storage } = keep(refresher.grant(-1), {
+      save(tokens) {
+        tries += 1;
+        if (tries > 1) storage.tokens = tokens;
+        else {
+          storage.tokens = undefined;
+          throw new Error('locked');
+        }
+      },
+    });
+    expect(await failureOf(accessToken())).toMatchObject({ code: 'signed_out' });
+    expect([storage.tokens, tries]).toEqual([undefined, 1]);
+    await pollUntil('revoked', () => refresher.revoked.length === 1);
+  });
+
   describe('signed out during a refresh stays empty, and the new tokens are revoked', () => {
     /** Until both have been revoked: what was stored, and what the refresh has brought. */
     async function expectSignedOut(
@@ -474,11 +492,11 @@ describe('session.fetch', () => {
       },
     });
     const url = api.url.href;
-    const streamed = await session.fetch(url, {
-      method: 'POST',
-      body: new Blob(['x']).stream(),
-    });
-    expect([streamed.status, sent.length]).toEqual([401, 1]);
+    for (const body of [new Blob(['x']).stream(), Readable.from(['x']) as never]) {
+      sent.length = 0;
+      const streamed = await session.fetch(url, { method: 'POST', body });
+      expect([streamed.status, sent.length]).toEqual([401, 1]);
+    }
     const response = await session.fetch(url, { headers: { 'X-Own': 'kept' } });
     expect([response.status, await response.text()]).toEqual([200, 'kept']);
     expect(sent.slice(1)).toEqual([
@@ -685,6 +703,19 @@ describe('processes that share a folder', () => {
     const session = createSession({ ...place(), storage: fileStorage(join(folder, 'shared')) });
     expect(await session.getToken()).not.toBe('');
     await pollUntil('the lock is released', () => !existsSync(lock));
+  });
+
+  test('files that killed processes have left beside their place are removed', async () => {
+    const [old, recent] = ['0123456789ab', 'ba9876543210'].map((end) => `${file()}.${end}`);
+    for (const path of [old, recent]) writeFileSync(path ?? '', 'half of it');
+    const hourAgo = new Date(Date.now() - HOUR_MS);
+    utimesSync(old ?? '', hourAgo, hourAgo);
+    await store(refresher.grant(HOUR_MS));
+    expect([old, recent, file()].map((path) => existsSync(path ?? ''))).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 
   test('a folder that cannot be written is reported by name', async () => {
