@@ -1,14 +1,6 @@
 /** `login` against a relay, a proxy or a network that does harm: nothing of it reaches the terminal as it is, and everything ends. */
-import {
-  afterAll,
-  afterEach,
-  describe,
-  expect,
-  onTestFinished,
-  setDefaultTimeout,
-  test,
-} from 'bun:test';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +11,6 @@ import { has } from '../kit/needs.ts';
 import { startChild } from '../kit/process.ts';
 import { TERMINAL_SEQUENCES, testSeed, UNSEEN } from '../kit/random.ts';
 import { MAIN } from '../kit/relay.ts';
-import { startStrangeRelay } from '../kit/strange-relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 
 setDefaultTimeout(60_000);
@@ -147,44 +138,6 @@ describe('login: what a relay sends is text', () => {
     const written = JSON.parse(readFileSync(join(folder, file), 'utf8'));
     expect(written).toEqual({ ...tokens, expiresAt: expect.any(Number) });
   });
-});
-
-test('login --open: a relay with every option in its answers gets no code or verifier', async () => {
-  const relay = startStrangeRelay('open');
-  onTestFinished(async () => void (await relay.stop()));
-  const tokens = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
-  const { authorizationUrl, tokenUrl, clientId } = relay.open;
-  const run = async (name: string, ...more: string[]) => {
-    const place = ['mal', '--relay', relay.url, '--tokens', tokens];
-    const child = startChild([process.execPath, MAIN, name, ...place, ...more], {
-      env: { NO_PROXY: '127.0.0.1' },
-    });
-    const exitCode = await child.exited;
-    return { exitCode, output: child.output() };
-  };
-  const own = ['--token-url', tokenUrl, '--client-id', clientId];
-  expect(await run('login', '--open', authorizationUrl, ...own)).toMatchObject({ exitCode: 0 });
-  const [file = ''] = readdirSync(tokens);
-  const written = JSON.parse(readFileSync(join(tokens, file), 'utf8'));
-  expect(written).toEqual({
-    ...{ accessToken: expect.any(String), refreshToken: expect.any(String) },
-    ...{ expiresIn: 30, expiresAt: expect.any(Number), tokenUrl, clientId },
-  });
-  writeFileSync(join(tokens, file), JSON.stringify({ ...relay.strange, ...written, expiresAt: 1 }));
-  const printed = await run('token', '--json');
-  expect(JSON.parse(printed.output)).toMatchObject({ tokenUrl, clientId });
-  expect(Object.keys(JSON.parse(printed.output))).not.toContain('issuer');
-  const grants = relay.providerAsked.map(({ path, body }) => [
-    path,
-    new URLSearchParams(body).get('grant_type'),
-  ]);
-  expect(grants).toEqual([
-    ['/token', 'authorization_code'],
-    ['/token', 'refresh_token'],
-  ]);
-  const { code_verifier } = Object.fromEntries(new URLSearchParams(relay.providerAsked[0]?.body));
-  expect(relay.asked.filter(({ body }) => body.includes(String(code_verifier)))).toEqual([]);
-  expect(relay.strangerAsked).toEqual([]);
 });
 
 test('login: a relay that does not answer the last request holds no terminal', async () => {

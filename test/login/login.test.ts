@@ -198,6 +198,27 @@ describe('token', () => {
   });
 });
 
+test('login --open: a client id of its own exchanges and refreshes at its provider', async () => {
+  await using open = await startDev({ args: ['--open'] });
+  await open.plan({ ending: 'approve', auto: true });
+  const clientId = 'sign-in-relay-dev';
+  const place = ['own', '--relay', open.relayUrl, '--tokens', join(home, 'open')];
+  const authorizationUrl = `${open.providerUrl}/authorize?scope=profile`;
+  const more = ['--token-url', `${open.providerUrl}/token`, '--client-id', clientId];
+  const ended = await runLogin(command(...place, '--open', authorizationUrl, ...more));
+  expect(ended.exitCode).toBe(EXIT_CODES.signedIn);
+  const [file = ''] = readdirSync(join(home, 'open'));
+  const path = join(home, 'open', file);
+  const written = JSON.parse(await Bun.file(path).text());
+  expect(written).toMatchObject({ tokenUrl: `${open.providerUrl}/token`, clientId });
+  writeFileSync(path, JSON.stringify({ ...written, expiresAt: 1 }));
+  const { printed } = await runToken(...place);
+  expect(printed).toMatch(/^dev\.access\./);
+  expect(printed).not.toBe(written.accessToken);
+  const half = await runLogin(command(...place, '--client-id', clientId));
+  expect(half).toMatchObject({ exitCode: EXIT_CODES.usage });
+});
+
 describe('login: which relay', () => {
   test('SIGN_IN_RELAY_URL names it, with or without a final slash; --relay comes first', async () => {
     for (const [line, SIGN_IN_RELAY_URL] of [
