@@ -451,7 +451,7 @@ describe.concurrent('providers', () => {
 });
 
 describe.concurrent.if(has('Redis', '`check` finds what is wrong with Redis'))('redis', () => {
-  test('its version, eviction and persistence, with the rights that docs/scaling.md lists', async () => {
+  test('its version, eviction and persistence, with the rights of docs/scaling.md', async () => {
     const rules = rulesFor('single', ['sign-in-relay:']);
     const user = { name: 'relay', password: plantSecret('a-redis-password-of-few-rights'), rules };
     await using redis = await startRedis({ user });
