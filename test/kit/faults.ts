@@ -60,6 +60,13 @@ const FAULTS: Readonly<Record<string, () => void>> = {
       throw new TypeError(`cannot read ${address}\n    at ${address}`);
     };
   },
+  /** What a relay does every half a minute it does every second. */
+  'short timers'() {
+    const set: (run: () => void, delayMs: number) => NodeJS.Timeout = setTimeout;
+    Object.assign(globalThis, {
+      setTimeout: (run: () => void, delayMs: number) => set(run, Math.min(delayMs, 1_000)),
+    });
+  },
   'clock an hour ahead'() {
     const now = performance.now.bind(performance);
     performance.now = () => now() + 3_600_000;
