@@ -67,11 +67,14 @@ const FAULTS: Readonly<Record<string, () => void>> = {
       setTimeout: (run: () => void, delayMs: number) => set(run, Math.min(delayMs, 1_000)),
     });
   },
-  'clock an hour ahead'() {
-    const now = performance.now.bind(performance);
-    performance.now = () => now() + 3_600_000;
-  },
+  'clock a minute ahead': () => setAhead(60_000),
+  'clock an hour ahead': () => setAhead(3_600_000),
 };
+
+function setAhead(byMs: number): void {
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + byMs;
+}
 
 const fault = process.env.TEST_FAULT ?? '';
 const cause = FAULTS[fault];

@@ -85,7 +85,7 @@ describe.concurrent.each([
     using silent = await serveBytes(() => {});
     const exited = [1, silent.port].map(async (port) => {
       const url = `redis://127.0.0.1:${port}`;
-      const host = await launch({ REDIS_URL: url, LONGEST_TIMER_MS: '5000' });
+      const host = await launch({ REDIS_URL: url, LONGEST_TIMER_MS: '1500' });
       await host.waitForEvent('store_awaited');
       return host.exited;
     });

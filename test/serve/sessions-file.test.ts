@@ -50,8 +50,12 @@ async function startWithFile(command?: readonly string[]) {
   providers.push(provider);
   const env = { SESSIONS_FILE: join(folder, `${files}.db`), MAL_TOKEN_URL: provider.tokenUrl };
   const port = await findFreePort();
-  async function begin() {
-    const relay = await startRelay(env, { port, ...(command && { command }) });
+  async function begin(fault?: string) {
+    const relay = await startRelay(env, {
+      port,
+      ...(command && { command }),
+      ...(fault && { fault }),
+    });
     relays.push(relay);
     return relay;
   }
@@ -60,9 +64,9 @@ async function startWithFile(command?: readonly string[]) {
     env,
     provider,
     now: () => relay,
-    async restart(signal: NodeJS.Signals = 'SIGKILL') {
+    async restart(signal: NodeJS.Signals = 'SIGKILL', fault?: string) {
       await relay.stop(signal);
-      relay = await begin();
+      relay = await begin(fault);
       return relay;
     },
   };
@@ -95,7 +99,8 @@ describe.concurrent('killed with -9', () => {
     const held = host.provider.gate.close();
     const page = bringCode(host.now(), state, code).catch(() => 'cut');
     await held.arrived;
-    await host.restart();
+    // The lease has ended.
+    await host.restart('SIGKILL', 'clock a minute ahead');
     held.release();
     expect(await page).toBe('cut');
     expect(await pollUntilDone([host.now()], session)).toEqual({ error: 'exchange_failed' });
