@@ -4,20 +4,16 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { signInAs } from '../kit/browser.ts';
 import { acknowledge, poll, start, type Target } from '../kit/device.ts';
-import { has, type Need, PYTHON } from '../kit/needs.ts';
+import { has } from '../kit/needs.ts';
 import { startOpenId } from '../kit/openid.ts';
-import { findFreePort, startChild } from '../kit/process.ts';
+import { findFreePort } from '../kit/process.ts';
 import { scanRedis, watchChannels } from '../kit/redis/scan.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { ROOT, startRelay } from '../kit/relay.ts';
+import { startRelay } from '../kit/relay.ts';
 import { formsOf, plantSecret } from '../kit/secrets.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
-import { createUser, readLink } from '../kit/user.ts';
 
 setDefaultTimeout(60_000);
 
@@ -151,40 +147,3 @@ describe.each([
     expect(await stage.find(result.accessToken ?? '')).toEqual(['wire']);
   });
 });
-
-const python = [PYTHON, '-B'];
-const devices = join(ROOT, 'examples/devices');
-
-const PROGRAMS: readonly (readonly [name: string, need: Need, command: readonly string[]])[] = [
-  ['Python', 'Python', [...python, join(devices, 'python/app.py')]],
-  [
-    'Kodi',
-    'Python',
-    [...python, join(ROOT, 'test/devices/support/kodi.py'), join(devices, 'python')],
-  ],
-  ['MicroPython', 'MicroPython', ['micropython', join(devices, 'micropython/sign_in.py')]],
-  ['KOReader', 'Lua', ['luajit', join(devices, 'lua/sign_in.lua')]],
-];
-
-test.each(
-  PROGRAMS.filter(([name, need]) =>
-    has(need, `the program for ${name} signs in blind, and no relay sees its tokens`),
-  ),
-)(
-  '%s: the program gets tokens that the provider accepts, and the relay saw none',
-  async (_, _need, command) => {
-    await using stage = await startStage({ BLIND: 'always' });
-    const { baseUrl, provider, find } = stage;
-    const cwd = mkdtempSync(join(tmpdir(), 'sign-in-relay-blind-'));
-    const program = startChild([...command, baseUrl, 'openid'], { cwd, hasInput: true });
-    const link = await readLink(program);
-    const user = createUser({ ask: (url, init) => fetch(url, { redirect: 'manual', ...init }) });
-    const { headers } = await user.decide(link, 'continue', { Origin: baseUrl });
-    const page = await signInAs('Ada', headers.get('location') ?? '', AbortSignal.timeout(20_000));
-    expect(page).toMatchObject({ status: 200, title: 'Signed in' });
-    expect(await program.exited).toBe(0);
-    const saved = JSON.parse(readFileSync(join(cwd, 'tokens-openid.json'), 'utf8'));
-    expect(await provider.findOwner(plantSecret(saved.accessToken))).toBe('Ada');
-    expect(await find(saved.accessToken)).toEqual([]);
-  },
-);

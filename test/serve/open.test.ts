@@ -43,10 +43,6 @@ function writeExample(name: string, values: Readonly<Record<string, string>>): s
   return path;
 }
 
-const devices = join(ROOT, 'examples/devices');
-const own = (baseUrl: string, { authorizeUrl, tokenUrl, clientId }: OpenIdProvider) =>
-  [baseUrl, 'own', `${authorizeUrl}?scope=openid`, tokenUrl, clientId] as const;
-
 /** Each with the command that runs it, in one of the stores. */
 const PROGRAMS: readonly (readonly [
   string,
@@ -55,9 +51,9 @@ const PROGRAMS: readonly (readonly [
   (baseUrl: string, provider: OpenIdProvider) => readonly string[],
 ])[] = [
   [
-    'Authlib, in memory',
+    'Authlib, over Redis',
     'Python',
-    {},
+    redis ? { REDIS_URL: redis.url } : {},
     (baseUrl, { authorizeUrl, tokenUrl, clientId }) => [
       ...[PYTHON, '-u'],
       writeExample('with_authlib.py', {
@@ -89,18 +85,6 @@ const PROGRAMS: readonly (readonly [
       });
       return [process.execPath, program];
     },
-  ],
-  [
-    'MicroPython',
-    'MicroPython',
-    redis ? { REDIS_URL: redis.url } : {},
-    (...place) => ['micropython', join(devices, 'micropython/sign_in.py'), ...own(...place)],
-  ],
-  [
-    'KOReader',
-    'Lua',
-    {},
-    (...place) => ['luajit', join(devices, 'lua/sign_in.lua'), ...own(...place)],
   ],
 ];
 

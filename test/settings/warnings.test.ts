@@ -2,121 +2,108 @@ import { describe, expect, test } from 'bun:test';
 import { readSettings } from '../../src/settings/index.ts';
 import { warningsOf } from './read.ts';
 
-describe('what is allowed but rarely intended', () => {
-  test('plain http off loopback', () => {
-    const enabled = { MAL_CLIENT_ID: 'id' };
-    expect(warningsOf({ ...enabled, OAUTH_BASE_URL: 'http://relay.example' })).toEqual([
-      'OAUTH_BASE_URL is plain http: anyone on the network path can read the tokens',
-    ]);
-    expect(warningsOf({ ...enabled, OAUTH_BASE_URL: 'http://localhost:8080' })).toEqual([]);
-    expect(warningsOf({ ...enabled, OAUTH_BASE_URL: 'https://relay.example' })).toEqual([]);
-  });
+const MAL = { MAL_CLIENT_ID: 'id' };
+const SPOTIFY = { PROVIDERS: 'spotify', SPOTIFY_CLIENT_ID: 'id' };
+const GOOGLE = { PROVIDERS: 'google', GOOGLE_CLIENT_ID: 'id' };
+const BANGUMI = { PROVIDERS: 'bangumi', BANGUMI_CLIENT_ID: 'id', BANGUMI_CLIENT_SECRET: 's' };
+const STRAVA = { PROVIDERS: 'strava', STRAVA_CLIENT_ID: 'id', STRAVA_CLIENT_SECRET: 's' };
+const NOBODY = 'PROVIDERS lists no provider with a client id, so nobody can sign in';
+const NO_NAME =
+  'APP_NAME is not set: the page that asks users to continue names only relay.example';
+const NO_PKCE = 'uses no PKCE: it will probably issue no tokens';
+const FORGEABLE = 'TRUSTED_PROXY_CIDRS trusts every address: anyone can forge a client address';
+const OPEN_ADMIN = 'ADMIN_HOST lets other machines read ADMIN_PORT, since ADMIN_TOKEN is not set';
+const ADMIN = { ...MAL, ADMIN_PORT: '9090' };
 
-  test('a relay without a provider to sign in at', () => {
-    const problem = 'PROVIDERS lists no provider with a client id, so nobody can sign in';
-    expect(warningsOf({})).toEqual([`${problem}: set MAL_CLIENT_ID or ANILIST_CLIENT_ID`]);
-    expect(warningsOf({ PROVIDERS: ',' })).toEqual([problem]);
-  });
-
-  test('a relay without a public address', () => {
-    expect(warningsOf({ MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: '' })).toEqual([
-      'OAUTH_BASE_URL is not set: every sign-in gets a 503',
-    ]);
-  });
-
-  test('a confirmation page that cannot name the app', () => {
-    const unnamed = { MAL_CLIENT_ID: 'id', APP_NAME: '' };
-    const problem =
-      'APP_NAME is not set: the page that asks users to continue names only relay.example';
-    expect(warningsOf(unnamed)).toEqual([problem]);
-    expect(warningsOf({ ...unnamed, CONFIRM: 'always' })).toEqual([problem]);
-    expect(warningsOf({ ...unnamed, OAUTH_BASE_URL: 'http://127.0.0.1:8080' })).toEqual([]);
-  });
-
-  test('an address that ends in /auth, which the relay adds itself', () => {
-    const env = { MAL_CLIENT_ID: 'id', OAUTH_BASE_URL: 'https://relay.example/auth/' };
-    expect(warningsOf(env)).toEqual([
-      'OAUTH_BASE_URL ends in /auth, so links go to /auth/auth/: is that intended?',
-    ]);
-  });
-
-  test('a provider with neither secret nor PKCE', () => {
-    const problem = 'uses no PKCE: it will probably issue no tokens';
-    expect(warningsOf({ ANILIST_CLIENT_ID: 'id' })).toEqual([
-      `ANILIST_CLIENT_SECRET is not set, and anilist ${problem}`,
-    ]);
-    const spotify = { PROVIDERS: 'spotify', SPOTIFY_CLIENT_ID: 'id', SPOTIFY_PKCE: 'none' };
-    expect(warningsOf(spotify)).toEqual([
-      `SPOTIFY_CLIENT_SECRET is not set, and spotify ${problem}`,
-    ]);
-    expect(warningsOf({ ...spotify, SPOTIFY_PKCE: 'S256' })).toEqual([]);
-    expect(warningsOf({ ...spotify, SPOTIFY_CLIENT_SECRET: 's' })).toEqual([]);
-  });
-
-  test('a provider that wants a secret besides PKCE', () => {
-    const google = { PROVIDERS: 'google', GOOGLE_CLIENT_ID: 'id' };
-    expect(warningsOf(google)).toEqual([
-      'GOOGLE_CLIENT_SECRET is not set: Google issues no tokens without it',
-    ]);
-    expect(warningsOf({ ...google, GOOGLE_CLIENT_SECRET: 's' })).toEqual([]);
-    const file = { GOOGLE_CLIENT_SECRET_FILE: '/run/secrets/google' };
-    expect(warningsOf({ ...google, ...file }, { '/run/secrets/google': 's' })).toEqual([]);
-  });
-
-  test('a profile with facts that may be wrong', () => {
-    const strava = { PROVIDERS: 'strava', STRAVA_CLIENT_ID: 'id', STRAVA_CLIENT_SECRET: 's' };
-    expect(warningsOf(strava)).toEqual([
+test.each<[string, Record<string, string>, string[]]>([
+  ['an https address', { ...MAL, OAUTH_BASE_URL: 'https://relay.example' }, []],
+  [
+    'plain http',
+    { ...MAL, OAUTH_BASE_URL: 'http://relay.example' },
+    ['OAUTH_BASE_URL is plain http: anyone on the network path can read the tokens'],
+  ],
+  ['plain http on this machine', { ...MAL, OAUTH_BASE_URL: 'http://localhost:8080' }, []],
+  [
+    'no address',
+    { ...MAL, OAUTH_BASE_URL: '' },
+    ['OAUTH_BASE_URL is not set: every sign-in gets a 503'],
+  ],
+  [
+    'an address that ends in /auth',
+    { ...MAL, OAUTH_BASE_URL: 'https://relay.example/auth/' },
+    ['OAUTH_BASE_URL ends in /auth, so links go to /auth/auth/: is that intended?'],
+  ],
+  ['no client id', {}, [`${NOBODY}: set MAL_CLIENT_ID or ANILIST_CLIENT_ID`]],
+  ['no provider', { PROVIDERS: ',' }, [NOBODY]],
+  ['no name', { ...MAL, APP_NAME: '' }, [NO_NAME]],
+  ['no name, here', { ...MAL, APP_NAME: '', OAUTH_BASE_URL: 'http://127.0.0.1:8080' }, []],
+  [
+    'neither secret nor PKCE by the profile',
+    { ANILIST_CLIENT_ID: 'id' },
+    [`ANILIST_CLIENT_SECRET is not set, and anilist ${NO_PKCE}`],
+  ],
+  [
+    'neither secret nor PKCE by a setting',
+    { ...SPOTIFY, SPOTIFY_PKCE: 'none' },
+    [`SPOTIFY_CLIENT_SECRET is not set, and spotify ${NO_PKCE}`],
+  ],
+  ['no secret, but PKCE', { ...SPOTIFY, SPOTIFY_PKCE: 'S256' }, []],
+  ['no PKCE, but a secret', { ...SPOTIFY, SPOTIFY_PKCE: 'none', SPOTIFY_CLIENT_SECRET: 's' }, []],
+  [
+    'PKCE where a secret is needed too',
+    GOOGLE,
+    ['GOOGLE_CLIENT_SECRET is not set: Google issues no tokens without it'],
+  ],
+  ['PKCE and a secret', { ...GOOGLE, GOOGLE_CLIENT_SECRET_FILE: '/run/secrets/google' }, []],
+  [
+    'facts that may be wrong',
+    STRAVA,
+    [
       'STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE. Run sign-in-relay providers strava',
-    ]);
-  });
-
-  test('a provider that wants to know who asks', () => {
-    const bangumi = { PROVIDERS: 'bangumi', BANGUMI_CLIENT_ID: 'id', BANGUMI_CLIENT_SECRET: 's' };
-    expect(warningsOf(bangumi)).toEqual([
+    ],
+  ],
+  [
+    'a provider that wants to know who asks',
+    BANGUMI,
+    [
       'BANGUMI_USER_AGENT is not set: Bangumi wants it to name you and your app, for example `sai/my-private-project`',
-    ]);
-    expect(warningsOf({ ...bangumi, BANGUMI_USER_AGENT: 'acme/tv' })).toEqual([]);
-  });
-
-  test.each(['0.0.0.0/0', '10.0.0.0/8,::/0'])('trust in every address, %j', (cidrs) => {
-    expect(warningsOf({ MAL_CLIENT_ID: 'id', TRUSTED_PROXY_CIDRS: cidrs })).toEqual([
-      'TRUSTED_PROXY_CIDRS trusts every address: anyone can forge a client address',
-    ]);
-  });
-
-  test('a listed provider without a client id stays disabled', () => {
-    const spotify = { SPOTIFY_CLIENT_ID: 'id', SPOTIFY_CLIENT_SECRET: 's' };
-    const acme = { ACME_TOKEN_URL: 'https://acme.example/t' };
-    expect(warningsOf({ PROVIDERS: 'spotify,mal,acme', ...spotify, ...acme })).toEqual([
-      'MAL_CLIENT_ID is not set: mal stays disabled',
+    ],
+  ],
+  ['a provider that knows who asks', { ...BANGUMI, BANGUMI_USER_AGENT: 'acme/tv' }, []],
+  ['trust in all of IPv4', { ...MAL, TRUSTED_PROXY_CIDRS: '0.0.0.0/0' }, [FORGEABLE]],
+  ['trust in all of IPv6', { ...MAL, TRUSTED_PROXY_CIDRS: '10.0.0.0/8,::/0' }, [FORGEABLE]],
+  [
+    'listed providers without a client id',
+    { PROVIDERS: 'mal,spotify,acme', ...MAL, ACME_TOKEN_URL: 'https://acme.example/t' },
+    [
+      'SPOTIFY_CLIENT_ID is not set: spotify stays disabled',
       'ACME_CLIENT_ID is not set, although ACME_TOKEN_URL is set: acme stays disabled',
-    ]);
-  });
-
-  test('a client id of a known provider that PROVIDERS does not list', () => {
-    expect(warningsOf({ MAL_CLIENT_ID: 'id', SPOTIFY_CLIENT_ID: 'id' })).toEqual([
-      'SPOTIFY_CLIENT_ID has no effect: PROVIDERS does not list spotify',
-    ]);
-  });
-});
-
-describe('the admin port', () => {
-  const enabled = { MAL_CLIENT_ID: 'id' };
-
-  test.each(['0.0.0.0', '::', '10.0.0.5', 'relay-1.internal'])(
-    'at %s other machines reach it',
-    (ADMIN_HOST) => {
-      expect(warningsOf({ ...enabled, ADMIN_PORT: '9090', ADMIN_HOST })).toEqual([
-        'ADMIN_HOST lets other machines read ADMIN_PORT, since ADMIN_TOKEN is not set',
-      ]);
-      const guarded = { ADMIN_PORT: '9090', ADMIN_HOST, ADMIN_TOKEN: '0f1e2d3c4b5a6978' };
-      expect(warningsOf({ ...enabled, ...guarded })).toEqual([]);
-    },
-  );
-
-  test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('at %s they do not', (ADMIN_HOST) => {
-    expect(warningsOf({ ...enabled, ADMIN_PORT: '9090', ADMIN_HOST })).toEqual([]);
-  });
+    ],
+  ],
+  [
+    'a client id of a provider that is not listed',
+    { ...MAL, SPOTIFY_CLIENT_ID: 'id' },
+    ['SPOTIFY_CLIENT_ID has no effect: PROVIDERS does not list spotify'],
+  ],
+  ...['0.0.0.0', '::', '10.0.0.5', 'relay-1.internal'].flatMap(
+    (ADMIN_HOST): [string, Record<string, string>, string[]][] => [
+      [`an admin port at ${ADMIN_HOST}`, { ...ADMIN, ADMIN_HOST }, [OPEN_ADMIN]],
+      [
+        `an admin port with a token at ${ADMIN_HOST}`,
+        { ...ADMIN, ADMIN_HOST, ADMIN_TOKEN: '0f1e2d3c4b5a6978' },
+        [],
+      ],
+    ],
+  ),
+  ...['127.0.0.1', '127.1.2.3', '::1', 'localhost'].map(
+    (ADMIN_HOST): [string, Record<string, string>, string[]] => [
+      `an admin port at ${ADMIN_HOST}`,
+      { ...ADMIN, ADMIN_HOST },
+      [],
+    ],
+  ),
+])('%s', (_, env, warnings) => {
+  expect(warningsOf(env, { '/run/secrets/google': 's' })).toEqual(warnings);
 });
 
 describe('a placeholder instead of what the provider issued', () => {
