@@ -1,7 +1,6 @@
 /** `sign-in-relay dev` as it is started: its options, its terminal, its page in a browser. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { networkInterfaces } from 'node:os';
-import { sortAddresses } from '../../src/cli/dev/address.ts';
 import { ENDING_NAMES } from '../../src/cli/dev/endings.ts';
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
@@ -55,23 +54,6 @@ describe('dev: options', () => {
     await using dev = await startDev();
     const elsewhere = fetch(`http://${lanAddress}:${dev.port}/health`);
     expect(await elsewhere.catch(() => 'refused')).toBe('refused');
-  });
-});
-
-describe('dev --lan: the likeliest address', () => {
-  const at = (address: string, internal = false) => [
-    { address, internal, family: 'IPv4', netmask: '', mac: '', cidr: null } as const,
-  ];
-  const wlan0 = at('192.168.1.5');
-  test.each([
-    ['the address of the route', { eth0: at('10.0.0.2'), wlan0 }, '192.168.1.5'],
-    ['not the VPN, although the route leads there', { tun0: at('10.8.0.2'), wlan0 }, '10.8.0.2'],
-    ['no container network', { docker0: at('172.17.0.1'), wlan0 }, ''],
-    ['no address without a network', { en1: at('169.254.3.4'), wlan0 }, ''],
-    ['not this machine alone', { lo: at('127.0.0.1', true) }, ''],
-  ])('%s', (_, interfaces, route) => {
-    const expected = 'wlan0' in interfaces ? '192.168.1.5' : undefined;
-    expect(sortAddresses(interfaces, route)[0]).toBe(expected);
   });
 });
 

@@ -93,12 +93,17 @@ function readOpen(values: Values): OpenClient | undefined {
   return undefined;
 }
 
+/** A trouble that ends the sign-in is said once, by what ends it. */
+const TROUBLE_MS = 100;
+
 /** The screen of the link that is open, and another one for the next. */
 function createDisplay(service: string) {
   let link: string | undefined;
   let screen: Screen | undefined;
+  let saying: NodeJS.Timeout | undefined;
 
   function close(): void {
+    clearTimeout(saying);
     screen?.close();
     screen = undefined;
   }
@@ -113,8 +118,9 @@ function createDisplay(service: string) {
       }
       if (state.status === 'opened') screen?.opened();
       if (state.status !== 'reconnecting') return;
+      clearTimeout(saying);
       if (screen) screen.trouble(state.detail);
-      else say(`Trouble: ${state.detail}.`);
+      else saying = setTimeout(say, TROUBLE_MS, `Trouble: ${state.detail}.`);
     },
     /** Restores the terminal. */
     close,
