@@ -8,8 +8,8 @@ import {
   STORE_RETRY_MAX_MS,
   STORE_RETRY_MS,
 } from '../limits.ts';
-import type { Notice, SessionResult } from './session.ts';
-import { type Awaitable, type Store, StoreUnavailable, type Waiter } from './store.ts';
+import type { SessionResult } from './session.ts';
+import { type Awaitable, type Store, StoreUnavailable } from './store.ts';
 import { type Clock, createDeadlineQueue, type Deadline, type DeadlineQueue } from './time.ts';
 import type { PollKey } from './vault.ts';
 
@@ -35,56 +35,38 @@ const PENDING = { state: 'pending' } as const;
 
 /** `claim` asks for the result, and takes it if there is one. */
 export function createPolls(
-  store: Pick<Store, 'watch' | 'unwatch'>,
+  store: Pick<Store, 'listen'>,
   claim: (key: PollKey, wantsProgress: boolean) => Awaitable<Claim>,
   clock: Clock,
   maxParked = MAX_PARKED_POLLS,
 ) {
-  /** One queue for each hold time: its polls are held for equally long. */
+  /** By poll id. */
+  const parked = new Map<string, ParkedPoll[]>();
+  /** Those that count against the limits, the oldest first. */
+  const counted = new Set<ParkedPoll>();
+  /** One for each hold time: its polls are held for equally long. */
   const queues = new Map<number, DeadlineQueue>();
   /** Nothing announces that a lease ran out, so every poll looks again by then. */
   const rechecks = createDeadlineQueue(clock, EXCHANGE_LEASE_MS);
-  /** The polls that count against the limits, the oldest first. */
-  const counted = new Set<ParkedPoll>();
-  const countedOfSession = new Map<string, ParkedPoll[]>();
   let isClosed = false;
+
+  const listParked = () => [...parked.values()].flat();
+
+  store.listen({
+    notify(pollId, notice) {
+      for (const poll of parked.get(pollId) ?? []) {
+        if (notice === 'completed' || poll.wantsProgress) poll.wake();
+      }
+    },
+    recheckAll() {
+      for (const poll of listParked()) poll.wake();
+    },
+  });
 
   function queueOf(seconds: number): DeadlineQueue {
     const queue = queues.get(seconds) ?? createDeadlineQueue(clock, seconds * 1_000);
     queues.set(seconds, queue);
     return queue;
-  }
-
-  async function park(poll: ParkedPoll, key: PollKey, signal: AbortSignal): Promise<PollOutcome> {
-    // Watch first, look second: a change in between notifies the poll.
-    let unchangedForMs = store.watch(poll);
-    signal.addEventListener('abort', poll);
-    try {
-      for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
-        // Never look for a device that has disconnected: it would lose the result.
-        if (signal.aborted) return PENDING;
-        const { notice } = poll;
-        poll.notice = undefined;
-        if (unchangedForMs === undefined) {
-          const found = await tryToClaim(key, poll.wantsProgress);
-          // A store that restarted without its sessions ends the poll as pending. The next one gets 'gone'.
-          if (found?.state === 'gone') return notice === 'recheck' ? PENDING : found;
-          if (found?.state === 'delivered' || found?.isOpened) return found;
-          // After a fault nothing may notify this poll.
-          unchangedForMs = found === undefined ? retryMs : (found.unchangedForMs ?? retryMs);
-        }
-        if (poll.isOver || isClosed) return PENDING;
-        // Only now, so that a poll with an invented secret evicts no other.
-        if (poll.isNew) count(poll);
-        if (poll.notice === undefined) await sleep(poll, unchangedForMs);
-        unchangedForMs = undefined;
-      }
-    } finally {
-      store.unwatch(poll);
-      poll.queue.cancel(poll);
-      uncount(poll);
-      signal.removeEventListener('abort', poll);
-    }
   }
 
   /** Undefined if the store refused or did not reply. The poll keeps waiting, because a device treats any error as final. */
@@ -97,23 +79,17 @@ export function createPolls(
     }
   }
 
-  /** Until it is notified, its deadline, or the session may have changed by itself. */
-  async function sleep(poll: ParkedPoll, unchangedForMs: number): Promise<void> {
-    const recheck: Deadline = { dueAtMs: 0, onDue: () => poll.wake() };
-    const isSoon = unchangedForMs < EXCHANGE_LEASE_MS;
-    const cancelTimer = isSoon ? clock.setTimer(unchangedForMs, () => poll.wake()) : undefined;
-    if (!isSoon) rechecks.add(recheck);
-    await poll.woken();
-    cancelTimer?.();
-    rechecks.cancel(recheck);
+  function park(poll: ParkedPoll): void {
+    const own = parked.get(poll.id);
+    if (own === undefined) parked.set(poll.id, [poll]);
+    else own.push(poll);
   }
 
   function count(poll: ParkedPoll): void {
     poll.isNew = false;
     counted.add(poll);
-    const own = countedOfSession.get(poll.pollId) ?? [];
-    countedOfSession.set(poll.pollId, own);
-    if (own.push(poll) > MAX_POLLS_PER_SESSION) evict(own[0]);
+    const own = parked.get(poll.id)?.filter((each) => counted.has(each)) ?? [];
+    if (own.length > MAX_POLLS_PER_SESSION) evict(own[0]);
     const [oldest] = counted.size > maxParked ? counted : [];
     evict(oldest);
   }
@@ -121,21 +97,23 @@ export function createPolls(
   /** It counts no longer, even if it is too young to end now. */
   function evict(poll: ParkedPoll | undefined): void {
     if (poll === undefined) return;
-    uncount(poll);
+    counted.delete(poll);
     if (clock.now() - poll.parkedAtMs >= MIN_HOLD_SECONDS * 1_000) poll.onDue();
     else poll.moveTo(queueOf(MIN_HOLD_SECONDS));
   }
 
-  function uncount(poll: ParkedPoll): void {
-    if (!counted.delete(poll)) return;
-    const own = countedOfSession.get(poll.pollId) ?? [];
+  function remove(poll: ParkedPoll): void {
+    poll.queue.cancel(poll);
+    rechecks.cancel(poll.recheck);
+    counted.delete(poll);
+    const own = parked.get(poll.id) ?? [];
     own.splice(own.indexOf(poll), 1);
-    if (own.length === 0) countedOfSession.delete(poll.pollId);
+    if (own.length === 0) parked.delete(poll.id);
   }
 
   /** Every parked poll returns now. Later polls may park. */
   function release(): void {
-    for (const queue of queues.values()) queue.releaseAll();
+    for (const poll of listParked()) poll.onDue();
   }
 
   return {
@@ -153,7 +131,25 @@ export function createPolls(
       if (signal.aborted) return PENDING;
       if (holdSeconds === 0 || isClosed) return (await tryToClaim(key, wantsProgress)) ?? PENDING;
       const poll = new ParkedPoll(key.id, wantsProgress, clock.now(), queueOf(holdSeconds));
-      return park(poll, key, signal);
+      // Parks first and looks second: a change in between wakes the poll.
+      park(poll);
+      signal.addEventListener('abort', poll);
+      try {
+        for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
+          poll.wasWoken = false;
+          const found = await tryToClaim(key, wantsProgress);
+          if (found !== undefined && (found.state !== 'pending' || found.isOpened)) return found;
+          if (poll.isOver || isClosed) return PENDING;
+          // Only now, so that a poll with an invented secret evicts no other.
+          if (poll.isNew) count(poll);
+          await poll.sleep(clock, rechecks, found?.unchangedForMs ?? retryMs);
+          // Never look for a device that has disconnected: it would lose the result.
+          if (signal.aborted) return PENDING;
+        }
+      } finally {
+        remove(poll);
+        signal.removeEventListener('abort', poll);
+      }
     },
     release,
     /** Like `release`, and from now on no poll parks. */
@@ -161,21 +157,24 @@ export function createPolls(
       isClosed = true;
       release();
     },
-    countParked: () => [...queues.values()].reduce((sum, { size }) => sum + size, 0),
+    countParked: () => listParked().length,
   };
 }
 
-/** One parked poll. Thousands exist at a time, so it is one object: its own waiter, deadline and abort listener. */
-class ParkedPoll implements Waiter, Deadline {
+/** Thousands exist at a time, so it is one object: its own deadline and abort listener. */
+class ParkedPoll implements Deadline {
   dueAtMs = 0;
-  notice: Notice | 'recheck' | undefined;
   isOver = false;
   /** It was not counted yet. */
   isNew = true;
+  /** Since its last look at the session. */
+  wasWoken = false;
+  readonly recheck: Deadline = { dueAtMs: 0, onDue: () => this.wake() };
   #resume: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
 
   constructor(
-    readonly pollId: string,
+    readonly id: string,
     readonly wantsProgress: boolean,
     readonly parkedAtMs: number,
     public queue: DeadlineQueue,
@@ -191,12 +190,6 @@ class ParkedPoll implements Waiter, Deadline {
     queue.add(this);
   }
 
-  /** After a 'recheck' the session may be gone for another reason than a 'completed'. */
-  notify(notice: Notice | 'recheck'): void {
-    if (this.notice !== 'recheck') this.notice = notice;
-    this.wake();
-  }
-
   onDue(): void {
     this.isOver = true;
     this.wake();
@@ -208,10 +201,17 @@ class ParkedPoll implements Waiter, Deadline {
   }
 
   wake(): void {
+    this.wasWoken = true;
+    this.#cancelTimer?.();
     this.#resume?.();
   }
 
-  woken(): Promise<void> {
+  /** Until it is woken, or the session may have changed by itself. */
+  sleep(clock: Clock, rechecks: DeadlineQueue, unchangedForMs: number): Promise<void> | undefined {
+    if (this.wasWoken) return undefined;
+    rechecks.cancel(this.recheck);
+    if (unchangedForMs >= EXCHANGE_LEASE_MS) rechecks.add(this.recheck);
+    else this.#cancelTimer = clock.setTimer(unchangedForMs, this.recheck.onDue);
     return new Promise((resolve) => {
       this.#resume = resolve;
     });

@@ -14,14 +14,12 @@ export type SessionKey =
   | { readonly poll: string }
   | { readonly code: string };
 
-/** A poll that waits for its session to change. */
-export interface Waiter {
-  /** The poll id under which it waits. */
-  readonly pollId: string;
-  /** It is notified of 'opened' too. */
-  readonly wantsProgress: boolean;
-  /** 'recheck': a notice may have been lost. */
-  notify(notice: Notice | 'recheck'): void;
+/** The polls of this process. */
+export interface Listener {
+  /** The session of this poll id has changed, here or at another instance. */
+  notify(pollId: string, notice: Notice): void;
+  /** Notices may have been lost, so any session may have changed. */
+  recheckAll(): void;
 }
 
 export interface Store {
@@ -33,7 +31,7 @@ export interface Store {
 
   /**
    * Atomic: calls `change` with the session as of the store's time, and stores its `next` unless
-   * the session has changed meanwhile; then it calls `change` again. Notifies waiters everywhere of
+   * the session has changed meanwhile; then it calls `change` again. Notifies every instance of
    * a `notice`. Returns the reply of the call that counted; undefined: there is no such session.
    * Throws StoreUnavailable: the change may have been stored. `untilLeaseEnds`: only this process
    * has what is stored, so it is tried for as long as the lease of an exchange.
@@ -45,12 +43,10 @@ export interface Store {
   ): Awaitable<Reply | undefined>;
 
   /**
-   * From now on notifies the waiter of each notice of its session; after a fault with 'recheck',
-   * or not at all. So: watch, look, wait, look. Nobody sends a notice when a time runs out.
-   * Returns for how long it is known that a look would find nothing new; undefined: unknown.
+   * From now on notifies of every notice. A poll that registers with its listener before it looks
+   * misses none. Nobody sends a notice when a time runs out.
    */
-  watch(waiter: Waiter): number | undefined;
-  unwatch(waiter: Waiter): void;
+  listen(listener: Listener): void;
 
   /**
    * Removes what is no longer needed. Returns the sessions that stopped counting as live,

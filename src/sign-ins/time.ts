@@ -57,26 +57,16 @@ export function createDeadlineQueue(clock: Clock, durationMs: number) {
   }
 
   function releaseDue(): void {
-    cancelTimer = undefined;
-    release(clock.now());
-  }
-
-  function release(nowMs: number): void {
+    const nowMs = clock.now();
     for (const deadline of queue) {
-      if (deadline.dueAtMs > nowMs) {
-        if (cancelTimer === undefined) setTimer(deadline.dueAtMs - nowMs);
-        return;
-      }
+      if (deadline.dueAtMs > nowMs) break;
       queue.delete(deadline);
       deadline.onDue();
     }
-  }
-
-  /** A pending timer keeps an object of Cloudflare Workers in memory, which costs money. */
-  function stopIfEmpty(): void {
-    if (queue.size > 0) return;
     cancelTimer?.();
     cancelTimer = undefined;
+    const [next] = queue;
+    if (next !== undefined) setTimer(next.dueAtMs - nowMs);
   }
 
   return {
@@ -89,15 +79,10 @@ export function createDeadlineQueue(clock: Clock, durationMs: number) {
     },
     cancel(deadline: Deadline): void {
       queue.delete(deadline);
-      stopIfEmpty();
-    },
-    /** Calls `onDue` of every deadline now. */
-    releaseAll(): void {
-      release(Number.POSITIVE_INFINITY);
-      stopIfEmpty();
-    },
-    get size(): number {
-      return queue.size;
+      if (queue.size > 0) return;
+      // A pending timer keeps an object of Cloudflare Workers in memory, which costs money.
+      cancelTimer?.();
+      cancelTimer = undefined;
     },
   };
 }

@@ -7,9 +7,8 @@ import type { RefreshStore } from '../sign-ins/refreshes.ts';
 import { digestOf } from '../sign-ins/secrets.ts';
 import type { NewSession, Session, SessionIds } from '../sign-ins/session.ts';
 import * as machine from '../sign-ins/session.ts';
-import type { SessionKey, Store } from '../sign-ins/store.ts';
+import type { Listener, SessionKey, Store } from '../sign-ins/store.ts';
 import { type Clock, createDeadlineQueue } from '../sign-ins/time.ts';
-import { createWaiters } from './waiters.ts';
 
 /** Where sessions are kept besides this process. If it throws, nothing has changed. */
 export interface Journal {
@@ -50,7 +49,7 @@ export function createMemoryStore(
   /** Those whose result is delivered again, by when that ends. */
   const redeliveries = createExpiries<Entry>();
   const tombstones = new Set<Entry>();
-  const waiters = createWaiters();
+  const listeners: Listener[] = [];
   /** Their time as live ones has ended since the last sweep. */
   let ended: Session[] = [];
 
@@ -167,17 +166,12 @@ export function createMemoryStore(
       if (entry === undefined) return undefined;
       const { reply, next, notice } = change(entry.session, clock.now());
       if (next !== undefined) replace(entry, next);
-      if (notice !== undefined) waiters.notify(entry.session.ids.poll, notice);
+      if (notice === undefined) return reply;
+      for (const each of listeners) each.notify(entry.session.ids.poll, notice);
       return reply;
     },
 
-    watch(waiter) {
-      waiters.add(waiter);
-      // A look costs nothing.
-      return undefined;
-    },
-
-    unwatch: waiters.remove,
+    listen: (listener) => void listeners.push(listener),
 
     sweep() {
       expire(clock.now());

@@ -90,8 +90,7 @@ const UNAVAILABLE: Stores = {
   sessions: {
     create: fail,
     update: fail,
-    watch: () => undefined,
-    unwatch() {},
+    listen() {},
     sweep: () => [],
     countLive: fail,
     hasUndelivered: () => false,

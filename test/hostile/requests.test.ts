@@ -139,8 +139,8 @@ function createProvider() {
   };
 }
 
-function expectNothingLeft(service: TestService, timers: number): void {
-  expect(service.waiters()).toBe(0);
+async function expectNothingLeft(service: TestService, timers: number): Promise<void> {
+  expect(await service.countParked()).toBe(0);
   expect(service.kept()).toEqual({ sessions: 0, startBuckets: 0, refreshes: 0 });
   expect(service.clock.timers).toBe(timers);
 }
@@ -173,7 +173,7 @@ test.each<[name: string, settings: Partial<typeof SETTINGS>, count: number]>([
       () => service.clock.advance(60_000),
     );
     service.clock.advance(7_200_000);
-    expectNothingLeft(service, timers);
+    await expectNothingLeft(service, timers);
   },
 );
 

@@ -39,10 +39,10 @@ test.each<[string, (parked: Parked) => unknown]>([
     const device = new AbortController();
     const polled = poll(service, session, { signal: device.signal });
     expect(await isPending(polled)).toBe(true);
-    expect(service.waiters()).toBe(1);
+    expect(await service.countParked()).toBe(1);
     await end({ service, state, device });
     await polled;
-    expect(service.waiters()).toBe(0);
+    expect(await service.countParked()).toBe(0);
     service.clock.advance(HOLD_MS);
     expect(service.clock.timers).toBeLessThanOrEqual(timersBefore);
   },
@@ -193,7 +193,7 @@ describe('a poll whose claim the store refuses', () => {
     }
     expect((await polled).status).toBe(204);
     expect(claims()).toBeLessThan(HOLD_MS / STORE_RETRY_MAX_MS + 5);
-    expect(service.waiters()).toBe(0);
+    expect(await service.countParked()).toBe(0);
   });
 
   test.each([
@@ -248,7 +248,7 @@ describe('one poll more than may wait', () => {
       const asked = [other.session, ...times(5, `${one.session}${query}`)];
       const { statuses } = await parkAll(service, asked, 1_000);
       expect(statuses).toEqual(['held', 204, ...held(4)]);
-      expect(service.waiters()).toBe(5);
+      expect(await service.countParked()).toBe(5);
     },
   );
 
@@ -274,7 +274,7 @@ describe('one poll more than may wait', () => {
     expect(statuses).toEqual([...times<Status>(20 - limit, 204), ...held(limit)]);
     await pass(service, HOLD_MS);
     expect(statuses).toEqual(times(20, 204));
-    expect(service.waiters()).toBe(0);
+    expect(await service.countParked()).toBe(0);
   });
 
   test('gets the result like those that make room for it, until they have ended', async () => {

@@ -15,4 +15,3 @@ export { STORE_PATIENCE_MS } from '../../src/stores/redis/commands.ts';
 export { STORE_PROBE_MS, STORE_REFUSAL_QUIET_MS } from '../../src/stores/redis/health.ts';
 export { HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../../src/stores/redis/notices.ts';
 export { STORE_SILENCE_MS } from '../../src/stores/redis/open.ts';
-export { KNOWN_PENDING_MS } from '../../src/stores/redis/session-cache.ts';

@@ -118,20 +118,8 @@ export function createTestService(
     return limiter;
   };
   const refreshes = createMemoryRefreshStore(clock);
-  let waiters = 0;
-  const shared = options.stores?.sessions ?? sharing?.store ?? memory;
+  const store = options.stores?.sessions ?? sharing?.store ?? memory;
   const vault: Vault = options.stores?.vault ?? plainVault;
-  const store: Store = {
-    ...shared,
-    watch(waiter) {
-      waiters += 1;
-      return shared.watch(waiter);
-    },
-    unwatch(waiter) {
-      waiters -= 1;
-      shared.unwatch(waiter);
-    },
-  };
   const manual = createService(
     settings,
     {
@@ -170,8 +158,7 @@ export function createTestService(
     clock,
     store,
     exchanges,
-    /** How many polls are registered with the store, to be notified. */
-    waiters: () => waiters,
+    countParked: async () => (await service.readState()).parkedPolls,
     /** What is kept in memory, expired or not. */
     kept: () => ({
       sessions: memory.size,

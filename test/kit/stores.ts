@@ -23,7 +23,7 @@ import type {
   SessionResult,
 } from '../../src/sign-ins/session.ts';
 import * as machine from '../../src/sign-ins/session.ts';
-import type { Store, Waiter } from '../../src/sign-ins/store.ts';
+import type { Store } from '../../src/sign-ins/store.ts';
 import { type Clock, systemClock } from '../../src/sign-ins/time.ts';
 import { plainVault, type Vault } from '../../src/sign-ins/vault.ts';
 import { createMemoryRefreshStore, createMemoryStore } from '../../src/stores/memory.ts';
@@ -35,7 +35,7 @@ import type { Sql } from '../../src/stores/sqlite/rows.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 
 export { StoreUnavailable } from '../../src/sign-ins/store.ts';
-export type { Notice, RateLimitPolicy, SessionOutcome, SessionResult, Waiter };
+export type { Notice, RateLimitPolicy, SessionOutcome, SessionResult };
 export { systemClock };
 
 export const NOW = 1_700_000_000_000;
@@ -169,15 +169,14 @@ export function createTestStore(store: Store, vault: Vault) {
       const cancelled = (await ofDevice(pollSecret, machine.cancel)) ?? 'gone';
       return cancelled === 'again' ? 'cancelled' : cancelled;
     },
-    /** How long nothing is new. */
-    watch: (pollSecret: string, notify: Waiter['notify'], wantsProgress = false) => {
-      const waiter = { pollId: vault.poll(pollSecret).id, wantsProgress, notify };
-      return { knownForMs: store.watch(waiter), stop: () => store.unwatch(waiter) };
-    },
     /** Resolves when a poll would be notified. */
-    untilNotified: (pollSecret: string, wantsProgress = false) =>
-      new Promise<Notice | 'recheck'>((notify) => {
-        store.watch({ pollId: vault.poll(pollSecret).id, wantsProgress, notify });
+    untilNotified: (pollSecret: string) =>
+      new Promise<Notice | 'recheck'>((resolve) => {
+        const { id } = vault.poll(pollSecret);
+        store.listen({
+          notify: (pollId, notice) => pollId === id && resolve(notice),
+          recheckAll: () => resolve('recheck'),
+        });
       }),
     countLive: async () => store.countLive(),
     hasUndelivered: () => store.hasUndelivered(),

@@ -95,7 +95,11 @@ export class Run {
     const [first, second] = this.#world.relays();
     await first.sweep();
     expect(this.#polls.size).toBe(0);
-    expect([await this.#world.countKept(), first.waiters(), second.waiters()]).toEqual([0, 0, 0]);
+    expect([
+      await this.#world.countKept(),
+      await first.countParked(),
+      await second.countParked(),
+    ]).toEqual([0, 0, 0]);
     this.#world.close();
   }
 

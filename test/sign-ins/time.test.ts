@@ -43,15 +43,6 @@ test('a cancelled deadline is never due and leaves no timer; a later one has its
   expect(due).toEqual(['later']);
 });
 
-test('a release makes every deadline due at once, and none of them again', () => {
-  const { clock, queue, due, add } = openQueue();
-  for (let count = 0; count < 10; count += 1) add('released');
-  queue.releaseAll();
-  expect(due).toHaveLength(10);
-  clock.advance(1_000);
-  expect(due).toHaveLength(10);
-});
-
 test('after a suspension an overdue deadline gives time to read what has arrived', () => {
   const { clock, queue, due, add } = openQueue();
   const answered = add('answered');

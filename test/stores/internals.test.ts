@@ -4,17 +4,21 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { ErrorReply } from '@redis/client';
+import type { Session } from '../../src/sign-ins/session.ts';
 import { type Clock, systemClock } from '../../src/sign-ins/time.ts';
 import { createStoreClock } from '../../src/stores/redis/commands.ts';
 import { reasonOf, remedyFor } from '../../src/stores/redis/failures.ts';
 import { createStoreHealth } from '../../src/stores/redis/health.ts';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
+import { createRecentRecords, REMEMBERED_CHARACTERS } from '../../src/stores/redis/store.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
-import { createFakeClock } from '../kit/clock.ts';
+import { createFakeClock, isPending } from '../kit/clock.ts';
+import { poll, start } from '../kit/device.ts';
 import { HEARTBEAT_MS, STORE_LATEST_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { signInByLink, startRelayPair } from '../kit/relay-pair.ts';
-import { openTestRedis } from '../kit/stores.ts';
+import { createTestService } from '../kit/service.ts';
+import { create, LIFETIME_MS, openTestRedis } from '../kit/stores.ts';
 import { type CuttingProxy, startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { pollUntil } from '../kit/wait.ts';
 
@@ -123,6 +127,47 @@ test.each(Object.entries(SCRIPTS))(
   },
 );
 
+test('however many come, and however large, only about the latest are remembered', () => {
+  for (const length of [400, 100_000]) {
+    const recent = createRecentRecords();
+    const most = REMEMBERED_CHARACTERS / length;
+    const links = Array.from({ length: 2 * most }, (_, nth) => {
+      const ids = { link: `link ${nth}`, poll: `poll ${nth}`, code: undefined };
+      recent.set({ tokens: '', session: { ids } as Session, nowMs: 0 }, length);
+      return ids.link;
+    });
+    const remembered = links.filter((link) => recent.get(link) !== undefined);
+    expect(remembered).toEqual(links.slice(-remembered.length));
+    expect(remembered.length).toBeWithin(most / 2 - 1, most + 1);
+  }
+});
+
+test('after a connection was cut, polls are told that they may have missed a notice', async () => {
+  const { store, close } = await openTestRedis(redis.url);
+  const notified = store.untilNotified((await create(store)).pollSecret);
+  await redis.cli('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  expect(await notified).toBe('recheck');
+  close();
+});
+
+test("a poll gets a 410 when the store's clock says so, whatever its relay's does", async () => {
+  const { time, stores, close } = await openTestRedis(redis.url);
+  const clock = createFakeClock();
+  const service = createTestService({}, { stores, clock });
+  const { session } = await start(service);
+  time.advance(LIFETIME_MS - 5_000);
+  const timersBefore = clock.timers;
+  const polled = poll(service, session);
+  // One for its hold, one for the expiry.
+  await pollUntil('it waits', () => clock.timers > timersBefore + 1);
+  time.advance(5_001);
+  clock.advance(5_000);
+  expect(await isPending(polled)).toBe(true);
+  clock.advance(1);
+  expect((await polled).status).toBe(410);
+  close();
+});
+
 /** Without the heartbeat, which is a PUBLISH, and without the EVAL that teaches Redis a script. */
 async function countCommands(proxy: CuttingProxy, ask: () => unknown): Promise<number> {
   proxy.forgetBytes();
@@ -131,13 +176,13 @@ async function countCommands(proxy: CuttingProxy, ask: () => unknown): Promise<n
   return commands.match(/\*\d+\r\n\$\d+\r\n(EVALSHA|GET)\r\n/gi)?.length ?? 0;
 }
 
-test('a sign-in takes six commands: limit, start, link, lease, result, delivery', async () => {
+test('a sign-in takes seven commands: limit, start, look, link, lease, result, claim', async () => {
   await using proxy = await startCuttingProxy(redis.port);
   await using pair = await startRelayPair(proxy.url);
   const [relay] = pair.relays;
   // Redis learns the scripts.
   await signInByLink(relay);
-  expect(await countCommands(proxy, () => signInByLink(relay))).toBe(6);
+  expect(await countCommands(proxy, () => signInByLink(relay))).toBe(7);
 });
 
 describe('refusals', () => {

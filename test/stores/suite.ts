@@ -244,26 +244,26 @@ function testRaces(open: OpenStores): void {
 }
 
 function testNotices(open: OpenStores): void {
-  test('a completion notifies every poll of a session, an opening those that want it', async () => {
+  test('an opening and an end notify the polls of their session, once each', async () => {
     const { store } = await open();
     const [session, other] = [await create(store), await create(store)];
     const seen: string[] = [];
-    const note = (who: string) => (notice: string) => void seen.push(`${who} ${notice}`);
-    store.watch(session.pollSecret, note('plain'));
-    store.watch(session.pollSecret, note('progress'), true);
-    store.watch(session.pollSecret, note('left'), true).stop();
-    store.watch(other.pollSecret, note('other'), true);
-    const opened = store.untilNotified(session.pollSecret, true);
+    const ids = [session, other].map(({ pollSecret }) => store.vault.poll(pollSecret).id);
+    store.store.listen({
+      notify: (pollId, notice) => seen.push(`${ids.indexOf(pollId)} ${notice}`),
+      recheckAll: () => seen.push('recheck'),
+    });
+    const opened = store.untilNotified(session.pollSecret);
     await store.open(session);
     expect(await opened).toBe('opened');
     await store.open(session);
     const completed = store.untilNotified(session.pollSecret);
     await store.fail(session);
     expect(await completed).toBe('completed');
-    expect(seen.toSorted()).toEqual(['plain completed', 'progress completed', 'progress opened']);
+    expect(seen).toEqual(['0 opened', '0 completed']);
   });
 
-  test('a change between watching and looking is never missed', async () => {
+  test('a change between listening and looking is never missed', async () => {
     const { store } = await open();
     for (let round = 0; round < ROUNDS; round += 1) {
       const session = await create(store);

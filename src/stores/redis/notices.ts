@@ -1,16 +1,15 @@
 /**
  * Messages between instances, on one channel: that the session of a poll id has changed, and
- * heartbeats. None of it is secret. A poll watches before it looks, so it misses no notice. In a
+ * heartbeats. None of it is secret. In a
  * Cluster any node passes on what another one publishes.
  */
 import { STALL_GRACE_MS, STALL_MS } from '../../limits.ts';
 import type { Notice } from '../../sign-ins/session.ts';
+import type { Listener } from '../../sign-ins/store.ts';
 import type { Clock } from '../../sign-ins/time.ts';
-import { createWaiters } from '../waiters.ts';
 import type { RedisCommands } from './commands.ts';
 import type { RedisClient } from './connect.ts';
 import type { StoreHealth } from './health.ts';
-import type { SessionCache } from './session-cache.ts';
 
 /** How often an instance sends a heartbeat, and so checks that it receives messages. */
 export const HEARTBEAT_MS = 300;
@@ -34,7 +33,6 @@ export interface NoticesOptions {
   /** The store's clock is probed with every heartbeat. */
   readonly commands: RedisCommands;
   readonly clock: Clock;
-  readonly cache: SessionCache;
   readonly channel: string;
   /** The name of this process. */
   readonly instance: string;
@@ -44,8 +42,8 @@ export interface NoticesOptions {
 export type Notices = ReturnType<typeof createNotices>;
 
 export function createNotices(options: NoticesOptions) {
-  const { client, commands, clock, cache, channel, instance, health } = options;
-  const waiters = createWaiters();
+  const { client, commands, clock, channel, instance, health } = options;
+  const listeners: Listener[] = [];
   /** Own heartbeats in a row that were not received. */
   let missed = 0;
   /** A connection failed since the last heartbeat, which may have been the subscribing one. */
@@ -68,19 +66,19 @@ export function createNotices(options: NoticesOptions) {
     if (from !== instance) {
       othersSeenAtMs = clock.now();
       if (what === HEARTBEAT) return;
-      cache.changed(pollId);
-      waiters.notify(pollId, what === 'opened' ? what : 'completed');
+      notifyHere(pollId, what === 'opened' ? what : 'completed');
     } else if (what === HEARTBEAT) {
       onOwnHeartbeat();
     }
   }
 
+  function notifyHere(pollId: string, notice: Notice): void {
+    for (const each of listeners) each.notify(pollId, notice);
+  }
+
   function onOwnHeartbeat(): void {
     health.received();
-    if (missed > 1 || mayBeMissing) {
-      cache.recheckAll();
-      waiters.recheckAll();
-    }
+    if (missed > 1 || mayBeMissing) for (const each of listeners) each.recheckAll();
     missed = 0;
     mayBeMissing = false;
   }
@@ -112,9 +110,8 @@ export function createNotices(options: NoticesOptions) {
   }
 
   return {
-    add: waiters.add,
-    remove: waiters.remove,
-    notifyHere: waiters.notify,
+    listen: (listener: Listener) => void listeners.push(listener),
+    notifyHere,
 
     /** Empty while this is the only instance. One that cannot hear others may have some. */
     channelToOthers(): string {

@@ -17,7 +17,6 @@ import { createNotices, type Notices } from './notices.ts';
 import { createRedisRateLimiter } from './rate-limits.ts';
 import { createRedisRefreshStore } from './refreshes.ts';
 import { SCRIPTS } from './scripts.ts';
-import { createSessionCache } from './session-cache.ts';
 import { createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
 
@@ -139,13 +138,12 @@ async function startStores(
     testClock,
   });
   const problems = describeUnfit(await commands.within(client.describe()));
-  const cache = createSessionCache(testClock ?? clock);
-  notices = createNotices({ client, commands, clock, cache, channel, instance, health });
+  notices = createNotices({ client, commands, clock, channel, instance, health });
   await notices.start();
   await health.start();
   for (const problem of problems) onEvent({ type: 'store_unfit', problem });
   const { maxSessions } = options;
-  const store = { commands, keys, cache, notices, health, randomBytes, maxSessions };
+  const store = { commands, keys, notices, health, randomBytes, maxSessions };
   return {
     sessions: createRedisStore(store),
     vault: createSealedVault(randomBytes),

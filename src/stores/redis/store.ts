@@ -7,7 +7,6 @@ import { ErrorReply } from '@redis/client';
 import type { RandomBytes } from '../../sign-ins/secrets.ts';
 import type { Event, Session } from '../../sign-ins/session.ts';
 import * as machine from '../../sign-ins/session.ts';
-
 import { type SessionKey, type Store, StoreUnavailable } from '../../sign-ins/store.ts';
 import { RECORD_VERSION, readBody, writeBody } from '../record.ts';
 import { createCallId, type RedisCommands, type RetryPolicy } from './commands.ts';
@@ -15,7 +14,6 @@ import type { StoreHealth } from './health.ts';
 import type { RedisKeys } from './keys.ts';
 import type { Notices } from './notices.ts';
 import { SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
-import type { Found, SessionCache } from './session-cache.ts';
 
 /** A change is computed again when another one was faster. More often than this is a fault. */
 const MAX_TRIES = 20;
@@ -23,10 +21,21 @@ const MAX_TRIES = 20;
 /** A guess at the store's time may be wrong by so much, so nothing may change by itself that soon. */
 const GUESS_MARGIN_MS = 2_000;
 
+/** Characters of the records that are remembered at most. In memory they take 30 MB. */
+export const REMEMBERED_CHARACTERS = 12 * 1_048_576;
+
+/** A session as it stands in the store. */
+export interface Found {
+  /** The tokens of all commits, the newest first, separated by commas. */
+  readonly tokens: string;
+  readonly session: Session;
+  /** By the store's clock. */
+  readonly nowMs: number;
+}
+
 export interface RedisStoreOptions {
   readonly commands: RedisCommands;
   readonly keys: RedisKeys;
-  readonly cache: SessionCache;
   readonly notices: Notices;
   readonly health: Pick<StoreHealth, 'refused'>;
   readonly randomBytes: RandomBytes;
@@ -34,27 +43,26 @@ export interface RedisStoreOptions {
 }
 
 export function createRedisStore(options: RedisStoreOptions): Store {
-  const { commands, keys, cache, notices, health, randomBytes, maxSessions } = options;
+  const { commands, keys, notices, health, randomBytes, maxSessions } = options;
+  const recent = createRecentRecords();
 
   /** Undefined if there is no such session. A pointer never changes. */
   async function findLink(key: SessionKey): Promise<string | undefined> {
     if ('link' in key) return key.link;
     if ('code' in key) return (await commands.get(keys.code(key.code)))?.split(' ')[1];
-    const link = cache.linkOf(key.poll) ?? (await commands.get(keys.poll(key.poll))) ?? undefined;
-    if (link !== undefined) cache.setLink(key.poll, link);
-    return link;
+    const known = recent.get(key.poll)?.session.ids.link;
+    return known ?? (await commands.get(keys.poll(key.poll))) ?? undefined;
   }
 
   async function read(link: string): Promise<Found | undefined> {
-    const since = cache.changes();
     const reply = await commands.repeat('briefly', () =>
       commands.run(SCRIPTS.read, [keys.session(link)], []),
     );
-    return parse(reply, link, since);
+    return parse(reply, link);
   }
 
   /** A reply with the time and a record. Undefined if there is none, or somebody has damaged it. */
-  function parse(reply: unknown, link: string, since: number): Found | undefined {
+  function parse(reply: unknown, link: string): Found | undefined {
     if (!Array.isArray(reply)) return undefined;
     const [nowMs, record] = reply as [number, string];
     const [tokens = '', version, startedAtMs, expiresAtMs] = record.split(' ', 4);
@@ -65,8 +73,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     // A record that was put in another's place.
     if (session?.ids.link !== link) return undefined;
     const found = { tokens, session, nowMs };
-    // Never replace a newer record, which a failover lost, with this older one.
-    if (cache.findLost(found) === undefined) cache.set(found, body.length, since);
+    if (!isBefore(found, recent.get(link))) recent.set(found, body.length);
     return found;
   }
 
@@ -77,11 +84,10 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   }
 
   /** What the store probably has, if nothing changes by itself soon. */
-  function guess(link: string): Found | undefined {
+  function guess(known: Found | undefined): Found | undefined {
     const nowMs = commands.storeNow();
-    const probable = nowMs === undefined ? undefined : cache.peek(link);
-    if (nowMs === undefined || probable === undefined) return undefined;
-    const { tokens, session } = probable;
+    if (nowMs === undefined || known === undefined) return undefined;
+    const { tokens, session } = known;
     const isUnchanged = nowMs + GUESS_MARGIN_MS < machine.unchangedUntilMs(session);
     return isUnchanged ? { tokens, session, nowMs } : undefined;
   }
@@ -95,7 +101,6 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     token = createCallId(randomBytes),
   ): Promise<Found | undefined> {
     const { ids } = found.session;
-    const since = cache.changes();
     const body = writeBody(next);
     // The limit of the state that the change was computed for, such as a lease that has run out.
     const before = machine.stateAt(found.session, found.nowMs) ?? found.session;
@@ -114,9 +119,9 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     ];
     const names = [keys.session(ids.link), keys.poll(ids.poll), keys.live];
     const reply = await commands.repeat(howLong, () => commands.run(SCRIPTS.commit, names, args));
-    if (reply !== 1) return parse(reply, ids.link, since);
+    if (reply !== 1) return parse(reply, ids.link);
     const tokens = `${token},${found.tokens}`;
-    cache.set({ tokens, session: next, nowMs: found.nowMs }, body.length, since, true);
+    recent.set({ tokens, session: next, nowMs: found.nowMs }, body.length);
     if (notice !== undefined) notices.notifyHere(ids.poll, notice);
     return found;
   }
@@ -126,32 +131,34 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     change: Event<Reply>,
     howLong: RetryPolicy,
   ): Promise<Reply | undefined> {
-    let found = guess(link);
+    // What this process knew before it asked for what it found.
+    let known = recent.get(link);
+    let found = guess(known);
     let isGuess = found !== undefined;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       if (found === undefined) {
-        found = await read(link);
-        if (found === undefined) return undefined;
         isGuess = false;
+        known = recent.get(link);
+        found = await read(link);
       }
-      const lost = cache.findLost(found);
-      if (lost !== undefined) {
-        await restore(found, lost);
-        found = undefined;
-        continue;
-      }
+      if (found === undefined) return undefined;
       const { reply, next, notice } = change(found.session, found.nowMs);
-      if (next === undefined && !isGuess) return reply;
-      if (next === undefined) {
+      if (known !== undefined && isBefore(found, known)) {
+        await restore(found, known);
+        found = undefined;
+      } else if (next !== undefined) {
+        known = recent.get(link);
+        const instead = await commit(found, next, notice, howLong);
+        if (instead === found) return reply;
+        if (instead === undefined) return undefined;
+        isGuess = false;
+        found = instead;
+      } else if (isGuess) {
         // A guess proves nothing.
         found = undefined;
-        continue;
+      } else {
+        return reply;
       }
-      const instead = await commit(found, next, notice, howLong);
-      if (instead === found) return reply;
-      if (instead === undefined) return undefined;
-      found = instead;
-      isGuess = false;
     }
     throw new StoreUnavailable('changed too often by others');
   }
@@ -167,7 +174,6 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     async create(newSession, lifetimeMs) {
       const { ids } = newSession;
       const token = createCallId(randomBytes);
-      const since = cache.changes();
       const body = writeBody(machine.pendingSince(newSession, 0, lifetimeMs));
       const names = [keys.live, keys.session(ids.link), keys.poll(ids.poll)];
       if (ids.code !== undefined) names.push(keys.code(ids.code));
@@ -175,7 +181,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       const reply = await commands.run(SCRIPTS.create, names, args);
       if (typeof reply !== 'number') return reply as 'collision' | 'full';
       const session = machine.pendingSince(newSession, reply, lifetimeMs);
-      cache.set({ tokens: token, session, nowMs: reply }, body.length, since, true);
+      recent.set({ tokens: token, session, nowMs: reply }, body.length);
       return 'created';
     },
 
@@ -184,12 +190,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       return link === undefined ? undefined : updateAt(link, change, untilLeaseEnds ?? 'briefly');
     },
 
-    watch(waiter) {
-      notices.add(waiter);
-      return cache.pendingForMs(waiter.pollId, waiter.wantsProgress);
-    },
-
-    unwatch: notices.remove,
+    listen: notices.listen,
 
     /** One of several instances removes a session from the index, and returns it. */
     async sweep() {
@@ -215,8 +216,36 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   };
 }
 
+/** True if `later` was stored after it. */
+const isBefore = (found: Found, later: Found | undefined) =>
+  later?.tokens.endsWith(`,${found.tokens}`) === true;
+
 /** Replies with the session as it was. Its outcome may still be asked for after its last delivery. */
 function expire(session: Session, nowMs: number): machine.Change<Session> {
   const next = machine.stateAt(session, nowMs);
   return next?.state === 'ended' ? { reply: session, next } : { reply: session };
+}
+
+/**
+ * The records that this process last read or wrote, by the ids of their link and their poll. With
+ * them most changes take one trip, and what a failover has lost is stored again.
+ */
+export function createRecentRecords() {
+  // Two generations, because removing the oldest entry of one for each new one is slow.
+  let newer = new Map<string, Found>();
+  let older = new Map<string, Found>();
+  let characters = 0;
+  return {
+    get: (id: string) => newer.get(id) ?? older.get(id),
+    /** `length`: of the text. */
+    set(found: Found, length: number): void {
+      if (characters + length > REMEMBERED_CHARACTERS / 2) {
+        older = newer;
+        newer = new Map();
+        characters = 0;
+      }
+      characters += length;
+      newer.set(found.session.ids.link, found).set(found.session.ids.poll, found);
+    },
+  };
 }
