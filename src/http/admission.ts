@@ -3,7 +3,6 @@ import { warnOnce } from '../log.ts';
 import type { Monitor, RateLimitKind } from '../monitor.ts';
 import type { RateLimiter, RateLimitPair } from '../sign-ins/rate-limits.ts';
 import type { FindClientAddress } from './client-address.ts';
-import { isFromForeignPage } from './cors.ts';
 import type { RelayRequest } from './request.ts';
 import { type Refusal, refuse } from './responses.ts';
 
@@ -80,4 +79,18 @@ export function createAdmission(
       };
     },
   };
+}
+
+/**
+ * True if a page of a site that the operator does not know sends this. Without CORS it reads no
+ * response, but its requests would count towards the limits of its visitors. `known`: the relay's
+ * own origin and CORS_ORIGINS. Apps in a webview, of a package or of a file have an origin without
+ * http (`null`, `file://`, `app://…`), or their requests have no such header.
+ * @see https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
+ */
+function isFromForeignPage(request: RelayRequest, known: readonly string[]): boolean {
+  const site = request.header('sec-fetch-site');
+  if (site !== 'cross-site' && site !== 'same-site') return false;
+  const origin = request.header('origin') ?? '';
+  return /^https?:/.test(origin) && !known.includes(origin) && !known.includes('*');
 }

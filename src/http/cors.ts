@@ -44,17 +44,3 @@ export function createCors(origins: readonly string[]) {
     allow,
   };
 }
-
-/**
- * True if a page of a site that the operator does not know sends this. Without CORS it reads no
- * response, but its requests would count towards the limits of its visitors. `known`: the relay's
- * own origin and CORS_ORIGINS. Apps in a webview, of a package or of a file have an origin without
- * http (`null`, `file://`, `app://…`), or their requests have no such header.
- * @see https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
- */
-export function isFromForeignPage(request: RelayRequest, known: readonly string[]): boolean {
-  const site = request.header('sec-fetch-site');
-  if (site !== 'cross-site' && site !== 'same-site') return false;
-  const origin = request.header('origin') ?? '';
-  return /^https?:/.test(origin) && !known.includes(origin) && !known.includes('*');
-}
