@@ -11,95 +11,13 @@ export interface Session {
   readonly userCode: string;
 }
 
-/** `{state}`, `{secret}` and `{code}` are those of a session. */
-const PATHS = [
-  '/auth/start',
-  '/auth/start',
-  '/auth/result',
-  '/auth/result',
-  '/auth/done',
-  '/auth/mal',
-  '/auth/anilist',
-  '/auth/mal/callback',
-  '/auth/anilist/callback',
-  '/auth/mal/callback/x',
-  '/oauth2/mal/token',
-  '/oauth2/mal/device_authorization',
-  '/oauth2/anilist/revoke',
-  '/oauth2/mal/.well-known/openid-configuration',
-  '/oauth2/x/token',
-  '/refresh',
-  '/revoke',
-  '/.well-known/oauth-authorization-server/oauth2/mal',
-  '/services',
-  '/',
-  '/link',
-  '/LINK',
-  '/L/{code}',
-  '/l/{code}',
-  '/{code}',
-  '/link/{code}',
-  '/openapi.json',
-  '/health',
-  '/ready',
-  '/favicon.ico',
-  '/base/auth/mal',
-  '/base/auth/start',
-  '/metrics',
-  '/now',
-];
-const METHODS = ['GET', 'GET', 'GET', 'POST', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'FOO'];
-const PARAMETERS: readonly (readonly [name: string, values: readonly string[]])[] = [
-  ['session', ['{secret}', '{state}', '']],
-  ['state', ['{state}', '{secret}', '']],
-  ['wait', ['0', '0', '-1', '51', '1e1', ' 5']],
-  ['ack', ['1', '0']],
-  ['cancel', ['1', 'true']],
-  ['progress', ['1']],
-  ['code', ['{code}', 'a-code', '']],
-  ['user_code', ['{code}']],
-  ['error', ['access_denied', 'server_error', '']],
-  ['size', ['200', '-5', '1e9']],
-];
 const START_WITH_EVERYTHING =
   '{"service":"anilist","code":true,"device":"Living room","ack":true,"details":true}';
 const BLIND_START = '{"service":"mal","challenge":"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}';
 const DEVICE_POLL =
   'grant_type=urn:ietf:params:oauth:grant-type:device_code&device_code={secret}&client_id=tv';
-const GRANT_REFRESH = 'grant_type=refresh_token&refresh_token=r&client_id=tv';
-const GRANT_REVOCATION = 'token=t&token_type_hint=refresh_token';
-const BODIES = [
-  '{"service":"mal"}',
-  START_WITH_EVERYTHING,
-  BLIND_START,
-  '{"service":"mal","refreshToken":"r","token":"t"}',
-  DEVICE_POLL,
-  GRANT_REFRESH,
-  'client_id=tv&scope=a+b',
-  GRANT_REVOCATION,
-  'choice=continue',
-  'choice=decline',
-  'code={code}',
-];
-const HEADERS: readonly (readonly [name: string, values: readonly string[]])[] = [
-  ['accept-language', ['de', 'zh-Hant;q=0.9,*', 'x;q=a']],
-  ['authorization', ['Basic dHY6', 'Bearer x', `Bearer ${ADMIN_TOKEN}`]],
-  ['content-type', ['application/json', 'application/x-www-form-urlencoded', 'text/plain']],
-  ['content-length', ['0', '512', '-1', '1e3', '99999999999']],
-  ['cookie', ['__Host-continue=x', 'a=b; c']],
-  ['forwarded', ['for=192.0.2.1', 'for="[2001:db8::1]";host=x']],
-  ['host', ['relay.test', 'a,b', '127.0.0.1:9090', 'evil.example']],
-  ['origin', ['https://tv.test', 'null', 'https://evil.test']],
-  ['access-control-request-method', ['POST', 'GET']],
-  ['prefer', ['wait=5']],
-  ['sec-fetch-site', ['same-origin', 'cross-site']],
-  ['user-agent', ['Mozilla/5.0 (Linux; Android 10; wv)']],
-  ['x-forwarded-for', ['192.0.2.1', '192.0.2.1, 10.0.0.1', '2001:db8::1', '10.0.0.1:99']],
-  ['x-forwarded-host', ['evil.test']],
-  ['x-http-method-override', ['DELETE']],
-];
 
-/** Requests that get far. One part of each is changed, or none. */
+/** Requests that get far. `{service}`, `{state}`, `{secret}` and `{code}` are those of a session. */
 const GOOD: readonly (readonly [method: string, target: string, body?: string])[] = [
   ['POST', '/auth/start', '{"service":"mal"}'],
   ['POST', '/auth/start', START_WITH_EVERYTHING],
@@ -115,17 +33,55 @@ const GOOD: readonly (readonly [method: string, target: string, body?: string])[
   ['GET', '/auth/{service}/callback?state={state}&code=a-code'],
   ['GET', '/auth/{service}/callback?state={state}&error=server_error&error_description=x'],
   ['GET', '/auth/{service}/callback?state={state}&error=access_denied'],
+  ['GET', '/auth/mal/callback/x'],
+  ['GET', '/auth/done'],
   ['GET', '/L/{code}'],
   ['POST', '/L/{code}', 'choice=continue'],
   ['POST', '/L/{code}', 'choice=decline'],
+  ['GET', '/LINK/{code}'],
   ['GET', '/link?code={code}'],
   ['POST', '/link', 'code={code}'],
   ['POST', '/oauth2/mal/device_authorization', 'client_id=tv&scope=a+b'],
   ['POST', '/oauth2/{service}/token', DEVICE_POLL],
-  ['POST', '/oauth2/mal/token', GRANT_REFRESH],
-  ['POST', '/oauth2/mal/revoke', GRANT_REVOCATION],
+  ['POST', '/oauth2/mal/token', 'grant_type=refresh_token&refresh_token=r&client_id=tv'],
+  ['POST', '/oauth2/mal/revoke', 'token=t&token_type_hint=refresh_token'],
+  ['GET', '/oauth2/mal/.well-known/openid-configuration'],
+  ['GET', '/.well-known/oauth-authorization-server/oauth2/mal'],
   ['POST', '/refresh', '{"service":"anilist","refreshToken":"r"}'],
-  ['POST', '/revoke', '{"service":"mal","token":"t"}'],
+  ['POST', '/revoke', '{"service":"mal","refreshToken":"r"}'],
+  ['POST', '/base/auth/start', '{"service":"mal"}'],
+  ...[
+    '/',
+    '/services',
+    '/openapi.json',
+    '/health',
+    '/ready',
+    '/favicon.ico',
+    '/metrics',
+    '/now',
+  ].map((path): [string, string] => ['GET', path]),
+];
+const METHODS = ['GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'FOO'];
+const PARAMETERS = [
+  ...['session={state}', 'session=', 'state={secret}', 'state=', 'code=', 'code={code}'],
+  ...['wait=-1', 'wait=1e1', 'ack=0', 'cancel=true', 'error=', 'user_code={code}', 'size=1e9'],
+];
+const HEADERS: readonly (readonly [name: string, ...values: string[]])[] = [
+  ['accept-language', 'de', 'zh-Hant;q=0.9,*', 'x;q=a'],
+  ['authorization', 'Basic dHY6', 'Bearer x', `Bearer ${ADMIN_TOKEN}`],
+  ['content-type', 'application/json', 'application/x-www-form-urlencoded', 'text/plain'],
+  ['content-length', '0', '512', '-1', '1e3', '99999999999'],
+  ['cookie', '__Host-continue=x', 'a=b; c'],
+  ['forwarded', 'for=192.0.2.1', 'for="[2001:db8::1]";host=x'],
+  ['host', 'relay.test', 'a,b', '127.0.0.1:9090', 'evil.example'],
+  ['origin', 'https://tv.test', 'null', 'https://evil.test'],
+  ['access-control-request-method', 'POST', 'GET'],
+  ['prefer', 'wait=5'],
+  ['sec-fetch-site', 'same-origin', 'cross-site'],
+  ['user-agent', 'Mozilla/5.0 (Linux; Android 10; wv)'],
+  ['x-forwarded-for', '192.0.2.1', '192.0.2.1, 10.0.0.1', '2001:db8::1', '10.0.0.1:99'],
+  ['x-forwarded-host', 'evil.test'],
+  ['x-http-method-override', 'DELETE'],
 ];
 
 /** What a handler may take as a header: bytes without controls. */
@@ -147,54 +103,37 @@ const fillSession = (text: string, { service, secret, state, userCode }: Session
     .replaceAll('{state}', state)
     .replaceAll('{code}', userCode);
 
+/** A good request, of which each part may be another, changed or hostile. */
 export function makeRequest(input: Input, sessions: readonly Session[]) {
   const { chance, pick, mutate, hostile, below } = input;
   const session = sessions.length > 0 && chance(0.9) ? pick(sessions) : NOBODY;
   const fill = (text: string) => fillSession(text, session);
-  const value = (values: readonly string[]) => {
-    const good = fill(pick(values));
-    if (chance(0.5)) return good;
-    return chance(0.5) ? mutate(good) : hostile();
-  };
-  const some = <Item>(list: readonly Item[], most: number) =>
-    Array.from({ length: below(most + 1) }, () => pick(list));
-  const headers = () =>
-    some(HEADERS, 4).map(([name, values]): [string, string] => [name, asHeader(value(values))]);
+  const change = (text: string) => (chance(0.5) ? mutate(text) : hostile());
+
+  // Drawing a picture takes milliseconds.
+  const [good, template, ownBody = ''] = chance(0.005)
+    ? (['GET', '/qr/{state}.png'] as const)
+    : pick(GOOD);
+  const method = chance(0.2) ? pick(METHODS) : good;
+  let target = fill(template);
+  while (chance(0.2)) {
+    const [name = '', value = ''] = fill(pick(PARAMETERS)).split('=');
+    const written = chance(0.5) ? value : change(value).toWellFormed();
+    const separator = target.includes('?') ? '&' : '?';
+    target += `${separator}${name}=${chance(0.7) ? encodeURIComponent(written) : written}`;
+  }
+  if (chance(0.2)) target = mutate(target);
+  const headers = Array.from({ length: chance(0.4) ? below(5) : 0 }, (): [string, string] => {
+    const [name, ...values] = pick(HEADERS);
+    const value = pick(values);
+    return [name, asHeader(chance(0.5) ? value : change(value))];
+  });
+  const [, , otherBody = ''] = pick(GOOD);
+  const body = fill(chance(0.1) ? otherBody : ownBody);
   const peer = chance(0.5) ? `10.0.0.${below(256)}` : `2001:db8:${below(9)}::${below(99)}`;
-
-  function changeGood() {
-    const [method, template, body] = pick(GOOD);
-    const [target, text] = [fill(template), fill(body ?? '')];
-    const changed = below(5);
-    return {
-      method,
-      target: changed === 0 ? mutate(target) : target,
-      headers: changed === 1 ? headers() : [],
-      body: changed === 2 ? mutate(text) : text,
-    };
-  }
-
-  function combine() {
-    // Drawing a picture takes milliseconds.
-    const known = fill(chance(0.01) ? '/qr/{state}.png' : pick(PATHS));
-    const path = chance(0.3) ? mutate(known) : known;
-    const encode = chance(0.7) ? encodeURIComponent : (text: string) => text;
-    const query = some(PARAMETERS, 4).map(([name, values]) => {
-      const written = value(values).toWellFormed();
-      return `${chance(0.05) ? mutate(name) : name}=${encode(written)}`;
-    });
-    const body = fill(pick(BODIES));
-    return {
-      method: pick(METHODS),
-      target: query.length > 0 ? `${path}?${query.join('&')}` : path,
-      headers: headers(),
-      body: chance(0.5) ? body : chance(0.7) ? mutate(body) : hostile(),
-    };
-  }
-
-  const { method, target, headers: sent, body } = chance(0.6) ? changeGood() : combine();
   const hasBody = !['GET', 'HEAD'].includes(method);
-  return { target, init: { method, headers: sent, ...(hasBody && { body }) }, peer };
+  const init = { method, headers, ...(hasBody && { body: chance(0.3) ? change(body) : body }) };
+  return { target, init, peer };
 }
 
 /** Undefined if no URL has such a path. */

@@ -69,28 +69,26 @@ describe('CONFIRM=always', () => {
     await expectOtherBrowser(await service.ask(`${CALLBACK}?state=${state}&code=c`, { headers }));
   });
 
-  test.each(['', '/relay', '/auth'])(
-    'the cookie is for this host alone and has nothing of the sign-in: base path "%s"',
-    async (basePath) => {
-      const baseUrl = `https://relay.test${basePath}`;
-      const service = createTestService({ confirm: 'always', baseUrl });
-      const { url, state, session } = await start(service, 'mal', {}, basePath);
-      const [cookie, ...others] = cookiesOf(await decide(service, url));
-      expect(others).toEqual([]);
-      expect(cookie?.attributes).toEqual(
-        ['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'].sort(),
-      );
-      expect(cookie?.name).toMatch(/^__Host-continued-[\w-]{43}$/);
-      expect(cookie?.value).toBe('1');
-      for (const secret of [state, session]) expect(cookie?.name).not.toContain(secret);
-    },
-  );
-
-  test('only Continue sets the cookie: neither the page nor Decline does', async () => {
-    const service = createTestService({ confirm: 'always' });
-    const { url } = await start(service);
-    expect(cookiesOf(await service.ask(url))).toEqual([]);
-    expect(cookiesOf(await decide(service, url, 'decline'))).toEqual([]);
+  test.each([
+    ['https://relay.test', '', true],
+    ['HTTPS://Relay.test', '', true],
+    ['https://relay.test/auth', '/auth', true],
+    ['HTTP://localhost:8080', '', false],
+  ])('at %s the cookie is for this host alone', async (baseUrl, basePath, isSecure) => {
+    const service = createTestService({ confirm: 'always', baseUrl });
+    const { url, state, session } = await start(service, 'mal', {}, basePath);
+    const [cookie, ...others] = cookiesOf(await decide(service, url));
+    expect(others).toEqual([]);
+    const secure = isSecure ? ['Secure'] : [];
+    expect(cookie?.attributes).toEqual(
+      ['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', ...secure].sort(),
+    );
+    expect(cookie?.name).toMatch(
+      isSecure ? /^__Host-continued-[\w-]{43}$/ : /^continued-[\w-]{43}$/,
+    );
+    expect(cookie?.value).toBe('1');
+    // Nothing of the sign-in.
+    for (const secret of [state, session]) expect(cookie?.name).not.toContain(secret);
   });
 
   test('in another browser the page says where to continue, and the log why', async () => {
@@ -129,20 +127,6 @@ test('CONFIRM=code: any browser may finish, and no page and no decision sets a c
   expect(cookiesOf(await decide(service, other, 'decline'))).toEqual([]);
 });
 
-test.each([
-  ['https://relay.test', true],
-  ['HTTPS://Relay.test', true],
-  ['http://localhost:8080', false],
-  ['HTTP://localhost:8080', false],
-])('at %s the cookie of CONFIRM=always is Secure: %p', async (baseUrl, isSecure) => {
-  const service = createTestService({ baseUrl, confirm: 'always' });
-  const { link } = await startWithCode(service);
-  const [cookie, ...others] = cookiesOf(await decide(service, link));
-  expect(others).toEqual([]);
-  expect(cookie?.name.startsWith('__Host-')).toBe(isSecure);
-  expect(cookie?.attributes.includes('Secure')).toBe(isSecure);
-});
-
 /** The Response of @hono/node-server hands out the very Headers object that it was given. */
 class SharingResponse extends Response {
   constructor(body?: BodyInit | null, init?: ResponseInit) {
@@ -152,7 +136,7 @@ class SharingResponse extends Response {
   }
 }
 
-test('a cookie of one answer is on no other, though the runtime shares Headers', async () => {
+test('only Continue sets the cookie, though the runtime shares Headers', async () => {
   const original = globalThis.Response;
   Object.assign(globalThis, { Response: SharingResponse });
   try {
@@ -162,6 +146,7 @@ test('a cookie of one answer is on no other, though the runtime shares Headers',
     for (const path of [url, '/link', WRONG, '/auth/result?session=x', '/auth/done']) {
       expect(cookiesOf(await service.ask(path))).toEqual([]);
     }
+    expect(cookiesOf(await decide(service, url, 'decline'))).toEqual([]);
   } finally {
     Object.assign(globalThis, { Response: original });
   }

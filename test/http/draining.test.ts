@@ -33,6 +33,9 @@ test('every parked poll gets a 204, starts are refused, and /health is 503', asy
   expect((await service.ask('/auth/start', startRequest())).status).toBe(503);
   expect((await service.ask('/health')).status).toBe(503);
   expect((await poll(service, session)).status).toBe(204);
+  // A device that gives up may say so.
+  expect((await poll(service, `${session}&cancel=1`)).status).toBe(204);
+  expect((await poll(service, session)).status).toBe(410);
 });
 
 test('a callback whose lease the store has not answered yet counts as under way', async () => {

@@ -60,20 +60,6 @@ describe('the text of a code', () => {
 });
 
 describe('the picture', () => {
-  test.each([
-    ['svg', 'image/svg+xml'],
-    ['png', 'image/png'],
-  ])('as %s is %s, is not cached and may load nothing', async (format, type) => {
-    const { headers } = await createTestService().ask(`/qr/BCDF-GHJK.${format}`);
-    expect(Object.fromEntries(headers)).toEqual({
-      'cache-control': 'no-store, private',
-      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-      'content-type': type,
-      'referrer-policy': 'no-referrer',
-      'x-content-type-options': 'nosniff',
-    });
-  });
-
   test.each([undefined, 100, 719])(
     'at %p px is read by a scanner: equal modules as large as fit, with four of white',
     async (size) => {
