@@ -41,3 +41,29 @@ test('tokens that were not stored before another tab signed out are revoked', ()
   const { state, effects } = apply(held, machine.refreshed(1, 'other', OURS), NOBODY);
   expect([state.tokens, effects]).toEqual([undefined, [{ type: 'revoke', tokens: OURS }]]);
 });
+
+test('tokens of a refresh that began before a sign-out, or a sign-in, change nothing', () => {
+  const held = machine.stored(1, THEIRS, undefined, false);
+  const late = machine.refreshed(1, 'other', OURS);
+  const out = apply(held, machine.signOut, late);
+  expect([out.status, out.effects]).toEqual(['signed-out', [{ type: 'revoke', tokens: OURS }]]);
+  const again: Tokens = { accessToken: 'again', refreshToken: 'again' };
+  const signedIn = [machine.signIn, machine.granted(1, again), machine.saved(again)];
+  const { state, effects } = apply(held, ...signedIn, late);
+  expect([state.tokens, effects]).toEqual([again, []]);
+});
+
+test('signing out ends a sign-in, and revokes tokens that are not stored yet', () => {
+  const { status, effects } = apply(
+    NOBODY,
+    machine.signIn,
+    machine.granted(1, OURS),
+    machine.signOut,
+  );
+  expect(status).toBe('signed-out');
+  expect(effects).toEqual([
+    { type: 'clear', known: OURS },
+    { type: 'revoke', tokens: OURS },
+    { type: 'end', how: 'cancelled' },
+  ]);
+});

@@ -1,9 +1,11 @@
 /** What a session makes of each response, by the fake clock. Both builds share this logic. */
 import { describe, expect, test } from 'bun:test';
+import { addressProblem, originOf } from '../../client/src/ask.ts';
 import { SignInError, type SignInErrorCode } from '../../client/src/errors.ts';
-import { createSession, type SessionOptions } from '../../client/src/index.ts';
+import { createSession, type Session } from '../../client/src/index.ts';
 import { createMemory, keyOf, type SessionStorage } from '../../client/src/storage.ts';
 import { refresh, type Tokens } from '../../client/src/tokens.ts';
+import { createRandom, testSeed } from '../kit/random.ts';
 import { failureOf } from '../kit/wait.ts';
 import {
   type Answer,
@@ -407,82 +409,85 @@ describe('what the relay offers', () => {
 
 const OLD: Tokens = { accessToken: 'old', refreshToken: 'r1', expiresIn: 3_600, expiresAt: 0 };
 
-describe('tokens go to nobody on the way', () => {
-  /** Every request of the session is counted, and fails. */
-  async function refreshAt(
-    relay: string,
-    options: Partial<SessionOptions> = {},
-    tokens: Tokens = OLD,
-  ) {
-    const asked: string[] = [];
-    const fetch = async (url: string) => {
-      asked.push(url);
-      return new Response('{"error":"invalid_client"}', { status: 400 });
-    };
-    const place = { relay, service: 'mal' };
-    const storage = createMemory();
-    storage.setItem(keyOf(place), JSON.stringify(tokens));
-    const failure = await createSession({ ...place, storage, fetch, ...options })
-      .getToken()
-      .then(() => undefined)
-      .catch((error: SignInError) => error);
-    return { asked, code: failure?.code, detail: failure?.detail };
-  }
+describe('where a secret may go', () => {
+  const HTTPS = 'must start with https:// (see allowHttp)';
+  const HOST = 'must start with https:// or http://, then a host without a user name';
+  const ADDRESSES: readonly (readonly [problem: string | undefined, ...urls: readonly string[]])[] =
+    [
+      [undefined, 'https://relay.example/', 'HTTPS://API.EXAMPLE:8443/', 'https://[2001:db8::1]/'],
+      [undefined, 'http://localhost:8080/', 'http://127.0.0.1:8080/relay', 'http://[::1]:8080/'],
+      [undefined, 'https://api.example/users/@me?a@b#a@b', 'http://localhost:8080/users/@me'],
+      [HTTPS, 'http://relay.example/', 'HTTP://relay.example:80/', 'http://192.168.1.5:8080/'],
+      [HTTPS, 'http://localhost.example/', 'http://127.0.0.1.example/', 'http://127.example/'],
+      [HTTPS, 'http://[::2]/'],
+      [HOST, 'http://localhost:1@api.example/', 'http://[::1]:1@api.example/'],
+      [HOST, 'https://me:password@api.example/', 'https://me@api.example/'],
+      [HOST, 'http://localhost\\@api.example/', 'http://localhost:1\t@api.example/'],
+      [HOST, 'https:\\\\api.example/', 'https:api.example/', ' https://api.example/'],
+      [HOST, 'https:///', '/users/@me', ''],
+    ];
 
-  test.each([
-    'http://relay.example',
-    'HTTP://relay.example:80',
-    'http://192.168.1.5:8080',
-    'http://localhost.example',
-    'http://127.0.0.1.example',
-    'http://127.example',
-    'http://[::2]',
-  ])('nothing is sent to %s, unless the app allows http', async (relay) => {
-    const { asked, code, detail } = await refreshAt(relay);
-    expect([asked, code]).toEqual([[], 'refused']);
-    expect(detail).toBe(`relay must start with https:// (see allowHttp): ${relay}/refresh`);
-    expect((await refreshAt(relay, { allowHttp: true })).asked).toEqual([`${relay}/refresh`]);
+  test.each(ADDRESSES)('%s: %s and alike', (problem, ...urls) => {
+    for (const url of urls) {
+      expect([url, addressProblem(url, false)]).toEqual([url, problem]);
+      expect([url, addressProblem(url, true)]).toEqual([
+        url,
+        problem === HTTPS ? undefined : problem,
+      ]);
+    }
   });
 
-  test.each([
-    'https://relay.example',
-    'http://localhost:8080',
-    'http://127.0.0.1:8080/relay',
-    'http://[::1]:8080',
-  ])('%s is safe', async (relay) => {
-    expect((await refreshAt(relay)).asked).toEqual([`${relay}/refresh`]);
+  test('an address that may be used leads where it says, to every parser', () => {
+    const random = createRandom(testSeed);
+    const pieces = [
+      ...['http:', 'https:', '//', '/', '\\', '@', ':', '?', '#', '%40', '%2f', '\t', '\n', ' '],
+      ...['localhost', '127.0.0.1', '[::1]', 'api.example', 'evil.test', '.', ':1', ':443', 'Ä'],
+    ];
+    let used = 0;
+    for (let nth = 0; nth < 20_000; nth += 1) {
+      const length = 2 + Math.floor(random() * 7);
+      const made = Array.from({ length }, () => pieces[Math.floor(random() * pieces.length)]);
+      const url = (nth % 2 ? made : ['http', nth % 4 ? 's' : '', '://', ...made]).join('');
+      if (addressProblem(url, false) || !URL.canParse(url)) continue;
+      used += 1;
+      const { origin, username, password } = new URL(url);
+      expect([username, password]).toEqual(['', '']);
+      expect(origin).toMatch(/^https:|^http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|$)/);
+      if (/^[!-~]*$/.test(originOf(url) ?? '')) expect(originOf(url)).toBe(origin);
+    }
+    expect(used).toBeGreaterThan(100);
   });
 
   const OWN = 'https://acme.test/token';
+  const BLIND = { ...OLD, tokenUrl: OWN, clientId: 'c' };
+  const WRONG = 'https://me@acme.test/';
 
-  test.each([
-    ['http://localhost:1@acme.test/token', undefined],
-    ['https://me@acme.test/token', undefined],
-    [OWN, 'http://localhost:1@acme.test/token'],
-  ])('nothing is sent to %s of a blind sign-in, or %s of the app', async (stored, own) => {
-    const tokens = { ...OLD, tokenUrl: stored, clientId: 'c' };
-    const { asked, code, detail } = await refreshAt(RELAY, { tokenUrl: own }, tokens);
-    expect([asked, code]).toEqual([[], 'refused']);
-    expect(detail).toContain('tokenUrl must start with https:// or http://, then a host');
+  test.each<[string, object, object, (session: Session) => Promise<unknown>]>([
+    ['the relay', { relay: 'http://relay.example' }, OLD, (session) => session.getToken()],
+    ['a stored tokenUrl', {}, { ...BLIND, tokenUrl: WRONG }, (session) => session.getToken()],
+    ["the app's tokenUrl", { tokenUrl: WRONG }, BLIND, (session) => session.getToken()],
+    ['the API', {}, { accessToken: 'a' }, (session) => session.fetch(WRONG)],
+    [
+      'a revocation endpoint',
+      {},
+      { ...BLIND, revocationUrl: WRONG },
+      async (session) => {
+        if (!(await session.signOut()).revoked) throw { code: 'refused' };
+      },
+    ],
+  ])('nothing is sent to an address that may not be used: %s', async (_, own, tokens, send) => {
+    const asked: string[] = [];
+    const fetch = async (url: string) => {
+      asked.push(url);
+      return new Response('{}');
+    };
+    const options = { relay: RELAY, service: 'mal', storage: createMemory(), fetch, ...own };
+    options.storage.setItem(keyOf(options), JSON.stringify(tokens));
+    expect(await failureOf(send(createSession(options)))).toMatchObject({ code: 'refused' });
+    expect(asked).toEqual([]);
   });
 
-  test.each(['https://me@acme.test/revoke', 'https://acme.test@evil.test/revoke'])(
-    'nothing is sent to %s to revoke tokens',
-    async (revocationUrl) => {
-      const asked: string[] = [];
-      const fetch = async (url: string) => {
-        asked.push(url);
-        return new Response('{}');
-      };
-      const place = { relay: RELAY, service: 'mal', storage: createMemory() };
-      const tokens = { ...OLD, tokenUrl: OWN, clientId: 'c', revocationUrl };
-      place.storage.setItem(keyOf(place), JSON.stringify(tokens));
-      const signedOut = await createSession({ ...place, fetch }).signOut();
-      expect([signedOut.revoked, asked]).toEqual([false, []]);
-    },
-  );
-
-  test('what the app allows applies to each request of a sign-in, acknowledgements too', async () => {
+  test('allowHttp applies to each request of a sign-in, acknowledgements too', async () => {
     const network = createNetwork({
       '/services': [OFFER(['ack'])],
       '/auth/start': [STARTED],

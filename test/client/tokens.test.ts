@@ -22,7 +22,6 @@ import {
 import { fileStorage } from '../../client/src/node.ts';
 import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { type Child, startChild } from '../kit/process.ts';
-import { createRandom, testSeed } from '../kit/random.ts';
 import { ROOT } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { createGate, failureOf, pollUntil } from '../kit/wait.ts';
@@ -312,80 +311,32 @@ describe('the storage', () => {
     await pollUntil('revoked', () => refresher.revoked.length === 1);
   });
 
-  describe('signed out during a refresh stays empty, and the new tokens are revoked', () => {
-    /** Until both have been revoked: what was stored, and what the refresh has brought. */
-    async function expectSignedOut(
-      { storage, accessToken, session }: ReturnType<typeof keep>,
-      during: (leave: () => Promise<unknown>) => Promise<unknown>,
-    ): Promise<void> {
-      const { tokens } = storage;
-      const failed = failureOf(accessToken());
-      await during(session.signOut);
-      expect(await failed).toMatchObject({ code: 'signed_out' });
-      await pollUntil('both are revoked', () => refresher.revoked.length === 2);
-      // The old one too, unless the new one has already taken its place in the storage.
-      expect(refresher.revoked.some((each) => each !== tokens?.refreshToken)).toBe(true);
-      expect(storage.tokens).toBeUndefined();
-      expect(session.state.status).toBe('signed-out');
-    }
-
-    test('while the relay has not answered, and another account signs out after it', async () => {
-      const other = keep({ accessToken: 'of another account' }, { account: 'B' });
-      const app = keep(refresher.grant(-1), { account: 'A' });
-      const held = refresher.gate.close();
-      await expectSignedOut(app, async (leave) => {
-        await held.arrived;
-        await leave();
-        await other.session.signOut();
-        held.release();
-      });
-      expect(other.storage.tokens).toBeUndefined();
+  test('of a user who signs out while tokens are saved stays empty', async () => {
+    const gate = createGate();
+    const held = gate.close();
+    const { accessToken, storage, session } = keep(refresher.grant(-1), {
+      async save(tokens) {
+        await gate.pass();
+        storage.tokens = tokens;
+      },
     });
+    const asked = failureOf(accessToken());
+    await held.arrived;
+    const left = session.signOut();
+    held.release();
+    await left;
+    expect(await asked).toMatchObject({ code: 'signed_out' });
+    await pollUntil('the old and the new one are revoked', () => refresher.revoked.length > 1);
+    expect([storage.tokens, session.state]).toEqual([undefined, { status: 'signed-out' }]);
+  });
 
-    test('while a save that failed waits to be tried again', async () => {
-      const tried = Promise.withResolvers<void>();
-      const app = keep(refresher.grant(-1), {
-        save(tokens) {
-          const isFirst = app.storage.saves === 0;
-          app.storage.saves += 1;
-          tried.resolve();
-          if (isFirst) throw new Error('locked');
-          app.storage.tokens = tokens;
-        },
-      });
-      await expectSignedOut(app, async (leave) => {
-        await tried.promise;
-        await leave();
-      });
-      expect(app.storage.saves).toBe(1);
-    });
-
-    test('and tokens that somebody else stores later are used again', async () => {
-      const tokens = refresher.grant(-1);
-      const { accessToken, storage, session } = keep(tokens);
-      await session.signOut();
-      storage.tokens = tokens;
-      expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
-      expect(storage.tokens).not.toBe(tokens);
-      expect(session.state.status).toBe('signed-in');
-    });
-
-    test('while a save is in progress, which ends later than the storage was emptied', async () => {
-      const gate = createGate();
-      const held = gate.close();
-      const app = keep(refresher.grant(-1), {
-        async save(tokens) {
-          await gate.pass();
-          app.storage.tokens = tokens;
-        },
-      });
-      await expectSignedOut(app, async (leave) => {
-        await held.arrived;
-        const left = leave();
-        held.release();
-        await left;
-      });
-    });
+  test('in which another process stores tokens after a sign-out signs in again', async () => {
+    const tokens = refresher.grant(-1);
+    const { accessToken, storage, session } = keep(tokens);
+    await session.signOut();
+    storage.tokens = tokens;
+    expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
+    expect([storage.tokens !== tokens, session.state.status]).toEqual([true, 'signed-in']);
   });
 
   test.each([
@@ -517,71 +468,15 @@ describe('session.fetch', () => {
     return { asked, session: createSession({ ...place, fetch, ...options }) };
   }
 
-  test('sends no token over http to another machine', async () => {
-    const { asked, session } = count();
-    const failure = await failureOf(session.fetch('http://api.example/'));
-    expect(failure).toMatchObject({ code: 'refused', detail: expect.stringContaining('https') });
-    expect(asked).toEqual([]);
-  });
-
-  test.each([
-    'http://localhost:1@api.example/',
-    'http://127.0.0.1@api.example/',
-    'http://[::1]:1@api.example/',
-    'https://me:password@api.example/',
-    'https://me@api.example/',
-    'http://localhost\\@api.example/',
-    'http://localhost:1\t@api.example/',
-    'https:\\\\api.example/',
-    'https:api.example/',
-    ' https://api.example/',
-    'https://',
-    '/users/@me',
-  ])('sends no token to %j, which has a user name or is no address', async (url) => {
-    const { asked, session } = count();
-    expect(await failureOf(session.fetch(url))).toMatchObject({ code: 'refused' });
-    expect(asked).toEqual([]);
-  });
-
-  test.each([
-    'https://api.example',
-    'https://api.example?me=a@b',
-    'https://api.example/users/@me#a@b',
-    'HTTPS://API.EXAMPLE:8443/',
-    'https://[2001:db8::1]/',
-    'http://localhost:8080/users/@me',
-  ])('sends the token to %s', async (url) => {
-    const { asked, session } = count();
-    await session.fetch(url);
-    await session.fetch(new URL(url));
-    expect(asked).toEqual([url, new URL(url).href]);
-  });
-
-  test('whatever the address, the token goes where it says, by https or to this device', async () => {
-    const random = createRandom(testSeed);
-    const pieces = [
-      ...['http:', 'https:', '//', '/', '\\', '@', ':', '?', '#', '%40', '%2f', '\t', '\n', ' '],
-      ...['localhost', '127.0.0.1', '[::1]', 'api.example', 'evil.test', '.', ':1', ':443', 'Ä'],
-    ];
-    const { asked, session } = count({ origins: ['https://api.example', 'http://localhost:1'] });
-    const plain = count();
-    for (let nth = 0; nth < 20_000; nth += 1) {
-      const length = 2 + Math.floor(random() * 7);
-      const made = Array.from({ length }, () => pieces[Math.floor(random() * pieces.length)]);
-      const url = (nth % 2 ? made : ['http', nth % 4 ? 's' : '', '://', ...made]).join('');
-      await failureOf(session.fetch(url));
-      await failureOf(plain.session.fetch(url));
-    }
-    for (const url of asked.filter((each) => URL.canParse(each))) {
-      expect(['https://api.example', 'http://localhost:1']).toContain(new URL(url).origin);
-    }
-    for (const url of plain.asked.filter((each) => URL.canParse(each))) {
-      const { protocol, hostname, username, password } = new URL(url);
-      expect([username, password]).toEqual(['', '']);
-      expect(`${protocol}//${hostname}`).toMatch(/^https:|^http:\/\/(localhost|127\.|\[::1\]$)/);
-    }
-    expect([asked.length > 10, plain.asked.length > 100]).toEqual([true, true]);
-  });
+  test.each(['https://api.example', 'https://api.example?me=a@b', 'https://api.example/@me#a@b'])(
+    'sends the token to %s',
+    async (url) => {
+      const { asked, session } = count();
+      await session.fetch(url);
+      await session.fetch(new URL(url));
+      expect(asked).toEqual([url, new URL(url).href]);
+    },
+  );
 
   test('sends the token only to origins that the app names, and refreshes for no other', async () => {
     const { asked, session } = count({
