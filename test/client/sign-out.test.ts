@@ -1,12 +1,8 @@
 /** Signing out: the session forgets the tokens, whatever the network says, and tells whether the provider confirmed. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createSession } from '../../client/src/index.ts';
+import { describe, expect, test } from 'bun:test';
 import type { SignedOut } from '../../client/src/revoke.ts';
-import { createMemory, keyOf, type SessionStorage } from '../../client/src/storage.ts';
+import { createMemory, type SessionStorage } from '../../client/src/storage.ts';
 import type { Tokens } from '../../client/src/tokens.ts';
-import { serveUpstream, type Upstream } from '../kit/provider.ts';
-import { type RelayProcess, startRelay } from '../kit/relay.ts';
-import { plantSecret } from '../kit/secrets.ts';
 import { type Answer, createNetwork, HTML, KEY, open, RELAY } from './network.ts';
 
 const TOKENS = { accessToken: 'access', refreshToken: 'refresh' };
@@ -165,30 +161,5 @@ describe('after a blind sign-in', () => {
     expect(asked).toEqual([]);
     const detail = expect.any(String);
     expect(ends[0]?.result).toEqual({ revoked: false, unsupported: true, detail });
-  });
-});
-
-describe('at a relay', () => {
-  let upstream: Upstream;
-  let relay: RelayProcess;
-
-  beforeAll(async () => {
-    upstream = serveUpstream(() => new Response(''));
-    relay = await startRelay({ MAL_TOKEN_URL: upstream.url, MAL_REVOKE_URL: upstream.url });
-  });
-  afterAll(async () => {
-    await relay.stop();
-    upstream.stop();
-  });
-
-  test('the tokens reach the provider, and the storage is empty', async () => {
-    const storage = createMemory();
-    const place = { relay: relay.baseUrl, service: 'mal' };
-    const accessToken = plantSecret(`access-${crypto.randomUUID()}`);
-    storage.setItem(keyOf(place), JSON.stringify({ accessToken }));
-    const session = createSession({ ...place, storage });
-    expect(await session.signOut()).toEqual({ revoked: true });
-    expect(await session.getTokens()).toBeUndefined();
-    expect(upstream.requests).toHaveLength(1);
   });
 });

@@ -12,6 +12,7 @@ import {
   setDefaultTimeout,
   test,
 } from 'bun:test';
+import { hash } from 'node:crypto';
 import { discover, type SessionOptions } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
 import {
@@ -159,9 +160,11 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     const exchange = new URLSearchParams(relay.providerAsked[0]?.body);
     expect(exchange.get('code')).toBe(relay.code);
     expect(exchange.get('redirect_uri')).toBe(`${relay.url}/callback`);
-    expect(relay.asked.some(({ body }) => body.includes(`${exchange.get('code_verifier')}`))).toBe(
-      false,
-    );
+    const verifier = `${exchange.get('code_verifier')}`;
+    expect(relay.asked.some(({ body }) => body.includes(verifier))).toBe(false);
+    const start = relay.asked.find(({ path }) => /start|open$/.test(path));
+    // None if it continues a sign-in.
+    if (start) expect(start.body).toContain(hash('sha256', verifier, 'base64url'));
     expect(relay.strangerAsked).toEqual([]);
   }
 

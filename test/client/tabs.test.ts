@@ -102,6 +102,22 @@ describe.each(['Chromium', 'the TV build'] as const)('%s', (runtime) => {
     await one.waitForFunction("session.state.status === 'signed-in'");
   });
 
+  // The TV build has no lock.
+  if (runtime === 'Chromium') {
+    test('two tabs that refresh at once send one request', async () => {
+      const tabs = await openTwo();
+      await tabs[0].evaluate('session.signIn()');
+      await expectSame(tabs[1], tabs[0]);
+      for (let round = 1; round <= 3; round += 1) {
+        const old = await tabs[0].evaluate('session.getTokens().then((old) => old.accessToken)');
+        const ask = `session.getToken({ rejected: '${old}' })`;
+        const [one, other] = await Promise.all(tabs.map((tab) => tab.evaluate(ask)));
+        const refreshes = relay.asked.filter((path) => path === '/refresh');
+        expect([other, one !== old, refreshes.length]).toEqual([one, true, round]);
+      }
+    });
+  }
+
   test('an end by the provider is seen in the other tab, with its reason', async () => {
     const [one, other] = await openTwo();
     await one.evaluate('session.signIn()');

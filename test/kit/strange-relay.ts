@@ -16,6 +16,7 @@ export function strangeMembers(origin: string): Readonly<Record<string, unknown>
     authorizationUrl: `${origin}/authorize`,
     clientId: 'strange-client',
     issuer: origin,
+    issuerRequired: true,
     redirectUri: `${origin}/callback`,
   };
   // As JSON has it: an own member of that name.
