@@ -33,12 +33,12 @@ function findFaults(page: Page) {
         const isCut = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
         if (isOutside || isCut) faults.push(`${fontSize}: ${element.outerHTML.slice(0, 80)}`);
       }
-      for (const button of document.querySelectorAll('button')) {
+      for (const label of document.querySelectorAll<HTMLElement>('button, dt')) {
         const text = document.createRange();
-        text.selectNodeContents(button);
+        text.selectNodeContents(label);
         const lines = text.getClientRects().length;
-        const words = button.innerText.split(' ').length;
-        if (lines > words) faults.push(`${fontSize}: broken: ${button.innerText}`);
+        const words = label.innerText.split(' ').length;
+        if (lines > words) faults.push(`${fontSize}: broken: ${label.innerText}`);
       }
       const widths = [...document.querySelectorAll('.choice button')].map(
         (button) => button.getBoundingClientRect().width,

@@ -24,13 +24,13 @@ export const de: Messages = {
     refused: (provider) =>
       `${provider} hat die Anmeldung abgelehnt. Vielleicht hat sie zu lange gedauert.`,
     tellOperator:
-      'Wenn das wieder geschieht, nennen Sie dem Betreiber dieses Dienstes die Vorgangsnummer.',
+      'Wenn das wieder geschieht, nennen Sie dem Betreiber dieses Dienstes die Referenz.',
     originHidden:
       'Ein Proxy auf dem Weg verbirgt, auf welcher Seite Sie gedrückt haben. Deshalb kann dieser Dienst nicht fortfahren. Bitte sagen Sie es seinem Betreiber.',
     ownFault: 'Der Fehler liegt bei diesem Dienst. Laden Sie diese Seite in einem Moment neu.',
     startAgain: (device) =>
       device ? `Beginnen Sie auf dem Gerät ${device} neu.` : 'Beginnen Sie auf Ihrem Gerät neu.',
-    reference: 'Vorgangsnummer',
+    reference: 'Referenz',
   },
   home: {
     title: (app) => (app ? `Bei ${app} anmelden` : 'Mit einem Code anmelden'),
