@@ -72,7 +72,7 @@ const TABLE = {
     seconds: 5,
   },
   full: {
-    does: 'The relay has as many open sign-ins as it may have.',
+    does: 'The relay has as many sign-ins in progress as it may have.',
     device: '503 to the start; the next start works',
     atStart: true,
   },
