@@ -24,7 +24,7 @@ const ONE_A_SECOND = { burst: 1, ratePerSecond: 1 };
 
 export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise<Finding[]> {
   const events: RedisEvent[] = [];
-  const findRefusal = () => {
+  const describeRefusal = () => {
     const refusal = events.find((event) => event.type === 'store_refuses');
     return refusal && fault(WHAT, `refuses commands (${refusal.reason})`, refusal.remedy);
   };
@@ -44,7 +44,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
       stores.close();
     }
   } catch (error) {
-    const refusal = findRefusal();
+    const refusal = describeRefusal();
     if (refusal !== undefined) return [refusal];
     if (!(error instanceof StoreUnavailable)) throw error;
     return [fault(WHAT, error.message, remedyFor(error))];
@@ -54,7 +54,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
   );
   return [
     await checkVersion(redis).catch(() => STOPPED),
-    findRefusal() ?? ok(WHAT, 'every command that the relay needs is allowed'),
+    describeRefusal() ?? ok(WHAT, 'every command that the relay needs is allowed'),
     ...unfit,
   ];
 }

@@ -34,7 +34,7 @@ export async function checkRelay(relayUrl: string, fetch: Fetch): Promise<Findin
   }
   const baseUrl = withoutTrailingSlashes(relayUrl.trim());
   const encryption = checkEncryption(baseUrl);
-  const found = await findServices(baseUrl, fetch);
+  const found = await fetchServices(baseUrl, fetch);
   if (!('services' in found)) return [...encryption, found];
   const { services } = found;
   const [first] = services;
@@ -65,7 +65,7 @@ export async function checkRelay(relayUrl: string, fetch: Fetch): Promise<Findin
   return [...all, address, headers, ...redirects, poll];
 }
 
-async function findServices(
+async function fetchServices(
   baseUrl: string,
   fetch: Fetch,
 ): Promise<Finding | { readonly services: readonly OfferedService[] }> {

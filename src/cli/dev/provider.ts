@@ -12,8 +12,8 @@ import { OPEN_SERVICE, openRedirectUri } from '../../providers/open.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { ENDING_NAMES, type Plan, parseEnding, planFor } from './endings.ts';
-import { findRefusal, urlOf } from './http.ts';
 import { createMcpServer } from './mcp.ts';
+import { crossSiteProblem, parseUrl } from './origin.ts';
 import { say } from './output.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
@@ -36,7 +36,7 @@ const HEADERS = {
 };
 
 export class DevProvider {
-  readonly #app = new Hono({ getPath: (request) => urlOf(request)?.pathname ?? '' });
+  readonly #app = new Hono({ getPath: (request) => parseUrl(request)?.pathname ?? '' });
   readonly #issuer: TokenIssuer;
 
   constructor(private readonly relay: DevRelay) {
@@ -52,7 +52,7 @@ export class DevProvider {
       .post('/token', async ({ req }) => issuer.issue(new URLSearchParams(await req.text())))
       .post('/revoke', async ({ req }) => issuer.revoke(new URLSearchParams(await req.text())))
       .all('/userinfo', ({ req }) => issuer.userinfo(req.header('authorization') ?? ''))
-      .use((c, next) => this.#refuseStrangers(c, next))
+      .use((c, next) => this.#rejectCrossSite(c, next))
       .get('/', (c) => c.html(listPage(relay)))
       .on(['GET', 'POST'], '/authorize', (c) => this.#authorize(c))
       .get('/next', (c) => this.#showPlanned(c))
@@ -67,17 +67,17 @@ export class DevProvider {
   }
 
   async handle(request: Request): Promise<Response> {
-    return urlOf(request) === undefined
+    return parseUrl(request) === undefined
       ? errorResponse('malformed_request')
       : this.#app.fetch(request);
   }
 
-  async #refuseStrangers(c: Context, next: () => Promise<void>) {
-    const url = urlOf(c.req.raw);
-    const refusal = url && findRefusal(c.req.raw, url);
-    if (refusal === undefined) return next();
-    say(`${c.req.method} ${c.req.path} got 403: ${refusal}`);
-    return c.json({ error: refusal }, 403);
+  async #rejectCrossSite(c: Context, next: () => Promise<void>) {
+    const url = parseUrl(c.req.raw);
+    const problem = url && crossSiteProblem(c.req.raw, url);
+    if (problem === undefined) return next();
+    say(`${c.req.method} ${c.req.path} got 403: ${problem}`);
+    return c.json({ error: problem }, 403);
   }
 
   async #authorize(c: Context): Promise<Response> {
@@ -89,7 +89,7 @@ export class DevProvider {
     }
     const form = c.req.method === 'POST' ? new URLSearchParams(await c.req.text()) : undefined;
     if (form !== undefined) {
-      signIn.plan = planOf(form);
+      signIn.plan = chosenPlan(form);
       signIn.note(`chosen: ${signIn.plan.ending}`);
     } else if (signIn.plan === undefined || signIn.plan.ending === 'deny-at-relay') {
       // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
@@ -217,7 +217,7 @@ function showTv(c: Context, relay: string): Response {
 }
 
 /** Decided by the button that was pressed, or else by the user name. */
-function planOf(form: URLSearchParams): Plan {
+function chosenPlan(form: URLSearchParams): Plan {
   const ending = parseEnding(form.get('ending')) ?? parseEnding(form.get('name'));
   return planFor(ending ?? 'approve');
 }

@@ -66,13 +66,13 @@ export class DevSignIn {
 
   noteChange({ opening }: Session, { next, reply }: Change<unknown>, request?: DevRequest): void {
     if (isDelivery(reply)) {
-      this.#noteDelivery(nameOf(resultOf(reply.session)), request);
+      this.#noteDelivery(describeResult(resultOf(reply.session)), request);
     } else if (next?.state === 'pending' && opening === 'none') {
       this.isWaitingForUser = false;
       this.note('the user is redirected to the provider');
     } else if (next?.state === 'completed') {
       this.isWaitingForUser = false;
-      const name = nameOf(resultOf(next));
+      const name = describeResult(resultOf(next));
       this.note(COMPLETED[name] ?? `the sign-in ended with ${name}`);
     } else if (next?.state === 'ended') {
       this.note('the device acknowledged what it received');
@@ -103,7 +103,7 @@ const COMPLETED: Readonly<Record<string, string>> = {
 const isDelivery = (reply: unknown): reply is Extract<Polled, { readonly state: 'delivered' }> =>
   Object(reply).state === 'delivered';
 
-function nameOf(result: SessionResult): string {
+function describeResult(result: SessionResult): string {
   if ('error' in result) return result.error;
   // For a device with its own challenge (docs/extensions.md).
   return 'code' in result ? 'a code' : 'tokens';

@@ -10,14 +10,14 @@ declare const BUILD_TELEVISION: { readonly page: string; readonly client: string
 const built = typeof BUILD_TELEVISION === 'undefined' ? undefined : BUILD_TELEVISION;
 
 /** Three folders above this source. */
-const fileOf = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+const rootFile = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
 let client: Promise<string> | undefined;
 
 /** Undefined: this build has no television. A checkout reads it now, since it may have changed. */
 export function readTvPage(): string | undefined {
   if (built !== undefined) return built.page;
-  const file = fileOf('demo/tv.html');
+  const file = rootFile('demo/tv.html');
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
@@ -34,6 +34,6 @@ export async function readTvClient(): Promise<string> {
 async function bundle(): Promise<string> {
   const command = ['build', 'client/src/tv.ts', '--target=browser', '--format=iife'];
   // Bun obeys the bunfig.toml and tsconfig.json of the current folder.
-  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: fileOf('') });
+  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: rootFile('') });
   return stdout;
 }

@@ -38,7 +38,7 @@ export function openScreen(shown: Shown): Screen {
   return canDraw ? openTerminalScreen(shown) : openPlainScreen(shown);
 }
 
-const titleOf = ({ service }: Shown) => printable(`Sign in to ${service}`);
+const titleLine = ({ service }: Shown) => printable(`Sign in to ${service}`);
 const OPENED = 'The link is open: continue there';
 const PLAIN_TICK_MS = 60_000;
 
@@ -48,7 +48,7 @@ function openPlainScreen(shown: Shown): Screen {
   const byCode = userCode
     ? `\nor open ${printable(verificationUrl ?? '')} and type ${userCode}.`
     : '';
-  stream.write(`${titleOf(shown)}. Open this link in any browser:\n\n  ${link}\n${byCode}\n`);
+  stream.write(`${titleLine(shown)}. Open this link in any browser:\n\n  ${link}\n${byCode}\n`);
   stream.write(`Waiting: the link expires in ${left()}.\n`);
   const ticks = setInterval(() => stream.write(`Waiting: ${left()} left.\n`), PLAIN_TICK_MS);
   return {
@@ -153,7 +153,7 @@ const widthOf = (line: string) => stripVTControlCharacters(line).length;
  */
 export function layOut(shown: Shown, columns: number, rows: number): Layout {
   const link = style(['cyan', 'underline'], shown.link);
-  const head = [style('bold', titleOf(shown)), link] as const;
+  const head = [style('bold', titleLine(shown)), link] as const;
   const words = wordsFor(shown, true);
   const rowsOf = (line: string) => Math.max(1, Math.ceil(widthOf(line) / Math.max(1, columns)));
   // Capitals before the path need fewer bits, and browsers ignore the case there.

@@ -10,7 +10,7 @@ import { hostname } from 'node:os';
 const HOST = /^[\w.:[\]-]+$/;
 
 /** The URL of a request. Undefined if its Host is invalid. HTTP/1.0 needs no Host: Bun then gives only the path. */
-export function urlOf({ url, headers }: Request): URL | undefined {
+export function parseUrl({ url, headers }: Request): URL | undefined {
   const host = headers.get('host') || 'localhost';
   if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return undefined;
   const absolute = url.startsWith('/') ? `http://${host}${url}` : url;
@@ -29,7 +29,7 @@ function hasOwnHost({ hostname: name }: URL): boolean {
 }
 
 /** Why a request is refused: a page of another site must not choose how sign-ins end, nor read what happened. */
-export function findRefusal({ method, headers }: Request, url: URL): string | undefined {
+export function crossSiteProblem({ method, headers }: Request, url: URL): string | undefined {
   if (!hasOwnHost(url)) {
     return `${url.host} is not a name of this machine: use its IP address, or localhost`;
   }
