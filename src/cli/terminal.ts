@@ -68,18 +68,6 @@ export function clockText(leftMs: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** `1 hour`, `10 minutes` or `40 seconds`. */
-export function durationText(leftMs: number): string {
-  const seconds = Math.max(0, Math.round(leftMs / 1_000));
-  if (seconds >= 3_600) return countText(seconds / 3_600, 'hour');
-  return seconds >= 60 ? countText(seconds / 60, 'minute') : countText(seconds, 'second');
-}
-
-function countText(amount: number, unit: string): string {
-  const count = Math.round(amount);
-  return `${count} ${unit}${count === 1 ? '' : 's'}`;
-}
-
 export function barText(leftMs: number, totalMs: number, columns: number): string {
   const part = Math.min(1, Math.max(0, leftMs / totalMs));
   const full = Math.ceil(part * columns);

