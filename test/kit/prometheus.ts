@@ -1,4 +1,4 @@
-/** What Prometheus would make of the metrics of real relays: their scrapes become a timeline for `promtool test rules`. */
+/** What Prometheus makes of metrics: scrapes become a timeline for `promtool test rules`. */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,35 +31,16 @@ const INTERVAL = '1m';
 /** After the last scrape its values stay, for longer than any rule looks back. */
 const QUIET_MINUTES = 120;
 
-/** Series, as a sample has it -> value. */
-type Samples = ReadonlyMap<string, string>;
-
-/** One target of Prometheus. */
+/** One target of Prometheus, which is scraped each minute. */
 export interface Watch {
   readonly instance: string;
-  /** A minute passes, then Prometheus scrapes; `minutes`: so often, with the same result. */
-  scrape(minutes?: number): Promise<void>;
   /** Undefined: the relay did not answer. */
-  readonly scrapes: readonly (Samples | undefined)[];
+  readonly scrapes: readonly (string | undefined)[];
 }
 
-export function watchMetrics(adminPort: number): Watch {
-  const instance = `127.0.0.1:${adminPort}`;
-  const scrapes: (Samples | undefined)[] = [];
-  return {
-    instance,
-    scrapes,
-    async scrape(minutes = 1) {
-      const samples = await readSamples(`http://${instance}/metrics`);
-      for (let minute = 0; minute < minutes; minute += 1) scrapes.push(samples);
-    },
-  };
-}
-
-async function readSamples(url: string): Promise<Samples | undefined> {
-  const response = await fetch(url).catch(() => undefined);
-  if (response?.status !== 200) return undefined;
-  const lines = (await response.text()).split('\n').filter((line) => /^\w/.test(line));
+/** Series, as a sample has it -> value. */
+function readSamples(text: string): ReadonlyMap<string, string> {
+  const lines = text.split('\n').filter((line) => /^\w/.test(line));
   return new Map(
     lines.map((line) => {
       const at = line.lastIndexOf(' ');
@@ -76,7 +57,7 @@ export interface Fired {
   readonly labels: Labels;
 }
 
-export interface InputSeries {
+interface InputSeries {
   readonly series: string;
   readonly values: string;
 }
@@ -120,8 +101,9 @@ export async function expectAlerts(
 }
 
 /** As Prometheus stores them: with the labels of the target, and with `up`. */
-function seriesOf({ instance, scrapes }: Watch, minutes: number): InputSeries[] {
+function seriesOf({ instance, scrapes: texts }: Watch, minutes: number): InputSeries[] {
   const target = { job: 'sign-in-relay', instance };
+  const scrapes = texts.map((text) => (text === undefined ? undefined : readSamples(text)));
   const filled = [
     ...scrapes,
     ...Array.from({ length: minutes - scrapes.length }, () => scrapes.at(-1)),
