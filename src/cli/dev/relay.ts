@@ -17,7 +17,7 @@ import {
   readSettings,
   type Settings,
 } from '../../settings/index.ts';
-import { createMemoryRateLimiter } from '../../sign-ins/rate-limits.ts';
+import { createMemoryRateLimiter, type RateLimitPolicy } from '../../sign-ins/rate-limits.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { plainVault } from '../../sign-ins/vault.ts';
 import { startBackgroundTasks } from '../../start-service.ts';
@@ -38,7 +38,7 @@ export const CLIENT_ID = 'sign-in-relay-dev';
 /** The peer of requests that are made in this process. */
 const LOCAL_PEERS: Peers = { requestIP: () => ({ address: '127.0.0.1' }) };
 
-/** The status of a start that is planned to be refused. If a start fails with another status, its plan stays queued. */
+/** The status of a start that is planned to be refused. */
 const REFUSALS: Readonly<Record<string, number | undefined>> = { full: 503, 'rate-limited': 429 };
 
 /** Before it closes, responses in progress get this long to finish, then they are cut off. */
@@ -109,12 +109,11 @@ export class DevRelay {
       this.#serviceFor(url, plan).handle(request, peers),
     );
     const { status } = response;
-    if (plan !== undefined && status === REFUSALS[plan.ending]) {
-      say(`a start was refused with ${status}, as planned ("${plan.ending}")`);
-    } else {
-      if (plan !== undefined && status !== 200) signIns.planned.unshift(plan);
-      if (status >= 400) await this.#tellRefusal(url, response);
+    // A start that ended otherwise leaves its plan to the next one.
+    if (plan !== undefined && status !== (REFUSALS[plan.ending] ?? 200)) {
+      signIns.planned.unshift(plan);
     }
+    if (status >= 400) await this.#tellRefusal(url, response);
     if (plan?.auto && context.started !== undefined) void this.openLink(context.started);
     return context.isCut ? breakOff(response) : response;
   }
@@ -166,20 +165,35 @@ export class DevRelay {
     say(`the relay is up again: ${kept}`);
   }
 
-  #create(changed: Partial<Settings> = {}) {
+  #create(settings: Partial<Settings> = {}, stores: Partial<Stores> = {}) {
     const { askProvider } = this.options;
     const dependencies = {
       clock: systemClock,
       randomBytes,
       fetch: (url: string, init: RequestInit) => askProvider(new Request(url, init)),
     };
-    return createService({ ...this.#settings, ...changed }, dependencies, this.#stores);
+    const changed = { ...this.#stores, ...stores };
+    return createService({ ...this.#settings, ...settings }, dependencies, changed);
   }
 
-  /** Another service on the same stores if the start or the link needs other settings. */
+  /** Another service on the same sessions where the start or the link needs it. */
   #serviceFor({ searchParams }: URL, plan: Plan | undefined): Service {
-    if (plan?.ending === 'expires') return this.#create({ sessionSeconds: plan.seconds });
-    const linked = this.signIns.find(searchParams.get('state') ?? '')?.plan;
+    switch (plan?.ending) {
+      case 'expires':
+        return this.#create({ sessionSeconds: plan.seconds });
+      case 'full': {
+        const create = async () => 'full' as const;
+        return this.#create({}, { sessions: { ...this.#stores.sessions, create } });
+      }
+      case 'rate-limited': {
+        const take = () => plan.seconds * 1_000;
+        return this.#create(
+          {},
+          { createRateLimiter: () => ({ ...createLimiter(NO_LIMIT), take }) },
+        );
+      }
+    }
+    const linked = this.signIns.find(searchParams.get('state'))?.plan;
     return linked?.ending === 'deny-at-relay' ? this.#create({ confirm: 'always' }) : this.#service;
   }
 
@@ -209,22 +223,15 @@ const isStart = ({ method }: Request, { pathname, searchParams }: URL) =>
 const UNLIMITED = ['start', 'open', 'refresh', 'revoke'];
 const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
 
-function createStores(signIns: DevSignIns, maxSessions: number): Stores {
-  return {
-    sessions: signIns.watch(createMemoryStore(systemClock, maxSessions)),
-    vault: plainVault,
-    refreshes: createMemoryRefreshStore(systemClock),
-    createRateLimiter(name, policy) {
-      const isFree = UNLIMITED.includes(name);
-      const limiter = createMemoryRateLimiter(systemClock, isFree ? NO_LIMIT : policy);
-      if (name !== 'start' && name !== 'open') return limiter;
-      const waitMs = (plan: Plan | undefined) =>
-        plan?.ending === 'rate-limited' ? plan.seconds * 1_000 : 0;
-      return { ...limiter, take: () => waitMs(signIns.requests.getStore()?.plan) };
-    },
-    close: () => {},
-  };
-}
+const createLimiter = (policy: RateLimitPolicy) => createMemoryRateLimiter(systemClock, policy);
+
+const createStores = (signIns: DevSignIns, maxSessions: number): Stores => ({
+  sessions: signIns.watch(createMemoryStore(systemClock, maxSessions)),
+  vault: plainVault,
+  refreshes: createMemoryRefreshStore(systemClock),
+  createRateLimiter: (name, policy) => createLimiter(UNLIMITED.includes(name) ? NO_LIMIT : policy),
+  close: () => {},
+});
 
 /** Settings of what users see. The dev relay sets all others itself. */
 const PAGE_SETTINGS = ['APP_NAME', 'LOGO', 'ACCENT', 'PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'];

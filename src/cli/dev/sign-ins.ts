@@ -174,10 +174,9 @@ export class DevSignIns {
     return {
       ...store,
       create: async (session, lifetimeMs) => {
-        const request = this.requests.getStore();
-        if (request?.plan?.ending === 'full') return 'full';
         const outcome = await store.create(session, lifetimeMs);
         if (outcome !== 'created') return outcome;
+        const request = this.requests.getStore();
         this.#count += 1;
         const signIn = new DevSignIn(this.#count, session, request?.plan, store);
         this.#all.push(signIn);
