@@ -109,14 +109,6 @@ async function refreshed(session: Session) {
   return { before, after };
 }
 
-test('the menu of a television has the names of the services', async () => {
-  const { services } = await discover(place);
-  expect(services).toEqual([
-    { service: 'acme', name: 'Acme Music', blind: 'can', revoke: false },
-    { service: 'confidential', name: 'Confidential', blind: 'no', revoke: false },
-  ]);
-});
-
 test('a signal that is aborted, or was, rejects with its reason, and cancels', async () => {
   const session = openAgain();
   const signal = AbortSignal.timeout(300);
@@ -175,14 +167,6 @@ test('no request follows a redirect: no secret goes to an address that nobody na
   }
   expect(reached).toBe(0);
   await Promise.all([elsewhere.stop(true), moved.stop(true)]);
-});
-
-test('an error reads as one sentence, has its cause, and shows no token', async () => {
-  const failed = (await failureOf(discover({ relay: 'relay.example' }))) as SignInError;
-  expect(failed.message).toBe(failed.detail);
-  expect(String(failed)).toBe(
-    'SignInError: relay must start with https:// or http://, then a host without a user name: relay.example/services',
-  );
 });
 
 test('blind where the relay offers it: the device alone exchanges and refreshes', async () => {

@@ -9,7 +9,6 @@ import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provid
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
 import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
 import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
-import { pollUntil } from '../kit/wait.ts';
 
 /** Sign-ins of one process, which are killed together, each at another point. */
 const SLOTS = 8;
@@ -112,21 +111,6 @@ test('killed at any point until save has ended: the tokens come, without a new s
   for (let index = 0; index < PROCESSES; index += 1) sets += await killOnce(index, random);
   expect(sets).toBe(PROCESSES * SLOTS);
 }, 240_000);
-
-test('stopped while the user signs in, past every time-out, it wakes to the tokens', async () => {
-  const home = createHome(() => 0, 0);
-  const links: string[] = [];
-  const app = home.run(1, ({ link }) => {
-    if (link === undefined) return;
-    links.push(link);
-    app.kill('SIGSTOP');
-  });
-  await pollUntil('the user has signed in', async () => home.brought.size === 1);
-  app.kill('SIGCONT');
-  expect(await app.exited).toBe(0);
-  expect(links.length).toBe(1);
-  expect(home.tokensOf(0)).toEqual(tokensFor(home.brought.get(0)?.[0] ?? ''));
-});
 
 /** In Node timers run before sockets are read. */
 async function bundleApp(): Promise<string> {

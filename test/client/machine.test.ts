@@ -67,3 +67,34 @@ test('signing out ends a sign-in, and revokes tokens that are not stored yet', (
     { type: 'end', how: 'cancelled' },
   ]);
 });
+
+test('a failed sign-in is shown until it is dismissed, and ends no earlier one', () => {
+  const held = machine.stored(1, THEIRS, undefined, false);
+  const failed = [held, machine.signIn, machine.failed(1, FAILED)];
+  expect(apply(...failed)).toMatchObject({ status: 'failed', state: { tokens: THEIRS } });
+  expect(apply(...failed, machine.cancel).status).toBe('signed-in');
+});
+
+test('once the tokens have arrived it is too late to cancel', () => {
+  const { state, effects } = apply(
+    NOBODY,
+    machine.signIn,
+    machine.granted(1, OURS),
+    machine.cancel,
+  );
+  expect([state.tokens, effects]).toEqual([OURS, []]);
+});
+
+test('events of a sign-in that was cancelled change nothing, and its tokens are revoked', () => {
+  const cancelled = [NOBODY, machine.signIn, machine.cancel];
+  const late = [machine.connectionChanged(1, 'away'), machine.failed(1, FAILED)];
+  expect(apply(...cancelled, ...late).state).toEqual(apply(...cancelled).state);
+  const { status, effects } = apply(...cancelled, machine.granted(1, OURS));
+  expect([status, effects]).toEqual(['signed-out', [{ type: 'revoke', tokens: OURS }]]);
+});
+
+test('what the provider has ended stays ended, whatever the storage still has', () => {
+  const held = machine.stored(1, THEIRS, undefined, false);
+  const { state, status } = apply(held, machine.ended(1, FAILED), held);
+  expect([status, state.tokens]).toEqual(['signed-out', undefined]);
+});

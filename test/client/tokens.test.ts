@@ -199,64 +199,33 @@ describe('a token', () => {
   });
 });
 
-describe('the clock', () => {
-  test('that was set back says nothing about the token: it is refreshed', async () => {
-    const tokens = refresher.grant(24 * HOUR_MS);
-    const { accessToken } = keep(tokens);
-    expect(await accessToken()).not.toBe(tokens.accessToken);
-    expect(refresher.seen.length).toBe(1);
-  });
-
-  test('that was set back, and nobody refreshes: the token is given, it may work', async () => {
-    const tokens = refresher.grant(24 * HOUR_MS);
-    refresher.fail(401, '{"error":"invalid_client"}');
-    const { accessToken } = keep(tokens);
-    expect(await accessToken()).toBe(tokens.accessToken);
-    expect(await failureOf(accessToken(tokens.accessToken))).toMatchObject({ code: 'refused' });
-  });
-
-  test('is not held against a token that lives for less than a minute', async () => {
-    const tokens = refresher.grant(25_000, { expiresIn: 40 });
-    expect(await keep(tokens).accessToken()).toBe(tokens.accessToken);
-    expect(refresher.seen).toEqual([]);
-  });
-
-  test('that was corrected by seconds costs no refresh', async () => {
-    const tokens = refresher.grant(HOUR_MS + 20_000);
-    const { accessToken } = keep(tokens);
-    expect(await accessToken()).toBe(tokens.accessToken);
-    expect(refresher.seen).toEqual([]);
-  });
+test.each([
+  ['was set back: it is refreshed', 24 * HOUR_MS, 3_600, 1],
+  ['was corrected by seconds: it is given', HOUR_MS + 20_000, 3_600, 0],
+  ['is right, and a life of less than a minute: it is given', 25_000, 40, 0],
+])('a token by a clock that %s', async (_, leftMs, expiresIn, refreshes) => {
+  const tokens = refresher.grant(leftMs, { expiresIn });
+  const isSame = (await keep(tokens).accessToken()) === tokens.accessToken;
+  expect([isSame, refresher.seen.length]).toEqual([refreshes === 0, refreshes]);
 });
 
 describe('a relay that cannot refresh now', () => {
-  test('is one for a token that has expired, until it can', async () => {
-    const tokens = refresher.grant(-1);
+  test('ends nothing: a token that may work is given, another not until the relay can', async () => {
+    const clockSetBack = keep(refresher.grant(24 * HOUR_MS));
+    const expired = keep(refresher.grant(-1));
     refresher.fail(401, '{"error":"invalid_client"}');
-    const { accessToken, storage } = keep(tokens);
-    expect(await failureOf(accessToken())).toMatchObject({ code: 'refused' });
-    expect(storage.tokens).toBe(tokens);
+    const { accessToken } = clockSetBack.storage.tokens as Tokens;
+    expect(await clockSetBack.accessToken()).toBe(accessToken);
+    for (const asked of [clockSetBack.accessToken(accessToken), expired.accessToken()]) {
+      expect(await failureOf(asked)).toMatchObject({ code: 'refused' });
+    }
     refresher.recover();
-    storage.tokens = refresher.grant(-1);
-    expect(await accessToken()).toBe(String(storage.tokens?.accessToken));
+    expired.storage.tokens = refresher.grant(-1);
+    expect(await expired.accessToken()).toBe(String(expired.storage.tokens?.accessToken));
   });
 });
 
 describe('the storage', () => {
-  test('that is busy is asked again: new tokens are not lost', async () => {
-    let fails = 2;
-    const saved: Tokens[] = [];
-    const { accessToken } = keep(refresher.grant(-1), {
-      save(tokens) {
-        fails -= 1;
-        if (fails >= 0) throw Error('locked');
-        saved.push(tokens);
-      },
-    });
-    expect(await accessToken()).toBe(String(saved[0]?.accessToken));
-    expect([saved.length, refresher.seen.length]).toEqual([1, 1]);
-  });
-
   test('that is full is reported, and gets the tokens as soon as it can take them', async () => {
     const full = Error('disk full');
     let isFull = true;
@@ -369,14 +338,6 @@ describe('the signal', () => {
     held.release();
     expect(await stays).toBe(String(storage.tokens?.accessToken));
     expect(await failureOf(accessToken(undefined, leaving))).toBe(leaving.signal.reason);
-  });
-
-  test('of a time-out is the reason too', async () => {
-    const { accessToken } = keep(refresher.grant(-1));
-    const held = refresher.gate.close();
-    const asked = failureOf(accessToken(undefined, { signal: AbortSignal.timeout(1) }));
-    expect(await asked).toMatchObject({ name: 'TimeoutError' });
-    held.release();
   });
 });
 
