@@ -6,9 +6,10 @@
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createFindClientAddress } from './http/client-address.ts';
 import { createCors } from './http/cors.ts';
+import type { RateLimits } from './http/dependencies.ts';
 import { createDisabledRoutes, NOT_CONFIGURED, type Readiness } from './http/health.ts';
 import { basePathOf } from './http/request.ts';
-import { createRoutes, findRequestKind, type RateLimits } from './http/routes.ts';
+import { createRoutes, findRequestKind } from './http/routes.ts';
 import { SignInLog } from './http/sign-in-log.ts';
 import { CODE_LIMIT_PER_ADDRESS } from './limits.ts';
 import { log, warnOnce } from './log.ts';

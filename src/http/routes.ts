@@ -1,20 +1,11 @@
 /** Every route of the relay in one table: path, methods, response to a fault, CORS. */
-import type { Monitor, RequestKind } from '../monitor.ts';
+import type { RequestKind } from '../monitor.ts';
 import { type Branding, createPages } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
-import type { BlindPolicy } from '../providers/config.ts';
-import type { OpenEndpoints } from '../providers/open.ts';
-import type { Providers } from '../providers/provider.ts';
-import type { RateLimiter, RateLimitPair } from '../sign-ins/rate-limits.ts';
-import type { Refreshes } from '../sign-ins/refreshes.ts';
-import type { Revocations } from '../sign-ins/revocations.ts';
-import type { RandomBytes } from '../sign-ins/secrets.ts';
-import type { SignIns } from '../sign-ins/sign-ins.ts';
-import type { Clock } from '../sign-ins/time.ts';
-import { type Admission, createAdmission } from './admission.ts';
+import { createAdmission } from './admission.ts';
 import type { Route } from './app.ts';
-import type { FindClientAddress } from './client-address.ts';
-import { type ContinueCookies, createContinueCookies } from './continue-cookies.ts';
+import { createContinueCookies } from './continue-cookies.ts';
+import type { Dependencies, RoutesOptions } from './dependencies.ts';
 import { createCallback, createLink } from './endpoints/callback.ts';
 import {
   blindResponse,
@@ -44,9 +35,9 @@ import {
   createShortLink,
   createTakeCode,
 } from './endpoints/verification.ts';
-import { createHealthRoutes, type Health } from './health.ts';
+import { createHealthRoutes } from './health.ts';
 import { oauthErrorResponse, oauthResponseTo } from './oauth-responses.ts';
-import { type BodyReader, basePathOf, createBodyReader, type RelayRequest } from './request.ts';
+import { basePathOf, createBodyReader, type RelayRequest } from './request.ts';
 import {
   createPageResponses,
   createPictureResponse,
@@ -56,49 +47,6 @@ import {
   refuse,
   textResponseTo,
 } from './responses.ts';
-import type { SignInLog } from './sign-in-log.ts';
-
-/** All that the endpoints use. None of it leads to a secret of the settings. */
-export interface RoutesOptions extends RateLimits {
-  readonly signIns: SignIns;
-  readonly refreshes: Refreshes;
-  readonly revocations: Revocations;
-  readonly providers: Providers;
-  readonly findClientAddress: FindClientAddress;
-  readonly clock: Clock;
-  readonly randomBytes: RandomBytes;
-  readonly monitor: Monitor;
-  readonly signInLog: SignInLog;
-  readonly health: Health;
-  /** Has no trailing slash. */
-  readonly baseUrl: string;
-  readonly branding: Branding;
-  /** Names of the providers, for the home page. */
-  readonly providerNames: readonly string[];
-  readonly corsOrigins: readonly string[];
-  readonly sessionSeconds: number;
-  readonly pollSeconds: number;
-  /** When users must confirm before the provider: docs/person.md "Whom the confirmation page protects". */
-  readonly confirm: 'always' | 'code';
-  /** Undefined if open sign-ins are disabled. docs/open.md. */
-  readonly openEndpoints: OpenEndpoints | undefined;
-  readonly maxSessions: number;
-  /** Says if devices may, or must, exchange the code themselves: docs/extensions.md. */
-  readonly blind: BlindPolicy;
-}
-
-export interface RateLimits {
-  readonly startLimiter: RateLimiter;
-  readonly openLimiter: RateLimiter;
-  readonly refreshLimiter: RateLimiter;
-  readonly revokeLimiter: RateLimiter;
-  /** Limits polls of the device grant, by device code. It is local, because they load only this instance. */
-  readonly pollLimiter: RateLimiter;
-  /** Limits wrong user codes. RFC 8628 §5.1, docs/person.md "Guessing codes". */
-  readonly codeLimits: RateLimitPair;
-  /** Limits QR codes. It is local, because they load only this instance. */
-  readonly qrLimits: RateLimitPair;
-}
 
 /** The first route that matches responds. */
 export function createRoutes(options: RoutesOptions): Route[] {
@@ -147,21 +95,10 @@ export function findRequestKind({ path, isForDevices }: Route): RequestKind | un
   return isForDevices ? 'device' : 'browser';
 }
 
-/** What the tables below pass on to each endpoint. */
-interface Endpoints extends RoutesOptions {
-  /** Path of the base URL; empty without one. */
-  readonly basePath: string;
-  readonly pages: PageResponses;
-  readonly admission: Admission;
-  readonly bodies: BodyReader;
-  readonly cookies: ContinueCookies;
-  readonly openCookies: ContinueCookies | undefined;
-}
-
 const forDevices = { isForDevices: true };
 
 /** What devices use. docs/protocol.md, docs/extensions.md. */
-function createDeviceRoutes(endpoints: Endpoints): Route[] {
+function createDeviceRoutes(endpoints: Dependencies): Route[] {
   const { signIns, providers, admission, qrLimits, baseUrl } = endpoints;
   const services = createServices(
     providers,
@@ -211,7 +148,7 @@ const createPageAnswers = (pages: PageResponses) => ({
 });
 
 /** What users' browsers open. docs/protocol.md §5, docs/person.md. */
-function createPageRoutes(endpoints: Endpoints): Route[] {
+function createPageRoutes(endpoints: Dependencies): Route[] {
   const { pages, basePath, bodies, confirm } = endpoints;
   const page = createPageAnswers(pages);
   const done = (request: RelayRequest) => pages.respondWithPage('signed_in', request);
@@ -236,7 +173,7 @@ function createPageRoutes(endpoints: Endpoints): Route[] {
 }
 
 /** Open sign-ins, if they are enabled. docs/open.md. */
-function createOpenRoutes(endpoints: Endpoints): Route[] {
+function createOpenRoutes(endpoints: Dependencies): Route[] {
   const { openEndpoints, openCookies, pages, baseUrl } = endpoints;
   if (openEndpoints === undefined || openCookies === undefined) return [];
   const page = createPageAnswers(pages);
@@ -265,7 +202,7 @@ function createOpenRoutes(endpoints: Endpoints): Route[] {
 }
 
 /** The device grant. Devices get JSON, even for an unknown path or method. */
-function createOAuthRoutes(endpoints: Endpoints): Route[] {
+function createOAuthRoutes(endpoints: Dependencies): Route[] {
   const { providers, blind, baseUrl } = endpoints;
   const oauth = {
     ...forDevices,

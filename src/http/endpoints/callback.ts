@@ -1,25 +1,22 @@
 /** The user's browser: it opens the link, and the provider redirects it back. docs/protocol.md §5. */
 import { log } from '../../log.ts';
 import type { OutcomeName } from '../../pages/outcome.tsx';
-import type { Provider, Providers } from '../../providers/provider.ts';
+import type { Provider } from '../../providers/provider.ts';
 import { isRefusal, type TokenFailure } from '../../providers/token-response.ts';
 import { isCapability, signInIdOf } from '../../sign-ins/secrets.ts';
 import type { ErrorResult } from '../../sign-ins/session.ts';
 import type { EndedCallback, SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
-import type { ContinueCookies } from '../continue-cookies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
-import { type PageResponses, redirectResponse } from '../responses.ts';
-import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
+import { redirectResponse } from '../responses.ts';
+import { endsSignIn } from '../sign-in-log.ts';
 import { outcomePageOf } from './confirmation.ts';
 
-export interface BrowserDependencies {
-  readonly signIns: SignIns;
-  readonly providers: Providers;
-  readonly cookies: ContinueCookies;
-  readonly signInLog: SignInLog;
-  readonly pages: PageResponses;
-}
+export type BrowserDependencies = Pick<
+  Dependencies,
+  'signIns' | 'providers' | 'cookies' | 'signInLog' | 'pages'
+>;
 
 /** `GET /auth/<service>`: the link. Ends nothing, so link previews do no harm. docs/protocol.md §5. */
 export function createLink({ signIns, providers, signInLog, pages }: BrowserDependencies): Handler {

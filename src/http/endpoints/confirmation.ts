@@ -4,29 +4,21 @@
  * nothing, so link previews do no harm. docs/person.md.
  */
 import { OPEN_SERVICE, type OpenDestination, openDestinationOf } from '../../providers/open.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
+import type { Provider } from '../../providers/provider.ts';
 import { formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
 import type { SessionOutcome } from '../../sign-ins/session.ts';
-import type { SessionInfo, SignIns } from '../../sign-ins/sign-ins.ts';
-import type { ContinueCookies } from '../continue-cookies.ts';
-import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
+import type { SessionInfo } from '../../sign-ins/sign-ins.ts';
+import type { Dependencies } from '../dependencies.ts';
+import { MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
 import { type PageResponses, redirectResponse } from '../responses.ts';
-import type { SignInLog } from '../sign-in-log.ts';
 
 /** Where Continue leads: a provider of the relay, or the endpoint that the client of an open sign-in names. */
 type Destination = Provider | OpenDestination;
 
-export interface ConfirmationDependencies {
-  readonly signIns: SignIns;
-  readonly providers: Providers;
-  readonly pages: PageResponses;
-  readonly bodies: BodyReader;
-  readonly signInLog: SignInLog;
-  readonly cookies: ContinueCookies;
-  /** The page for open sign-ins. Undefined if they are disabled. */
-  readonly openCookies: ContinueCookies | undefined;
-  readonly baseUrl: string;
-}
+export type ConfirmationDependencies = Pick<
+  Dependencies,
+  'signIns' | 'providers' | 'pages' | 'bodies' | 'signInLog' | 'cookies' | 'openCookies' | 'baseUrl'
+>;
 
 type Choice = 'continue' | 'decline' | 'origin_hidden' | undefined;
 

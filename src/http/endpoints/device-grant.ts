@@ -4,14 +4,12 @@
  * and metadata (RFC 8414). Revocation is in revoke.ts. docs/device-grant.md.
  */
 import { DEVICE_GRANT_REPEAT_MS } from '../../limits.ts';
-import type { Monitor } from '../../monitor.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
 import type { Provider, Providers } from '../../providers/provider.ts';
-import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
 import { digestOf, formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
-import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import { type Handler, logFault } from '../app.ts';
+import type { Dependencies } from '../dependencies.ts';
 import {
   describeOAuthTokens,
   oauthErrorResponse,
@@ -76,12 +74,8 @@ export function createDeviceAuthorization(dependencies: StartDependencies): Hand
   };
 }
 
-export interface TokenDependencies extends RefreshDependencies {
-  readonly signIns: SignIns;
-  readonly pollLimiter: RateLimiter;
-  readonly monitor: Monitor;
-  readonly pollSeconds: number;
-}
+export type TokenDependencies = RefreshDependencies &
+  Pick<Dependencies, 'signIns' | 'pollLimiter' | 'monitor' | 'pollSeconds'>;
 
 export function createToken(dependencies: TokenDependencies): Handler {
   const { bodies, providers } = dependencies;

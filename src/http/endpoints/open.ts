@@ -13,16 +13,14 @@ import {
   openRedirectUri,
   readAuthorizationUrl,
 } from '../../providers/open.ts';
-import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
 import { isCapability } from '../../sign-ins/secrets.ts';
 import type { Delivery } from '../../sign-ins/session.ts';
-import type { SignIns } from '../../sign-ins/sign-ins.ts';
-import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
-import type { BodyReader, RelayRequest } from '../request.ts';
-import { jsonResponse, type PageResponses, refuse, textResponse } from '../responses.ts';
-import { endsSignIn, type SignInLog } from '../sign-in-log.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { RelayRequest } from '../request.ts';
+import { jsonResponse, refuse, textResponse } from '../responses.ts';
+import { endsSignIn } from '../sign-in-log.ts';
 import { cancelledPageOf, errorOf, respondToSecondCallback } from './callback.ts';
 import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
 import { ACK_MS, describeStarted, readMembers } from './start.ts';
@@ -30,17 +28,19 @@ import { ACK_MS, describeStarted, readMembers } from './start.ts';
 /** An authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
 
-export interface OpenStartDependencies {
-  readonly signIns: SignIns;
-  readonly admission: Admission;
-  readonly openLimiter: RateLimiter;
-  readonly bodies: BodyReader;
-  readonly signInLog: SignInLog;
+export type OpenStartDependencies = Pick<
+  Dependencies,
+  | 'signIns'
+  | 'admission'
+  | 'openLimiter'
+  | 'bodies'
+  | 'signInLog'
+  | 'maxSessions'
+  | 'baseUrl'
+  | 'sessionSeconds'
+> & {
   readonly openEndpoints: OpenEndpoints;
-  readonly maxSessions: number;
-  readonly baseUrl: string;
-  readonly sessionSeconds: number;
-}
+};
 
 /** `POST /open` without a state. Refuses as a start does; the rest of MAX_SESSIONS is for the relay's own services. */
 export function createOpenStart(dependencies: OpenStartDependencies): Handler {
@@ -77,13 +77,12 @@ export function createOpenLink(dependencies: ConfirmationDependencies): Handler 
   return (request) => confirmLink(dependencies, request, (service) => service === OPEN_SERVICE);
 }
 
-export interface OpenCallbackDependencies {
-  readonly signIns: SignIns;
+export type OpenCallbackDependencies = Pick<
+  Dependencies,
+  'signIns' | 'signInLog' | 'pages' | 'baseUrl'
+> & {
   readonly openCookies: ContinueCookies;
-  readonly signInLog: SignInLog;
-  readonly pages: PageResponses;
-  readonly baseUrl: string;
-}
+};
 
 /** `GET /open/callback`, only for the browser in which the user pressed Continue. */
 export function createOpenCallback(dependencies: OpenCallbackDependencies): Handler {

@@ -1,31 +1,17 @@
-/**
- * `POST /refresh`: a device gets new tokens for its refresh token. docs/extensions.md.
- * The device grant (device-grant.ts) refreshes with the same function, so that both
- * share one limit and one request to the provider.
- */
-import type { BlindPolicy } from '../../providers/config.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
-import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
-import type { Refreshes } from '../../sign-ins/refreshes.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { TokenResult } from '../../sign-ins/session.ts';
-import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { BodyReader, RelayRequest } from '../request.ts';
+import type { Dependencies } from '../dependencies.ts';
+import type { RelayRequest } from '../request.ts';
 import { describeTokens, jsonResponse, type Refusal, refuse } from '../responses.ts';
-import type { SignInLog } from '../sign-in-log.ts';
 
 /** Refresh tokens of 4 KB have been seen. */
 export const MAX_REFRESH_BODY_BYTES = 16_384;
 
-export interface RefreshDependencies {
-  readonly refreshes: Refreshes;
-  readonly providers: Providers;
-  readonly admission: Admission;
-  readonly refreshLimiter: RateLimiter;
-  readonly bodies: BodyReader;
-  readonly signInLog: SignInLog;
-  readonly blind: BlindPolicy;
-}
+export type RefreshDependencies = Pick<
+  Dependencies,
+  'refreshes' | 'providers' | 'admission' | 'refreshLimiter' | 'bodies' | 'signInLog' | 'blind'
+>;
 
 /** Refreshes for both protocols, with the client's authentication. Rejects when the store is unavailable. */
 export async function refreshTokens(

@@ -3,17 +3,14 @@
  * docs/device-grant.md). The relay adds the client's authentication.
  */
 
-import type { BlindPolicy } from '../../providers/config.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
+import type { Provider } from '../../providers/provider.ts';
 import type { TokenFailure } from '../../providers/token-response.ts';
-import type { RateLimiter } from '../../sign-ins/rate-limits.ts';
-import type { RevocationOutcome, Revocations, TokenKind } from '../../sign-ins/revocations.ts';
-import type { Admission } from '../admission.ts';
+import type { RevocationOutcome, TokenKind } from '../../sign-ins/revocations.ts';
 import type { Handler } from '../app.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { oauthErrorResponse, oauthResponseTo, revokedResponse } from '../oauth-responses.ts';
-import type { BodyReader, RelayRequest } from '../request.ts';
+import type { RelayRequest } from '../request.ts';
 import { jsonErrorResponse, jsonResponse, type Refusal, refuse } from '../responses.ts';
-import type { SignInLog } from '../sign-in-log.ts';
 import { readParameters } from './device-grant.ts';
 import { isToken, readText, readTokenRequest } from './refresh.ts';
 
@@ -26,15 +23,10 @@ export const REVOCATION_UNAVAILABLE = refuse('revocation_unavailable', RETRY_MS)
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
 
-export interface RevokeDependencies {
-  readonly revocations: Revocations;
-  readonly providers: Providers;
-  readonly admission: Admission;
-  readonly revokeLimiter: RateLimiter;
-  readonly bodies: BodyReader;
-  readonly signInLog: SignInLog;
-  readonly blind: BlindPolicy;
-}
+export type RevokeDependencies = Pick<
+  Dependencies,
+  'revocations' | 'providers' | 'admission' | 'revokeLimiter' | 'bodies' | 'signInLog' | 'blind'
+>;
 
 /** Admits a revocation of either protocol, and logs its failure. Rejects when the store is unavailable. */
 async function revokeAtProvider(

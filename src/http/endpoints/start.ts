@@ -2,7 +2,7 @@
 import { log } from '../../log.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
+import type { Provider } from '../../providers/provider.ts';
 import {
   createVerifier,
   formatUserCode,
@@ -11,12 +11,10 @@ import {
   type SessionSecrets,
 } from '../../sign-ins/secrets.ts';
 import type { Delivery } from '../../sign-ins/session.ts';
-import type { SignIns } from '../../sign-ins/sign-ins.ts';
-import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { type BodyReader, linkOf, type RelayRequest, shortLinkOf } from '../request.ts';
 import { jsonResponse, type Refusal, refuse } from '../responses.ts';
-import type { SignInLog } from '../sign-in-log.ts';
 
 /** How much of the body of a start is read. A longer body is cut there. */
 export const MAX_START_BYTES = 512;
@@ -36,17 +34,18 @@ const MEMBERS = {
 
 type StartMembers = Readonly<Record<string, unknown>>;
 
-export interface StartDependencies {
-  readonly signIns: SignIns;
-  readonly providers: Providers;
-  readonly admission: Admission;
-  readonly bodies: BodyReader;
-  readonly signInLog: SignInLog;
-  readonly randomBytes: RandomBytes;
-  readonly blind: BlindPolicy;
-  readonly baseUrl: string;
-  readonly sessionSeconds: number;
-}
+export type StartDependencies = Pick<
+  Dependencies,
+  | 'signIns'
+  | 'providers'
+  | 'admission'
+  | 'bodies'
+  | 'signInLog'
+  | 'randomBytes'
+  | 'blind'
+  | 'baseUrl'
+  | 'sessionSeconds'
+>;
 
 /** `POST /auth/start`. Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
 export function createStart(dependencies: StartDependencies): Handler {

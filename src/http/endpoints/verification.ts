@@ -1,11 +1,6 @@
-/**
- * The verification pages (RFC 8628 §3.3): the home page, the code form, the short link, and
- * with CONFIRM=always the link. confirmation.ts handles a code that was found. docs/person.md.
- */
-import type { RateLimitPair } from '../../sign-ins/rate-limits.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
-import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
 import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
 import {
@@ -57,11 +52,8 @@ function takeTyped(
   return redirectResponse(shortLinkOf(basePath, userCode), status);
 }
 
-export interface ShortLinkDependencies extends ConfirmationDependencies {
-  readonly admission: Admission;
-  readonly codeLimits: RateLimitPair;
-  readonly basePath: string;
-}
+export type ShortLinkDependencies = ConfirmationDependencies &
+  Pick<Dependencies, 'admission' | 'codeLimits' | 'basePath'>;
 
 /** `/L/XXXX-XXXX`, by GET and POST. */
 export function createShortLink(dependencies: ShortLinkDependencies): Handler {

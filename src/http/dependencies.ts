@@ -1,0 +1,75 @@
+/**
+ * What endpoints may use. Each takes what it uses by name (`Pick`). None of it leads to a secret of the
+ * settings.
+ */
+import type { Monitor } from '../monitor.ts';
+import type { Branding } from '../pages/pages.ts';
+import type { BlindPolicy } from '../providers/config.ts';
+import type { OpenEndpoints } from '../providers/open.ts';
+import type { Providers } from '../providers/provider.ts';
+import type { RateLimiter, RateLimitPair } from '../sign-ins/rate-limits.ts';
+import type { Refreshes } from '../sign-ins/refreshes.ts';
+import type { Revocations } from '../sign-ins/revocations.ts';
+import type { RandomBytes } from '../sign-ins/secrets.ts';
+import type { SignIns } from '../sign-ins/sign-ins.ts';
+import type { Clock } from '../sign-ins/time.ts';
+import type { Admission } from './admission.ts';
+import type { FindClientAddress } from './client-address.ts';
+import type { ContinueCookies } from './continue-cookies.ts';
+import type { Health } from './health.ts';
+import type { BodyReader } from './request.ts';
+import type { PageResponses } from './responses.ts';
+import type { SignInLog } from './sign-in-log.ts';
+
+/** What the service gives. */
+export interface RoutesOptions extends RateLimits {
+  readonly signIns: SignIns;
+  readonly refreshes: Refreshes;
+  readonly revocations: Revocations;
+  readonly providers: Providers;
+  readonly findClientAddress: FindClientAddress;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  readonly monitor: Monitor;
+  readonly signInLog: SignInLog;
+  readonly health: Health;
+  /** Has no trailing slash. */
+  readonly baseUrl: string;
+  readonly branding: Branding;
+  /** Names of the providers, for the home page. */
+  readonly providerNames: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly sessionSeconds: number;
+  readonly pollSeconds: number;
+  /** When users must confirm before the provider: docs/person.md "Whom the confirmation page protects". */
+  readonly confirm: 'always' | 'code';
+  /** Undefined if open sign-ins are disabled. docs/open.md. */
+  readonly openEndpoints: OpenEndpoints | undefined;
+  readonly maxSessions: number;
+  /** Says if devices may, or must, exchange the code themselves: docs/extensions.md. */
+  readonly blind: BlindPolicy;
+}
+
+/** The same, and what routes.ts makes of it. */
+export interface Dependencies extends RoutesOptions {
+  /** Path of the base URL; empty without one. */
+  readonly basePath: string;
+  readonly pages: PageResponses;
+  readonly admission: Admission;
+  readonly bodies: BodyReader;
+  readonly cookies: ContinueCookies;
+  readonly openCookies: ContinueCookies | undefined;
+}
+
+export interface RateLimits {
+  readonly startLimiter: RateLimiter;
+  readonly openLimiter: RateLimiter;
+  readonly refreshLimiter: RateLimiter;
+  readonly revokeLimiter: RateLimiter;
+  /** Limits polls of the device grant, by device code. It is local, because they load only this instance. */
+  readonly pollLimiter: RateLimiter;
+  /** Limits wrong user codes. RFC 8628 §5.1, docs/person.md "Guessing codes". */
+  readonly codeLimits: RateLimitPair;
+  /** Limits QR codes. It is local, because they load only this instance. */
+  readonly qrLimits: RateLimitPair;
+}
