@@ -9,7 +9,6 @@ import { isIP } from 'node:net';
 import { createApp, type Handler } from '../http/app.ts';
 import type { Peers } from '../http/request.ts';
 import { textResponse } from '../http/responses.ts';
-import type { Monitor } from '../monitor.ts';
 import type { ServiceState } from '../service.ts';
 import { createCounts } from './counts.ts';
 import { METRICS_CONTENT_TYPE, writeMetrics } from './metrics.ts';
@@ -26,9 +25,6 @@ export interface AdminOptions extends Facts {
 
 export type Admin = ReturnType<typeof createAdmin>;
 
-/** The provider of a start that was refused is unknown: no provider has this name. */
-const NOBODYS = '';
-
 /** The state until the service has started. */
 const STARTING: ServiceState = {
   liveSessions: undefined,
@@ -40,8 +36,11 @@ export function createAdmin(options: AdminOptions) {
   const { clock, services, maxSessions, runtime, names, token } = options;
   let readNow = async () => STARTING;
   const readState = () => readNow();
-  const counts = createCounts(services.map(({ name }) => name));
   const recent = createRecent(clock);
+  const counts = createCounts(
+    services.map(({ name }) => name),
+    recent,
+  );
   const isAuthorized = createTokenCheck(token);
   const known = names.map((name) => name.toLowerCase());
   const readStatus = createStatus(options, counts, recent, readState);
@@ -67,35 +66,7 @@ export function createAdmin(options: AdminOptions) {
 
   return {
     /** Counts the relay's events. */
-    monitor: {
-      ...counts.monitor,
-      opened(service) {
-        counts.monitor.opened(service);
-        recent.count(counts.nameOf(service), 'opened');
-      },
-      delivered(service, waitedMs, isError) {
-        counts.monitor.delivered(service, waitedMs, isError);
-        if (!isError) recent.count(counts.nameOf(service), 'got_tokens');
-      },
-      ended(service, outcome) {
-        counts.monitor.ended(service, outcome);
-        recent.count(counts.nameOf(service), outcome);
-      },
-      expired(service, stage) {
-        counts.monitor.expired(service, stage);
-        if (stage === 'opened') recent.count(counts.nameOf(service), 'not_back');
-      },
-      rateLimited(kind) {
-        counts.monitor.rateLimited(kind);
-        if (kind === 'start' || kind === 'open') recent.count(NOBODYS, 'start_refused');
-      },
-      requestFailed(kind) {
-        counts.monitor.requestFailed(kind);
-        if (kind === 'start') recent.count(NOBODYS, 'start_refused');
-      },
-      failed: recent.failed,
-      recovered: recent.recovered,
-    } satisfies Monitor,
+    monitor: counts.monitor,
 
     /** Shows the state of this service. */
     watch(readState: () => Promise<ServiceState>): void {

@@ -13,6 +13,7 @@ import {
   UPSTREAM_OUTCOMES,
   type UpstreamOutcome,
 } from '../monitor.ts';
+import type { Recent } from './recent.ts';
 
 /** The range is from a delivery within one process to a device that gives up. */
 const DELIVERY_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60];
@@ -76,9 +77,13 @@ const MAX_PROVIDERS = 64;
 const MAX_NAME_LENGTH = 64;
 const OTHER = 'other';
 
+/** The provider of a start that was refused is unknown: no provider has this name. */
+const NOBODYS = '';
+
 export type Counts = ReturnType<typeof createCounts>;
 
-export function createCounts(services: readonly string[]) {
+/** Counts the relay's events, since the start and in the last hour. */
+export function createCounts(services: readonly string[], recent: Recent) {
   const providers = new Map(services.map((name) => [name, new ProviderCounts()]));
   const rateLimited = zeros(RATE_LIMIT_KINDS);
   const failedRequests = zeros(REQUEST_KINDS);
@@ -102,12 +107,13 @@ export function createCounts(services: readonly string[]) {
     return counts;
   }
 
-  const monitor: Omit<Monitor, 'failed' | 'recovered'> = {
+  const monitor: Monitor = {
     started(service) {
       of(service).started += 1;
     },
     opened(service) {
       of(service).opened += 1;
+      recent.count(nameOf(service), 'opened');
     },
     calledBack(service) {
       of(service).calledBack += 1;
@@ -117,19 +123,34 @@ export function createCounts(services: readonly string[]) {
       if (grant === 'exchange' && outcome === 'granted') counts.exchanged += 1;
       counts[grant].add(outcome, tookMs);
     },
-    delivered(service, waitedMs) {
+    delivered(service, waitedMs, isError) {
       const counts = of(service);
       counts.delivered += 1;
       counts.wait.add(waitedMs);
+      if (!isError) recent.count(nameOf(service), 'got_tokens');
     },
-    ended: (service, outcome) => increase(of(service).ended, outcome),
-    expired: (service, stage) => increase(of(service).expired, stage),
-    rateLimited: (kind) => increase(rateLimited, kind),
-    requestFailed: (kind) => increase(failedRequests, kind),
+    ended(service, outcome) {
+      increase(of(service).ended, outcome);
+      recent.count(nameOf(service), outcome);
+    },
+    expired(service, stage) {
+      increase(of(service).expired, stage);
+      if (stage === 'opened') recent.count(nameOf(service), 'not_back');
+    },
+    rateLimited(kind) {
+      increase(rateLimited, kind);
+      if (kind === 'start' || kind === 'open') recent.count(NOBODYS, 'start_refused');
+    },
+    requestFailed(kind) {
+      increase(failedRequests, kind);
+      if (kind === 'start') recent.count(NOBODYS, 'start_refused');
+    },
     storeAnswered: (tookMs) => store.duration.add(tookMs),
     storeFailed: (reason) => increase(store.failures, reason),
+    failed: recent.failed,
+    recovered: recent.recovered,
   };
-  return { monitor, nameOf, providers, rateLimited, failedRequests, store };
+  return { monitor, providers, rateLimited, failedRequests, store };
 }
 
 function zeros<Name extends string>(names: readonly Name[]): Map<Name, number> {
