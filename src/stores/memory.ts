@@ -44,102 +44,72 @@ export function createMemoryStore(
   const byLink = new Map<string, Entry>();
   const byPoll = new Map<string, Entry>();
   const byCode = new Map<string, Entry>();
-  /** By when their links expire. */
-  const links = createExpiries<Entry>();
-  /** Those whose result is delivered again, by when that ends. */
-  const redeliveries = createExpiries<Entry>();
+  /** By when they change or are no longer needed. */
+  const expiries = createExpiries<Entry>();
   const tombstones = new Set<Entry>();
   const listeners: Listener[] = [];
   /** Their time as live ones has ended since the last sweep. */
   let ended: Session[] = [];
 
-  const loaded = journal.load().map((session) => ({ session }));
-  for (const entry of sortBy(loaded, ({ session }) => session.expiresAtMs)) add(entry);
-  for (const entry of sortBy(loaded, ({ session }) => machine.liveUntilMs(session) ?? 0))
-    noteDelivery(entry);
+  const loaded = journal.load().toSorted((a, b) => endOf(a).atMs - endOf(b).atMs);
+  for (const session of loaded) add(session);
 
-  function add(entry: Entry): void {
-    const { ids, startedAtMs, expiresAtMs } = entry.session;
-    byLink.set(ids.link, entry);
-    byPoll.set(ids.poll, entry);
-    if (ids.code !== undefined) byCode.set(ids.code, entry);
-    links.add(entry, expiresAtMs - startedAtMs, expiresAtMs);
+  function add(session: Session): void {
+    const entry = { session };
+    const { link, poll, code } = session.ids;
+    byLink.set(link, entry);
+    byPoll.set(poll, entry);
+    if (code !== undefined) byCode.set(code, entry);
+    expiries.add(entry, endOf(session));
   }
 
-  function noteDelivery(entry: Entry): void {
-    const { session } = entry;
-    if (session.state !== 'delivered') return;
-    redeliveries.add(entry, session.redeliveryMs ?? 0, session.redeliveredUntilMs);
-  }
-
-  /** Its user can no longer reach it. A new session may already have its code. */
-  function removeLink(entry: Entry): void {
-    const { link, code } = entry.session.ids;
-    byLink.delete(link);
-    if (code !== undefined && byCode.get(code) === entry) byCode.delete(code);
-    links.remove(entry);
-  }
-
-  /** Nobody can reach it. */
   function remove(entry: Entry): void {
-    removeLink(entry);
-    redeliveries.remove(entry);
+    const { link, poll, code } = entry.session.ids;
+    byLink.delete(link);
+    byPoll.delete(poll);
+    // A new session may already have its code.
+    if (code !== undefined && byCode.get(code) === entry) byCode.delete(code);
+    expiries.remove(entry);
     tombstones.delete(entry);
-    byPoll.delete(entry.session.ids.poll);
   }
 
   function replace(entry: Entry, next: Session): void {
-    if (next.state !== 'ended') {
-      journal.write(next);
-      entry.session = next;
-      noteDelivery(entry);
-      return;
-    }
-    journal.remove(entry.session);
-    redeliveries.remove(entry);
+    if (next.state === 'ended') journal.remove(entry.session);
+    else journal.write(next);
+    const wasDelivered = entry.session.state === 'delivered';
     entry.session = next;
+    if (wasDelivered || next.state === 'delivered') {
+      expiries.remove(entry);
+      expiries.add(entry, endOf(next));
+    }
+    if (next.state !== 'ended') return;
     tombstones.add(entry);
-    if (clock.now() > next.expiresAtMs) remove(entry);
     const [oldest] = tombstones.size > MAX_TOMBSTONES ? tombstones : [];
     if (oldest !== undefined) remove(oldest);
   }
 
   /** What has changed because time has passed. */
   function expire(nowMs: number): void {
-    for (const entry of redeliveries.expired(nowMs)) {
+    for (const entry of expiries.expired(nowMs)) {
       const { session } = entry;
       const next = machine.stateAt(session, nowMs);
       if (next !== undefined) replace(entry, next);
       else {
-        journal.remove(session);
+        if (session.state !== 'ended') journal.remove(session);
         remove(entry);
       }
-      ended.push(session);
-    }
-    for (const entry of links.expired(nowMs)) {
-      const { session } = entry;
-      if (session.state === 'delivered') {
-        removeLink(entry);
-        continue;
-      }
-      if (session.state !== 'ended') journal.remove(session);
-      remove(entry);
       if (session.state !== 'ended') ended.push(session);
     }
   }
 
-  function isTaken({ link, poll, code }: SessionIds): boolean {
-    const typed = code === undefined ? undefined : byCode.get(code);
-    return byLink.has(link) || byPoll.has(poll) || (typed !== undefined && isLive(typed));
+  /** The code of a link that has expired may be drawn again. */
+  function isTaken({ link, poll, code }: SessionIds, nowMs: number): boolean {
+    const typed = code === undefined ? undefined : byCode.get(code)?.session;
+    const isInUse = typed !== undefined && typed.state !== 'ended' && nowMs <= typed.expiresAtMs;
+    return byLink.has(link) || byPoll.has(poll) || isInUse;
   }
 
-  const isLive = ({ session }: Entry) => session.state !== 'ended';
   const liveSize = () => byPoll.size - tombstones.size;
-
-  function findRefusal(ids: SessionIds): 'collision' | 'full' | undefined {
-    if (isTaken(ids)) return 'collision';
-    return liveSize() >= maxSessions ? 'full' : undefined;
-  }
 
   function findEntry(key: SessionKey): Entry | undefined {
     if ('link' in key) return byLink.get(key.link);
@@ -149,15 +119,12 @@ export function createMemoryStore(
   return {
     create(newSession: NewSession, lifetimeMs) {
       const nowMs = clock.now();
-      if (findRefusal(newSession.ids) !== undefined) {
-        // Expired sessions may be the cause.
-        expire(nowMs);
-        const refusal = findRefusal(newSession.ids);
-        if (refusal !== undefined) return refusal;
-      }
+      expire(nowMs);
+      if (isTaken(newSession.ids, nowMs)) return 'collision';
+      if (liveSize() >= maxSessions) return 'full';
       const session = machine.pendingSince(newSession, nowMs, lifetimeMs);
       journal.write(session);
-      add({ session });
+      add(session);
       return 'created';
     },
 
@@ -202,17 +169,20 @@ export function createMemoryStore(
   };
 }
 
-const sortBy = (entries: readonly Entry[], untilMsOf: (entry: Entry) => number) =>
-  entries.toSorted((one, other) => untilMsOf(one) - untilMsOf(other));
+/** The last millisecond before a session changes or is removed, and how long that took: there are few durations. */
+function endOf(session: Session): { readonly atMs: number; readonly durationMs: number } {
+  return session.state === 'delivered'
+    ? { atMs: session.redeliveredUntilMs, durationMs: session.redeliveryMs ?? 0 }
+    : { atMs: session.expiresAtMs, durationMs: session.expiresAtMs - session.startedAtMs };
+}
 
-/** Entries in the order in which they end: one set for each duration. There are few durations. */
+/** Entries in the order in which they end: one set for each duration. */
 function createExpiries<Value>() {
   const byDuration = new Map<number, Map<Value, number>>();
   return {
-    /** `untilMs`: the last millisecond before it has expired. */
-    add(value: Value, durationMs: number, untilMs: number): void {
+    add(value: Value, { atMs, durationMs }: ReturnType<typeof endOf>): void {
       const values = byDuration.get(durationMs) ?? new Map<Value, number>();
-      byDuration.set(durationMs, values.set(value, untilMs));
+      byDuration.set(durationMs, values.set(value, atMs));
     },
     remove(value: Value): void {
       for (const values of byDuration.values()) if (values.delete(value)) return;
@@ -220,8 +190,8 @@ function createExpiries<Value>() {
     /** The caller removes each. */
     *expired(nowMs: number): Iterable<Value> {
       for (const values of byDuration.values()) {
-        for (const [value, untilMs] of values) {
-          if (nowMs <= untilMs) break;
+        for (const [value, atMs] of values) {
+          if (nowMs <= atMs) break;
           yield value;
         }
       }
