@@ -13,12 +13,8 @@ import {
 import type { Provider, Providers } from '../providers/provider.ts';
 import { canAnybodyCause, type TokenFailure } from '../providers/token-response.ts';
 import { signInIdOf } from '../sign-ins/secrets.ts';
-import type {
-  CallbackOutcome,
-  ExpiredSession,
-  SignInObserver,
-  StartOutcome,
-} from '../sign-ins/sign-ins.ts';
+import type { ExpiredStage } from '../sign-ins/session.ts';
+import type { CallbackOutcome, SignInObserver, StartOutcome } from '../sign-ins/sign-ins.ts';
 import type { FindClientAddress } from './client-address.ts';
 import type { RelayRequest } from './request.ts';
 
@@ -145,11 +141,11 @@ export class SignInLog {
       opened: monitor.opened,
       delivered: monitor.delivered,
       cancelled: (service) => monitor.ended(service, 'cancelled'),
-      expired: (session) => this.#expired(session),
+      expired: (...expired) => this.#expired(...expired),
     };
   }
 
-  #expired({ service, stage, signIn }: ExpiredSession): void {
+  #expired(service: string, stage: ExpiredStage, signIn: string): void {
     const found = this.providers.find(service);
     const hint = hintForExpired(found.ok ? found.provider : undefined, stage);
     log.info('sign_in_expired', { service, signIn, stage, hint });

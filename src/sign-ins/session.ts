@@ -230,12 +230,17 @@ export function stageOf(session: Session): ExpiredStage | undefined {
 
 /* Events of the user's browser. Undefined if the session has expired. */
 
+export interface Found {
+  readonly pending: Pending;
+  /** Since the start. */
+  readonly ageMs: number;
+}
+
 /** Changes nothing: a link preview may call it. */
-export function find(
-  session: Session,
-  nowMs: number,
-): Change<Pending | SessionOutcome | undefined> {
-  return { reply: pendingOrOutcome(session, nowMs) };
+export function find(session: Session, nowMs: number): Change<Found | SessionOutcome | undefined> {
+  const pending = pendingOrOutcome(session, nowMs);
+  if (typeof pending !== 'object') return { reply: pending };
+  return { reply: { pending, ageMs: nowMs - pending.startedAtMs } };
 }
 
 export interface Opened {

@@ -35,7 +35,7 @@ const MAX_CREATE_TRIES = 5;
  */
 export const DRAIN_DELIVERY_MS = 7_000;
 
-/** How often a drain checks whether they have. */
+/** How often a drain checks what it waits for. */
 export const DRAIN_CHECK_MS = 100;
 
 /** What a device asks for besides the service. */
@@ -83,13 +83,6 @@ export interface EndedCallback<Failure> {
   readonly failure?: Failure;
 }
 
-export interface ExpiredSession {
-  readonly service: string;
-  readonly stage: ExpiredStage;
-  /** The id of the sign-in in the log: see signInIdOf. */
-  readonly signIn: string;
-}
-
 /** Events for the log and the metrics. */
 export interface SignInObserver {
   /** The user was redirected to the provider for the first time. */
@@ -99,7 +92,7 @@ export interface SignInObserver {
   /** The device cancelled the session for the first time. */
   cancelled(service: string): void;
   /** Called once, some time after it expired. Never for a session that was delivered or cancelled. A fault may lose it. */
-  expired(session: ExpiredSession): void;
+  expired(service: string, stage: ExpiredStage, signIn: string): void;
 }
 
 export interface SignInOptions {
@@ -120,41 +113,17 @@ export function createSignIns(options: SignInOptions) {
   const polls = createPolls(store, claim, clock, options.maxParkedPolls);
   /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
   let exchanges = 0;
-  let onIdle: (() => void) | undefined;
   let isDraining = false;
 
   /** Tells the observer of a delivery, and opens the result. */
   async function claim(key: PollKey, wantsProgress: boolean): Promise<Claim> {
-    let service = '';
-    const event = machine.poll(wantsProgress);
-    const polled = await store.update({ poll: key.id }, (session, nowMs) => {
-      ({ service } = session);
-      return event(session, nowMs);
-    });
+    const polled = await store.update({ poll: key.id }, machine.poll(wantsProgress));
     if (polled === undefined) return { state: 'gone' };
     if (polled.state !== 'delivered') return polled;
-    const result = key.resultOf(polled.session);
-    const { waitedMs } = polled;
-    if (waitedMs !== undefined) observer.delivered(service, waitedMs, 'error' in result);
+    const { session, waitedMs } = polled;
+    const result = key.resultOf(session);
+    if (waitedMs !== undefined) observer.delivered(session.service, waitedMs, 'error' in result);
     return { state: 'delivered', result };
-  }
-
-  async function startWith(service: string, asked: NewSignIn): Promise<StartOutcome> {
-    const { delivery, deviceName, redeliveryMs, redeliverErrors } = asked;
-    for (let tries = 0; tries < MAX_CREATE_TRIES; tries += 1) {
-      const secrets = {
-        browserState: createBrowserState(randomBytes),
-        pollSecret: createCapability(randomBytes),
-        userCode: asked.withUserCode ? createUserCode(randomBytes) : undefined,
-      };
-      const kept = vault.keep({ ...secrets, service, delivery, deviceName });
-      const signIn = signInIdOf(secrets.browserState);
-      const session = { ...kept, signIn, service, redeliveryMs, redeliverErrors };
-      const outcome = await store.create(session, sessionSeconds * 1_000);
-      if (outcome === 'created') return { ok: true, secrets };
-      if (outcome === 'full') break;
-    }
-    return { ok: false, refusal: 'busy' };
   }
 
   async function finishWith<Failure>(
@@ -183,8 +152,24 @@ export function createSignIns(options: SignInOptions) {
 
   return {
     /** Starts a sign-in. */
-    start: (service: string, asked: NewSignIn): Awaitable<StartOutcome> =>
-      isDraining ? { ok: false, refusal: 'draining' } : startWith(service, asked),
+    async start(service: string, asked: NewSignIn): Promise<StartOutcome> {
+      if (isDraining) return { ok: false, refusal: 'draining' };
+      const { delivery, deviceName, redeliveryMs, redeliverErrors } = asked;
+      for (let tries = 0; tries < MAX_CREATE_TRIES; tries += 1) {
+        const secrets = {
+          browserState: createBrowserState(randomBytes),
+          pollSecret: createCapability(randomBytes),
+          userCode: asked.withUserCode ? createUserCode(randomBytes) : undefined,
+        };
+        const kept = vault.keep({ ...secrets, service, delivery, deviceName });
+        const signIn = signInIdOf(secrets.browserState);
+        const session = { ...kept, signIn, service, redeliveryMs, redeliverErrors };
+        const outcome = await store.create(session, sessionSeconds * 1_000);
+        if (outcome === 'created') return { ok: true, secrets };
+        if (outcome === 'full') break;
+      }
+      return { ok: false, refusal: 'busy' };
+    },
 
     /**
      * A pending session by its link or its code, or its outcome, which is known until the link
@@ -198,21 +183,16 @@ export function createSignIns(options: SignInOptions) {
       const code = 'userCode' in by ? vault.code(by.userCode) : undefined;
       const key: SessionKey =
         'browserState' in by ? { link: vault.link(by.browserState).id } : { code: code?.id ?? '' };
-      const event = forServices(isOwn, machine.find);
-      const found = await store.update(key, (session, nowMs) => {
-        const { reply } = event(session, nowMs);
-        return { reply: typeof reply === 'object' ? { pending: reply, nowMs } : reply };
-      });
+      const found = await store.update(key, forServices(isOwn, machine.find));
       if (typeof found !== 'object') return found;
-      const { pending, nowMs } = found;
+      const { pending, ageMs } = found;
       const browserState = 'browserState' in by ? by.browserState : code?.browserStateOf(pending);
       if (browserState === undefined) return undefined;
       const link = vault.link(browserState);
       const delivery = link.deliveryOf(pending);
       if (delivery === undefined) return undefined;
       const deviceName = link.deviceNameOf(pending);
-      const { service, startedAtMs } = pending;
-      return { service, browserState, delivery, ageMs: nowMs - startedAtMs, deviceName };
+      return { service: pending.service, browserState, delivery, ageMs, deviceName };
     },
 
     /** The user is redirected to the provider. An outcome: the sign-in has ended. */
@@ -245,7 +225,6 @@ export function createSignIns(options: SignInOptions) {
         return await finishWith(service, browserState, redeem);
       } finally {
         exchanges -= 1;
-        if (exchanges === 0) onIdle?.();
       }
     },
 
@@ -298,7 +277,7 @@ export function createSignIns(options: SignInOptions) {
       for (const session of await store.sweep()) {
         const stage = machine.stageOf(session);
         const { service, signIn } = session;
-        if (stage !== undefined) observer.expired({ service, stage, signIn });
+        if (stage !== undefined) observer.expired(service, stage, signIn);
       }
     },
 
@@ -313,11 +292,7 @@ export function createSignIns(options: SignInOptions) {
      * time to get the results that only this process holds.
      */
     async delivered(): Promise<void> {
-      if (exchanges > 0) {
-        await new Promise<void>((resolve) => {
-          onIdle = resolve;
-        });
-      }
+      while (exchanges > 0) await pause(clock, DRAIN_CHECK_MS);
       const untilMs = clock.now() + DRAIN_DELIVERY_MS;
       while (store.hasUndelivered() && clock.now() < untilMs) await pause(clock, DRAIN_CHECK_MS);
     },

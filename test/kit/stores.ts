@@ -126,14 +126,15 @@ export function createTestStore(store: Store, vault: Vault) {
         'browserState' in by ? { link: linkOf(by.browserState).id } : { code: code?.id ?? '' };
       const found = await store.update(key, machine.find);
       if (typeof found !== 'object') return found;
-      const browserState = 'browserState' in by ? by.browserState : code?.browserStateOf(found);
+      const { pending } = found;
+      const browserState = 'browserState' in by ? by.browserState : code?.browserStateOf(pending);
       if (browserState === undefined) return undefined;
       const link = linkOf(browserState);
       return {
-        service: found.service,
+        service: pending.service,
         browserState,
-        deviceName: link.deviceNameOf(found),
-        delivery: link.deliveryOf(found),
+        deviceName: link.deviceNameOf(pending),
+        delivery: link.deliveryOf(pending),
       };
     },
     async fail(of: Of, error: ErrorResult = DENIED) {

@@ -35,7 +35,7 @@ function create(overrides: Partial<Parameters<typeof createSignIns>[0]> = {}, ma
       opened: (service) => void seen.push(['opened', service]),
       delivered: (service, waitedMs) => void seen.push(['delivered', service, waitedMs]),
       cancelled: (service) => void seen.push(['cancelled', service]),
-      expired: ({ service, stage }) => void seen.push(['expired', service, stage]),
+      expired: (service, stage) => void seen.push(['expired', service, stage]),
     },
     clock,
     randomBytes,
@@ -68,7 +68,8 @@ test('a secret that is taken is drawn again; after five times the device is refu
       const before = drawn.get(length);
       repeated -= 1;
       if (before !== undefined && repeated >= 0) return before;
-      const bytes = randomBytes(length);
+      // A link that ends with `-` or `_` would be drawn again.
+      const bytes = randomBytes(length).fill(0, length - 1);
       drawn.set(length, bytes);
       return bytes;
     },
