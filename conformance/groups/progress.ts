@@ -48,7 +48,7 @@ function expectOpened(answer: Answer): void {
 }
 
 export const progress = cases((test) => {
-  test('Telling that the link was opened: a parked poll ends when the browser is redirected; the sign-in continues', async (kit) => {
+  test('Progress: a parked poll ends when the browser is redirected; the sign-in continues', async (kit) => {
     const session = await kit.relay.start({ service: SERVICE_B });
     const { answer } = await parkProgress(kit, session);
     expectStatus(await kit.relay.open(session), 302);
@@ -57,7 +57,7 @@ export const progress = cases((test) => {
     await expectSignsIn(kit, session);
   });
 
-  test('Telling that the link was opened: the next poll reports it at once, and once, however often the link is opened', async (kit) => {
+  test('Progress: the next poll reports it at once, and once, however often the link is opened', async (kit) => {
     const session = await kit.relay.start();
     expectStatus(await pollProgress(kit, session, '0'), 204);
     for (const _ of [1, 2]) expectStatus(await kit.relay.open(session), 302);
@@ -68,7 +68,7 @@ export const progress = cases((test) => {
     expectStatus(await pollProgress(kit, session, '0'), 204);
   });
 
-  test('Telling that the link was opened: a poll that does not ask gets no report, and stays parked beside one that does', async (kit) => {
+  test('Progress: a poll that does not ask gets no report, and stays parked beside one that does', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start({ service: SERVICE_B });
     const plain = relay.park(session);
@@ -87,7 +87,7 @@ export const progress = cases((test) => {
     }
   });
 
-  test('Telling that the link was opened: a result comes first, and nothing is reported after it', async (kit) => {
+  test('Progress: a result comes first, and nothing is reported after it', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     await relay.open(session);
@@ -97,7 +97,7 @@ export const progress = cases((test) => {
     expectSessionNotFound(await pollProgress(kit, session));
   });
 
-  test('Telling that the link was opened: a user code is opened when the user continues, not when the page is shown', async (kit) => {
+  test('Progress: a user code is opened when the user continues, not when the page is shown', async (kit) => {
     if (!kit.options.extensions.has('user-code')) throw new Skip('needs --with user-code');
     const session = await startWithCode(kit);
     expectStatus(await openCode(kit, session.userCode, session.from), 200);
