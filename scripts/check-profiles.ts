@@ -1,7 +1,7 @@
 /**
  * `npm run check-profiles`, for a machine with a network: fetches the metadata and the pages that
- * the guides to providers link to, and reports in a table what could be read, and below it what
- * has moved. CONTRIBUTING.md says what to do then.
+ * the guides to providers link to, and reports what has moved, and how many could be
+ * read. CONTRIBUTING.md says what to do then.
  */
 import { printable } from '../src/cli/terminal.ts';
 import type { Fetch } from '../src/providers/config.ts';
@@ -15,16 +15,12 @@ export interface Report {
   readonly moved: readonly string[];
   /** Lines about what could not be read, now. */
   readonly unread: readonly string[];
-  /** A row for each profile: how much of it could be read. */
-  readonly table: string;
-  readonly hasRead: boolean;
+  /** How many were read, whether they have moved or not. */
+  readonly read: number;
 }
 
-/** A page that sends a browser on, to a sign-in or to a language, is there, but was not read. */
-const KINDS = ['read', 'sent on', 'moved', 'unread'] as const;
-
 interface Finding {
-  readonly kind: (typeof KINDS)[number];
+  readonly kind: 'read' | 'moved' | 'unread';
   readonly names: readonly string[];
   readonly text: string;
 }
@@ -66,23 +62,8 @@ export async function checkProfiles(
   return {
     moved: linesOf('moved'),
     unread: linesOf('unread'),
-    table: writeTable(Object.keys(guides), findings),
-    hasRead: findings.some(({ kind }) => kind === 'read'),
+    read: findings.filter(({ kind }) => kind === 'read').length,
   };
-}
-
-function writeTable(names: readonly string[], findings: readonly Finding[]): string {
-  const row = (name: string, cells: readonly unknown[]) =>
-    name.padEnd(15) + cells.map((cell) => String(cell).padStart(9)).join('');
-  const counts = (own: readonly Finding[]) =>
-    KINDS.map((kind) => own.filter((finding) => finding.kind === kind).length);
-  return [
-    row('profile', KINDS),
-    ...names.map((name) => {
-      return row(name, counts(findings.filter((finding) => finding.names.includes(name))));
-    }),
-    row('all', counts(findings)),
-  ].join('\n');
 }
 
 /** The page at which an app is registered, the sources, and the metadata (RFC 8414 §3). */
@@ -119,11 +100,10 @@ async function checkPage(
     const { status } = response;
     if (status === 404 || status === 410) return found('moved', `is gone (${status})`);
     if (status >= 400) return found('unread', `answers ${status}`);
-    if (status < 300) return found('read');
-    if (status !== 301 && status !== 308) return found('sent on');
+    // Other redirects lead to a sign-in or to a language.
+    if (status !== 301 && status !== 308) return found('read');
     const target = new URL(response.headers.get('location') ?? '', url).href;
-    if (isSamePage(url, target)) return found('sent on');
-    return found('moved', `has moved to ${target}`);
+    return isSamePage(url, target) ? found('read') : found('moved', `has moved to ${target}`);
   } catch {
     return found('unread', 'could not be read');
   }
@@ -184,9 +164,10 @@ function findDifferences(profile: Profile, metadata: Metadata): readonly string[
 }
 
 if (import.meta.main) {
-  const { moved, unread, table, hasRead } = await checkProfiles(readGuides(), fetch);
+  const { moved, unread, read } = await checkProfiles(readGuides(), fetch);
   const lines = [...unread.map((line) => `? ${line}`), ...moved.map((line) => `✗ ${line}`)];
-  process.stdout.write(`${[table, '', ...lines].join('\n')}\n`);
+  const counts = `${read} read, ${unread.length} unread, ${moved.length} moved`;
+  process.stdout.write(`${[...lines, counts].join('\n')}\n`);
   // Without a network nothing was checked.
-  process.exitCode = moved.length > 0 || !hasRead ? 1 : 0;
+  process.exitCode = moved.length > 0 || read === 0 ? 1 : 0;
 }
