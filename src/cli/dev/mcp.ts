@@ -20,16 +20,15 @@ export function createMcpServer(providerUrl: string, redirectUri: string, issuer
   const metadataUrl = `${providerUrl}/.well-known/oauth-protected-resource/mcp`;
 
   async function answer(c: Context): Promise<Response> {
-    const user = issuer.userinfo(c.req.header('authorization') ?? '');
-    if (!user.ok) {
+    const user = issuer.findUser(c.req.header('authorization'));
+    if (user === undefined) {
       const headers = { 'WWW-Authenticate': `Bearer resource_metadata="${metadataUrl}"` };
       return c.json({ error: 'invalid_token' }, 401, headers);
     }
-    const { name } = (await user.json()) as { name: string };
     const { id, method, params } = Object(await c.req.json().catch(() => undefined));
     // A notification. JSON-RPC 2.0 §4.1.
     if (id === undefined) return c.body(null, 202);
-    const result = resultOf(method, Object(params), name);
+    const result = resultOf(method, Object(params), user);
     const error = { code: -32_601, message: 'Method not found' };
     return c.json({ jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) });
   }

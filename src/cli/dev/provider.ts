@@ -51,13 +51,16 @@ export class DevProvider {
       .on('ALL', ['/token', '/revoke', '/userinfo'], cors())
       .post('/token', async ({ req }) => issuer.issue(new URLSearchParams(await req.text())))
       .post('/revoke', async ({ req }) => issuer.revoke(new URLSearchParams(await req.text())))
-      .all('/userinfo', ({ req }) => issuer.userinfo(req.header('authorization') ?? ''))
+      .all('/userinfo', (c) => describeUser(c, issuer.findUser(c.req.header('authorization'))))
       .use((c, next) => this.#rejectCrossSite(c, next))
       .get('/', (c) => c.html(listPage(relay)))
       .on(['GET', 'POST'], '/authorize', (c) => this.#authorize(c))
-      .get('/next', (c) => this.#showPlanned(c))
+      .get('/next', (c) => c.json({ planned: relay.signIns.planned }))
       .post('/next', (c) => this.#planNext(c))
-      .delete('/next', (c) => this.#reset(c))
+      .delete('/next', (c) => {
+        relay.signIns.reset();
+        return c.json({ planned: [] });
+      })
       .post('/open', (c) => this.#openLink(c))
       .get('/tv', (c) => showTv(c, relay.options.baseUrl))
       // The page names it by this path, to work from a file too.
@@ -151,15 +154,6 @@ export class DevProvider {
     return back({ code: this.#issuer.createCode(signIn, user, asked) });
   }
 
-  #showPlanned(c: Context): Response {
-    return c.json({ planned: this.relay.signIns.planned });
-  }
-
-  #reset(c: Context): Response {
-    this.relay.signIns.reset();
-    return this.#showPlanned(c);
-  }
-
   /** Called by a test or from the page. */
   async #planNext(c: Context): Promise<Response> {
     const { signIns } = this.relay;
@@ -198,6 +192,12 @@ export class DevProvider {
       return c.body(null, 503);
     }
   }
+}
+
+function describeUser(c: Context, user: string | undefined): Response {
+  if (user !== undefined) return c.json({ sub: user, name: user });
+  const headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+  return c.json({ error: 'invalid_token' }, 401, headers);
 }
 
 async function setHeaders(c: Context, next: () => Promise<void>): Promise<void> {

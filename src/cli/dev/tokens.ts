@@ -87,15 +87,12 @@ export class TokenIssuer {
     return new Response();
   }
 
-  userinfo(authorization: string): Response {
+  /** The user whose access token this is. Undefined: it is none, or not valid any more. */
+  findUser(authorization = ''): string | undefined {
     const [, token = ''] = /^Bearer (.+)$/i.exec(authorization) ?? [];
     const read = readToken('access', token);
     const isExpired = read === undefined || read.atMs + TOKEN_SECONDS * 1_000 < Date.now();
-    if (isExpired || this.#revoked.has(token)) {
-      const headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
-      return Response.json({ error: 'invalid_token' }, { status: 401, headers });
-    }
-    return Response.json({ sub: read.user, name: read.user });
+    return isExpired || this.#revoked.has(token) ? undefined : read.user;
   }
 }
 
