@@ -85,7 +85,7 @@ test('once the tokens have arrived it is too late to cancel', () => {
   expect([state.tokens, effects]).toEqual([OURS, []]);
 });
 
-test('events of a sign-in that was cancelled change nothing, and its tokens are revoked', () => {
+test('events of a cancelled sign-in change nothing, and its tokens are revoked', () => {
   const cancelled = [NOBODY, machine.signIn, machine.cancel];
   const late = [machine.connectionChanged(1, 'away'), machine.failed(1, FAILED)];
   expect(apply(...cancelled, ...late).state).toEqual(apply(...cancelled).state);
