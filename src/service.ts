@@ -76,6 +76,10 @@ export interface Service {
   readState(): Promise<ServiceState>;
   /** Resolves once no change to the store is in progress. Call it after the last request. */
   settled(): Promise<void>;
+  /** Tries discovery at each issuer that has not answered, within DISCOVERY_TIMEOUT_MS. `startService` does so periodically. */
+  discover(): Promise<void>;
+  /** Removes expired entries, as `startService` does. This frees memory only: lookups check expiry themselves. */
+  sweep(): Promise<void>;
 }
 
 export interface ServiceState {
@@ -85,14 +89,6 @@ export interface ServiceState {
   readonly readiness: Readiness;
 }
 
-/** A service that leaves it to its caller when to discover and when to sweep. */
-export interface ManualService extends Service {
-  /** Tries discovery at each issuer that has not answered, within DISCOVERY_TIMEOUT_MS. */
-  discover(): Promise<void>;
-  /** Removes expired entries. This frees memory only: lookups check expiry themselves. */
-  sweep(): Promise<void>;
-}
-
 const PROVIDERS_FULL_HINT =
   'the limit on requests to a provider is reached: callbacks, refreshes and revocations there get a 503 until one ends';
 
@@ -100,7 +96,7 @@ export function createService(
   settings: EnabledSettings,
   dependencies: ServiceDependencies,
   stores: Stores,
-): ManualService {
+): Service {
   const { baseUrl } = settings;
   const { clock, monitor = NO_MONITOR } = dependencies;
   const { rateLimits, limiters } = createRateLimits(stores, clock, settings);
@@ -314,5 +310,7 @@ export function createDisabledService(reason = NOT_CONFIGURED, basePath = ''): S
       readiness: { status: 'down', reason },
     }),
     settled: async () => {},
+    discover: async () => {},
+    sweep: async () => {},
   };
 }

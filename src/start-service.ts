@@ -5,7 +5,6 @@ import { type Monitor, NO_MONITOR } from './monitor.ts';
 import {
   createDisabledService,
   createService,
-  type ManualService,
   type Service,
   type ServiceDependencies,
   type Stores,
@@ -39,7 +38,7 @@ export async function startService(
 export const SWEEP_INTERVAL_MS = 30_000;
 
 /** The same service, which sweeps and discovers periodically until it is closed. */
-export function startBackgroundTasks(service: ManualService, clock: Clock): ManualService {
+export function startBackgroundTasks(service: Service, clock: Clock): Service {
   const stopSweeping = repeat(clock, SWEEP_INTERVAL_MS, service.sweep);
   const stopDiscovering = repeat(clock, DISCOVERY_RETRY_MS, service.discover);
   return {

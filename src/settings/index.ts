@@ -1,5 +1,4 @@
 /** Reads the environment into checked settings, or a list of everything that is wrong with it. */
-import type { Picture } from '../pages/picture.ts';
 import { mayTakeChallenge, prefixOf } from '../providers/config.ts';
 import type { EnabledProvider } from '../providers/discovery.ts';
 import { RELAY_CHECKS } from './checks.ts';
@@ -14,11 +13,9 @@ import {
   readLogo,
   readTable,
   reject,
-  type Values,
   withoutBlank,
-  withoutUndefined,
 } from './reading.ts';
-import type { Settings } from './settings.ts';
+import { type Settings, settingsFrom } from './settings.ts';
 import { warnOfHazards } from './warnings.ts';
 
 export { settingsHelp } from './names.ts';
@@ -70,57 +67,6 @@ export function readSettings(
   const settings = settingsFrom(relay, providers, logo);
   warnOfHazards(reading, settings, relay.PROVIDERS);
   return { ok: true, settings, warnings };
-}
-
-type RelayValues = Values<typeof RELAY_SETTINGS, typeof RELAY_CHECKS>;
-
-function settingsFrom(
-  relay: RelayValues,
-  providers: readonly EnabledProvider[],
-  logo: Picture | undefined,
-): Settings {
-  return withoutUndefined({
-    baseUrl: relay.OAUTH_BASE_URL,
-    host: relay.HOST,
-    port: relay.PORT,
-    adminPort: relay.ADMIN_PORT,
-    adminHost: relay.ADMIN_HOST,
-    adminNames: relay.ADMIN_NAMES ?? [],
-    adminToken: relay.ADMIN_TOKEN,
-    trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
-    providers,
-    sessionsFile: relay.SESSIONS_FILE,
-    redis: relay.REDIS_URL && {
-      target: withoutUndefined({
-        ...relay.REDIS_URL,
-        sentinelUsername: relay.REDIS_SENTINEL_USERNAME,
-        sentinelPassword: relay.REDIS_SENTINEL_PASSWORD,
-      }),
-      prefix: relay.REDIS_PREFIX,
-    },
-    sessionSeconds: relay.SESSION_SECONDS,
-    pollSeconds: relay.POLL_SECONDS,
-    maxSessions: relay.MAX_SESSIONS,
-    startBurst: relay.START_BURST,
-    startRatePerSecond: relay.START_RATE,
-    confirm: relay.CONFIRM,
-    blind: relay.BLIND,
-    branding: withoutUndefined({
-      appName: relay.APP_NAME,
-      logo,
-      accent: relay.ACCENT,
-      links: withoutUndefined({
-        privacy: relay.PRIVACY_URL,
-        terms: relay.TERMS_URL,
-        support: relay.SUPPORT_URL,
-      }),
-    }),
-    openEndpoints: relay.OPEN_ENDPOINTS,
-    corsOrigins: relay.CORS_ORIGINS ?? [],
-    notifyUrl: relay.NOTIFY_URL,
-    logLevel: relay.LOG_LEVEL,
-    logFormat: relay.LOG_FORMAT,
-  });
 }
 
 /** With these variables the runtime would reveal secrets. */

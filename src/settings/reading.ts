@@ -22,13 +22,9 @@ export function withoutBlank(environment: Environment): Environment {
   return Object.fromEntries(Object.entries(environment).filter(([, value]) => value?.trim()));
 }
 
-/** Adds a fault. `value` is given if it came from a file, or if its quotes were removed. */
-export function reject(
-  { env, faults }: Reading,
-  setting: string,
-  problem: string,
-  value = env[setting],
-): void {
+/** Adds a fault. */
+export function reject({ env, faults }: Reading, setting: string, problem: string): void {
+  const value = env[setting];
   faults.push({ setting, value: value && showValue(setting, value), problem });
 }
 

@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto';
 import type { Peers } from '../http/request.ts';
 import { DISCOVERY_RETRY_MS, MAX_PARKED_POLLS_OF_OBJECT } from '../limits.ts';
 import { describeError, log } from '../log.ts';
-import { createService, type ManualService, type ServiceDependencies } from '../service.ts';
+import { createService, type Service, type ServiceDependencies } from '../service.ts';
 import { type EnabledSettings, isEnabled } from '../settings/index.ts';
 import type { StoreProblem } from '../sign-ins/store.ts';
 import { systemClock } from '../sign-ins/time.ts';
@@ -49,7 +49,7 @@ const SWEEP_DELAY_MS = 60_000;
 
 export class RelayObject extends DurableObject<Env> {
   readonly #stores: SqliteStores;
-  readonly #service: ManualService;
+  readonly #service: Service;
   readonly #discovery: () => Promise<void>;
   #alarmIsSet = false;
 

@@ -6,9 +6,8 @@ import { afterAll, describe, expect, onTestFinished, setDefaultTimeout, test } f
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startDev } from '../kit/dev.ts';
 import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
-import { LAUNCHER, launchRelay, ROOT, startRelay } from '../kit/relay.ts';
+import { LAUNCHER, ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 setDefaultTimeout(40_000);
@@ -38,14 +37,6 @@ describe('in a folder of a stranger, a checkout', () => {
     expect(await relay.stop()).toBe(0);
   });
 
-  test('asks Redis with its own client', async () => {
-    const env = { REDIS_URL: `redis://127.0.0.1:${await findFreePort()}` };
-    const relay = await launchRelay(env, { command: COMMAND, cwd: strange });
-    const { problem } = await relay.waitForEvent('store_awaited');
-    expect(problem).toContain('ECONNREFUSED');
-    await relay.stop('SIGKILL');
-  });
-
   test('as login asks the relay that its user named, or the one on this machine', async () => {
     const firstLine = Promise.withResolvers<string>();
     const options = { cwd: strange, onLine: firstLine.resolve };
@@ -57,16 +48,6 @@ describe('in a folder of a stranger, a checkout', () => {
     expect(await firstLine.promise).not.toMatch(/--relay is the base URL of a relay|stranger/);
     login.kill('SIGKILL');
     await login.exited;
-  });
-
-  test('as dev builds the client of its television', async () => {
-    const dev = await startDev({ command: COMMAND, cwd: strange });
-    const client = await dev.askProvider('/client/dist/tv.js');
-    expect([client.status, await client.text()]).toEqual([
-      200,
-      expect.stringMatching(/^!?\(?(func|\(\) =>)/),
-    ]);
-    await dev.stop();
   });
 });
 

@@ -186,15 +186,6 @@ describe('a relay that refuses to start', () => {
     expect(output).not.toContain('break in it');
   });
 
-  test('writes invisible characters of a setting as code points, not to the terminal', async () => {
-    const { exitCode, output } = await runRelay({ APP_NAME: 'Acme\u200B \u202EVT' });
-    expect(exitCode).toBe(WRONG_SETTINGS);
-    expect(output).toContain(
-      'APP_NAME = "Acme<U+200B> <U+202E>VT": must not contain invisible characters',
-    );
-    expect(output).not.toMatch(/[\u200B\u202E]/);
-  });
-
   test.each<[string, Record<string, string>, string[], string | RegExp]>([
     // Of a block for documentation, RFC 5737 §3.
     [
@@ -245,40 +236,37 @@ describe('a relay that refuses to start', () => {
     },
   );
 
-  describe.each([{ LOG_FORMAT: 'json' }, { LOG_FORMAT: '' }])(
-    'with %j, without a terminal',
-    (format) => {
-      /** `output` is stdout, then stderr: what is no event would be found too. */
-      async function failWith(env: Record<string, string>) {
-        const { exitCode, output } = await runRelay({ ...env, ...format });
-        const lines = output.trimEnd().split('\n');
-        return { exitCode, events: lines.map((line) => JSON.parse(line) as object) };
-      }
+  describe('without a terminal', () => {
+    /** `output` is stdout, then stderr: what is no event would be found too. */
+    async function failWith(env: Record<string, string>) {
+      const { exitCode, output } = await runRelay({ ...env, LOG_FORMAT: '' });
+      const lines = output.trimEnd().split('\n');
+      return { exitCode, events: lines.map((line) => JSON.parse(line) as object) };
+    }
 
-      test('says in the log what is wrong with its settings', async () => {
-        const secret = `${plantSecret('first-line-of-a-secret')}\n${plantSecret('second-line-of-a-secret')}`;
-        const env = { PORT: 'x', MAL_CLIENT_SECRET: secret, LOGLEVEL: 'debug' };
-        const { exitCode, events } = await failWith(env);
-        expect(exitCode).toBe(WRONG_SETTINGS);
-        expect(events).toMatchObject([
-          { level: 'warning', event: 'setting', setting: 'MAL_CLIENT_ID' },
-          { level: 'warning', event: 'setting', setting: 'LOGLEVEL' },
-          { level: 'error', event: 'setting', setting: 'PORT', value: 'x' },
-          { level: 'error', event: 'setting', setting: 'MAL_CLIENT_SECRET', value: '***' },
-          { level: 'error', event: 'not_started', problem: '2 settings are wrong' },
-        ]);
-      });
+    test('says in the log what is wrong with its settings', async () => {
+      const secret = `${plantSecret('first-line-of-a-secret')}\n${plantSecret('second-line-of-a-secret')}`;
+      const env = { PORT: 'x', MAL_CLIENT_SECRET: secret, LOGLEVEL: 'debug' };
+      const { exitCode, events } = await failWith(env);
+      expect(exitCode).toBe(WRONG_SETTINGS);
+      expect(events).toMatchObject([
+        { level: 'warning', event: 'setting', setting: 'MAL_CLIENT_ID' },
+        { level: 'warning', event: 'setting', setting: 'LOGLEVEL' },
+        { level: 'error', event: 'setting', setting: 'PORT', value: 'x' },
+        { level: 'error', event: 'setting', setting: 'MAL_CLIENT_SECRET', value: '***' },
+        { level: 'error', event: 'not_started', problem: '2 settings are wrong' },
+      ]);
+    });
 
-      test('says in the log what this machine lacks', async () => {
-        const at = { HOST: '203.0.113.5', PORT: '0', APP_NAME: 'Acme' };
-        const env = { OAUTH_BASE_URL: 'https://relay.example', ...at };
-        const problem = 'HOST is 203.0.113.5: this machine has no such address';
-        const { exitCode, events } = await failWith({ ...env, MAL_CLIENT_ID: 'id' });
-        expect(exitCode).toBe(1);
-        expect(events).toMatchObject([{ level: 'error', event: 'not_started', problem }]);
-      });
-    },
-  );
+    test('says in the log what this machine lacks', async () => {
+      const at = { HOST: '203.0.113.5', PORT: '0', APP_NAME: 'Acme' };
+      const env = { OAUTH_BASE_URL: 'https://relay.example', ...at };
+      const problem = 'HOST is 203.0.113.5: this machine has no such address';
+      const { exitCode, events } = await failWith({ ...env, MAL_CLIENT_ID: 'id' });
+      expect(exitCode).toBe(1);
+      expect(events).toMatchObject([{ level: 'error', event: 'not_started', problem }]);
+    });
+  });
 
   const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
     addresses?.some(({ address }) => address === '::1'),
