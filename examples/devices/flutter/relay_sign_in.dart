@@ -1,11 +1,10 @@
 /// Signs a user in through a Sign-in Relay: start, show it, waitForTokens, save them, acknowledge.
-/// Dart 3, package:http and package:crypto. What a finished app adds is in relay_tokens.dart.
+/// Dart 3 and package:http. What a finished app adds is in relay_tokens.dart.
 library;
 
 import 'dart:convert';
 import 'dart:math';
 
-import 'package:crypto/crypto.dart';
 import 'package:http/http.dart' as http;
 
 const _wait = Duration(seconds: 25); // The relay holds a poll this long. Some proxies cut a request after 30 s.
@@ -26,30 +25,17 @@ class Started {
   final String userCode;
   final String qr;
   final Duration expiresIn;
-
-  /// If this device exchanges the code itself, so that the relay sees no token.
-  String? verifier;
 }
 
 class Tokens {
   Tokens.fromJson(Map<String, dynamic> json)
       : accessToken = json['accessToken'] as String,
         refreshToken = json['refreshToken'] as String?,
-        expiresIn = json['expiresIn'] as int?,
-        tokenUrl = null,
-        clientId = null;
-
-  /// RFC 6749 §5.1.
-  Tokens.fromProvider(Map<String, dynamic> json, this.tokenUrl, this.clientId)
-      : accessToken = json['access_token'] as String,
-        refreshToken = json['refresh_token'] as String?,
-        expiresIn = json['expires_in'] as int?;
+        expiresIn = json['expiresIn'] as int?;
 
   final String accessToken;
   final String? refreshToken;
   final int? expiresIn; // Seconds.
-  final String? tokenUrl; // Of a blind sign-in, which is refreshed there.
-  final String? clientId;
 }
 
 class RelaySignIn {
@@ -60,22 +46,9 @@ class RelaySignIn {
   final _http = http.Client();
 
   Future<Started> start(String device) async {
-    final verifier = await _canBeBlind() ? _random() : null;
-    final reply = await _retry('/auth/start', {
-      'service': service,
-      'code': true,
-      'ack': true,
-      'device': device,
-      if (verifier != null) 'challenge': _base64Url(sha256.convert(ascii.encode(verifier)).bytes),
-    });
-    if (!reply.json.containsKey('session')) throw reply.failure;
-    return Started.fromJson(reply.json)..verifier = verifier;
-  }
-
-  /// Older relays do not say.
-  Future<bool> _canBeBlind() async {
-    final services = (await _ask('/services')).json['services'];
-    return services is List && services.any((each) => each['service'] == service && const ['can', 'must'].contains(each['blind']));
+    final body = {'service': service, 'code': true, 'ack': true, 'device': device};
+    final reply = await _retry('/auth/start', body);
+    return reply.json.containsKey('session') ? Started.fromJson(reply.json) : throw reply.failure;
   }
 
   /// [isCancelled] has to be true before [cancel], which ends the poll.
@@ -85,7 +58,6 @@ class RelaySignIn {
     while (age.elapsed < started.expiresIn && !isCancelled()) {
       final reply = await _ask('/auth/result?session=${started.session}&wait=${_wait.inSeconds}');
       if (reply.json.containsKey('accessToken')) return Tokens.fromJson(reply.json);
-      if (reply.json.containsKey('code')) return _exchange(reply.json, started.verifier!);
       if (reply.status == 410) break;
       if (reply.status == 400 || reply.status == 200 && reply.json.containsKey('error')) throw reply.failure;
       await Future<void>.delayed(reply.pause); // Not yet; or 429, 5xx, a page of a proxy, no network.
@@ -100,26 +72,9 @@ class RelaySignIn {
   Future<void> cancel(Started started) => _retry('/auth/result?session=${started.session}&cancel=1');
 
   /// unreachable: keep the old tokens and try later. invalid_grant: sign in again.
-  Future<Tokens> refresh(String refreshToken, {String? tokenUrl, String? clientId}) async {
-    if (tokenUrl != null) {
-      return _fromProvider(tokenUrl, clientId!, {'grant_type': 'refresh_token', 'refresh_token': refreshToken});
-    }
+  Future<Tokens> refresh(String refreshToken) async {
     final reply = await _retry('/refresh', {'service': service, 'refreshToken': refreshToken});
     return reply.json.containsKey('accessToken') ? Tokens.fromJson(reply.json) : throw reply.failure;
-  }
-
-  Future<Tokens> _exchange(Map<String, dynamic> code, String verifier) =>
-      _fromProvider(code['tokenUrl'] as String, code['clientId'] as String, {
-        'grant_type': 'authorization_code',
-        'code': code['code'] as String,
-        'redirect_uri': code['redirectUri'] as String,
-        'code_verifier': verifier,
-      });
-
-  Future<Tokens> _fromProvider(String url, String clientId, Map<String, String> form) async {
-    final reply = await _retry(url, {...form, 'client_id': clientId});
-    if (!reply.json.containsKey('access_token')) throw reply.failure;
-    return Tokens.fromProvider(reply.json, url, clientId);
   }
 
   /// Repeats a request that failed for a while.
@@ -132,15 +87,12 @@ class RelaySignIn {
     return reply;
   }
 
-  /// A path of the relay, which gets JSON, or the URL of a provider, which gets a form.
   Future<_Reply> _ask(String path, [Map<String, Object>? body]) async {
-    final isRelay = path.startsWith('/');
-    final url = Uri.parse(isRelay ? '$relay$path' : path);
-    final headers = {if (isRelay) 'Content-Type': 'application/json'};
+    final url = Uri.parse('$relay$path');
     try {
       final sent = body == null
           ? _http.get(url)
-          : _http.post(url, headers: headers, body: isRelay ? jsonEncode(body) : body.cast<String, String>());
+          : _http.post(url, headers: const {'Content-Type': 'application/json'}, body: jsonEncode(body));
       // package:http has no timeout: a socket that died while the device slept would hang.
       final response = await sent.timeout(_wait + const Duration(seconds: 15));
       final text = utf8.decode(response.bodyBytes, allowMalformed: true).trim();
@@ -151,10 +103,6 @@ class RelaySignIn {
     }
   }
 }
-
-String _random() => _base64Url(List.generate(32, (_) => Random.secure().nextInt(256)));
-
-String _base64Url(List<int> bytes) => base64UrlEncode(bytes).replaceAll('=', '');
 
 class _Reply {
   _Reply(this.status, this.text, this.retryAfterSeconds);

@@ -28,8 +28,6 @@ class SavedTokens {
       : accessToken = tokens.accessToken,
         refreshToken = tokens.refreshToken ?? oldRefreshToken,
         expiresIn = tokens.expiresIn,
-        tokenUrl = tokens.tokenUrl,
-        clientId = tokens.clientId,
         expiresAt = switch (tokens.expiresIn) {
           final int seconds => DateTime.now().add(Duration(seconds: seconds)).millisecondsSinceEpoch,
           null => null,
@@ -39,9 +37,7 @@ class SavedTokens {
       : accessToken = json['accessToken'] as String,
         refreshToken = json['refreshToken'] as String?,
         expiresIn = json['expiresIn'] as int?,
-        expiresAt = json['expiresAt'] as int?,
-        tokenUrl = json['tokenUrl'] as String?,
-        clientId = json['clientId'] as String?;
+        expiresAt = json['expiresAt'] as int?;
 
   final String accessToken;
   final String? refreshToken;
@@ -50,17 +46,11 @@ class SavedTokens {
   /// Milliseconds since 1970; null if the provider gave no lifetime: then it is used until the API answers 401.
   final int? expiresAt;
 
-  /// Where they are refreshed, if the device exchanged the code itself.
-  final String? tokenUrl;
-  final String? clientId;
-
   Map<String, Object?> toJson() => {
         'accessToken': accessToken,
         'refreshToken': refreshToken,
         'expiresIn': expiresIn,
         'expiresAt': expiresAt,
-        'tokenUrl': tokenUrl,
-        'clientId': clientId,
       };
 
   bool get isDue {
@@ -111,8 +101,8 @@ class RelayTokens {
     final saved = await _load();
     if (saved != null && saved.accessToken != rejectedToken) return saved;
     final refreshToken = saved?.refreshToken;
-    if (saved == null || refreshToken == null) throw SignInFailure('invalid_grant');
-    final fresh = await signIn.refresh(refreshToken, tokenUrl: saved.tokenUrl, clientId: saved.clientId);
+    if (refreshToken == null) throw SignInFailure('invalid_grant');
+    final fresh = await signIn.refresh(refreshToken);
     return _save(SavedTokens(fresh, oldRefreshToken: refreshToken));
   }
 
