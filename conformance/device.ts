@@ -1,19 +1,9 @@
 /** What a device does: it starts sign-ins and polls, at `/auth/*` and with the device grant (RFC 8628). */
 
 import { createHash, randomBytes } from 'node:crypto';
+import * as expect from './answers.ts';
 import { times } from './async.ts';
-import {
-  between,
-  equal,
-  expectJson,
-  expectRetryAfter,
-  expectStatus,
-  expectSuccessPage,
-  Mismatch,
-  matches,
-  parseObject,
-  present,
-} from './expect.ts';
+import { between, equal, Mismatch, present } from './expect.ts';
 import { type Answer, type Call, type ClientAddress, formCall } from './http.ts';
 import type { Reply } from './mock-provider.ts';
 import { SERVICE_A } from './options.ts';
@@ -25,7 +15,7 @@ export async function signIn({ relay, provider }: Kit, service?: string) {
   const session = await relay.start(service === undefined ? {} : { service });
   const { code, tokens } = provider.issueCode();
   const page = await relay.callback(session, { code });
-  expectSuccessPage(page);
+  expect.successPage(page);
   return { session, code, tokens, page };
 }
 
@@ -39,13 +29,13 @@ export async function exchange({ relay, provider }: Kit, reply: Reply) {
 
 /** The next poll is answered with exactly these fields. */
 export async function expectResult({ relay }: Kit, session: Session, fields: object) {
-  expectJson(await relay.poll(session), fields);
+  expect.json(await relay.poll(session), fields);
 }
 
 /** The session is still pending: a callback with a good code completes it. */
 export async function expectSignsIn(kit: Kit, session: Session): Promise<void> {
   const { code, tokens } = kit.provider.issueCode();
-  expectSuccessPage(await kit.relay.callback(session, { code }));
+  expect.successPage(await kit.relay.callback(session, { code }));
   await expectResult(kit, session, tokens);
 }
 
@@ -118,7 +108,7 @@ export async function expectOwnLimit(
   const answers = await Promise.all(times(2 * OWN_BURST, () => ask(from)));
   const refused = answers.filter(({ status }) => status !== 200);
   between('refused', refused.length, 1, OWN_BURST);
-  for (const answer of refused) expectRetryAfter(answer);
+  for (const answer of refused) expect.retryAfter(answer);
   await relay.start({ from });
   return refused;
 }
@@ -144,7 +134,7 @@ export async function requestGrant(
   const form = formCall(devicePath(service), { client_id: 'conformance-device' });
   const answer = await relay.send({ ...form, ...call, from });
   if (answer.status !== 200) return { answer };
-  const fields = readOAuth(answer, 200);
+  const fields = expect.oauth(answer, 200);
   const session = {
     service,
     pollSecret: String(fields.device_code),
@@ -161,7 +151,7 @@ export async function requestGrant(
 /** One that must be accepted. */
 export async function startGrant(kit: Kit, call: GrantCall = {}) {
   const { answer, session } = await requestGrant(kit, call);
-  const fields = readOAuth(answer, 200);
+  const fields = expect.oauth(answer, 200);
   return { session: present('a session', session), fields };
 }
 
@@ -195,24 +185,4 @@ export async function refreshGrant(
   const form = { grant_type: 'refresh_token', refresh_token: refreshToken, ...parameters };
   const address = from ?? relay.nextAddress();
   return relay.send({ ...formCall(tokenPath(service), form), from: address });
-}
-
-/** JSON that no cache may keep (RFC 6749 §5.1). */
-export function readOAuth(answer: Answer, status: number): Readonly<Record<string, unknown>> {
-  expectStatus(answer, status);
-  matches('Content-Type', answer.headers['content-type'], /^application\/json\s*(;|$)/i);
-  matches('Cache-Control', answer.headers['cache-control'], /\bno-store\b/);
-  return parseObject(answer);
-}
-
-/** The characters that a description may have (RFC 6749 §5.2). */
-const DESCRIPTION = /^[\x20-\x21\x23-\x5b\x5d-\x7e]*$/;
-
-/** An error as a standard client reads it, without a challenge that the client would look at first. */
-export function expectOAuthError(answer: Answer, error: string | RegExp, status = 400): void {
-  const fields = readOAuth(answer, status);
-  if (typeof error === 'string') equal('error', fields.error, error);
-  else matches('error', String(fields.error), error);
-  matches('error_description', String(fields.error_description ?? ''), DESCRIPTION);
-  equal('WWW-Authenticate', answer.headers['www-authenticate'], undefined);
 }

@@ -1,7 +1,8 @@
 /** The relay under test, as a device and a browser see it: one method for each request. */
 
+import * as expect from './answers.ts';
 import { atMost } from './async.ts';
-import { expectNoStore, present, readJson, Skip } from './expect.ts';
+import { present, Skip } from './expect.ts';
 import {
   type Answer,
   type Call,
@@ -87,7 +88,7 @@ export function createRelay({ options, nextAddress, secrets, recordAnswer, live 
     const answer = await sendHttp(baseUrl, call);
     recordAnswer(call, answer);
     // Of whatever a case asks them: docs/protocol.md §7.
-    if (/^\/auth\/(?:start|result)(?:\?|$)/.test(call.path)) expectNoStore(answer);
+    if (/^\/auth\/(?:start|result)(?:\?|$)/.test(call.path)) expect.noStore(answer);
     return answer;
   };
   const send = (call: Call) => {
@@ -146,7 +147,7 @@ export function createRelay({ options, nextAddress, secrets, recordAnswer, live 
     /** A start that must be accepted, for service A unless another is named. */
     async start({ from, ...fields }: StartFields = {}): Promise<Session> {
       const answer = await postStart({ service: SERVICE_A, ...fields }, from);
-      const { session } = readJson(answer);
+      const { session } = expect.json(answer);
       return present('a session and a link with a state', own.get(String(session)));
     },
     open: (session: Session) => send({ path: linkPath(session) }),

@@ -1,17 +1,8 @@
 /** What a user does with a code and on the confirmation page, and what the relay shows. */
 
+import * as expect from './answers.ts';
 import { sleep } from './async.ts';
-import {
-  equal,
-  expectAtOnce,
-  expectJson,
-  expectNoStore,
-  expectStatus,
-  holds,
-  present,
-  readHtml,
-  readLocation,
-} from './expect.ts';
+import { equal, holds, present } from './expect.ts';
 import { type Answer, type ClientAddress, formCall } from './http.ts';
 import { registrationAt } from './options.ts';
 import { codePath, type Session, type StartFields } from './relay.ts';
@@ -41,7 +32,7 @@ export function expectRedirectToCode({ options }: Kit, answer: Answer, userCode:
 
 /** A redirect to the provider. Returns the state in it. */
 export function expectRedirectToProvider({ options }: Kit, answer: Answer, session: Session) {
-  const { origin, pathname, searchParams } = readLocation(answer, 303);
+  const { origin, pathname, searchParams } = expect.location(answer, 303);
   const { authorizeUrl, clientId } = registrationAt(options, session.service);
   equal('authorization endpoint', origin + pathname, authorizeUrl);
   equal('client_id', searchParams.get('client_id'), clientId);
@@ -60,9 +51,9 @@ export async function continueToProvider(kit: Kit, session: Session): Promise<Se
 
 /** The confirmation page: two buttons of one form, and no secret of the session. */
 export function expectConfirmationPage(answer: Answer, session: Session): void {
-  expectStatus(answer, 200);
-  expectNoStore(answer);
-  readHtml(answer);
+  expect.status(answer, 200);
+  expect.noStore(answer);
+  expect.html(answer);
   for (const choice of ['continue', 'decline']) {
     const isButton = (tag: string) => tag.includes(` value="${choice}"`);
     const buttons = answer.body.match(/<button[^<>]*>/g) ?? [];
@@ -78,11 +69,11 @@ export async function expectDeclined({ relay }: Kit, session: Session): Promise<
   const parked = relay.park(session);
   await sleep(300);
   const page = await relay.decide(session, 'decline');
-  expectStatus(page, 200);
-  readHtml(page);
+  expect.status(page, 200);
+  expect.html(page);
   const answer = await parked.answer;
-  expectJson(answer, { error: 'access_denied' });
-  expectAtOnce(answer);
+  expect.json(answer, { error: 'access_denied' });
+  expect.atOnce(answer);
 }
 
 /** A user who presses a button once more after the sign-in has ended: the page says how it ended. */
@@ -93,8 +84,8 @@ export async function expectSameEnding({ relay }: Kit, session: Session): Promis
     await relay.decide(session, 'decline'),
   ];
   for (const page of pages) {
-    expectStatus(page, 200);
+    expect.status(page, 200);
     holds('page', !/<(?:form|button)/.test(page.body), 'nothing left to decide', page.body);
   }
-  equal('different texts', new Set(pages.map((page) => readHtml(page).text)).size, 1);
+  equal('different texts', new Set(pages.map((page) => expect.html(page).text)).size, 1);
 }

@@ -1,7 +1,8 @@
 /** `GET /auth/<service>`, the link: where it redirects to, and which links are refused. */
 
+import * as expect from '../answers.ts';
 import { times } from '../async.ts';
-import { equal, expectStatus, matches, present } from '../expect.ts';
+import { equal, matches, present } from '../expect.ts';
 import { registrationAt, SERVICE_B } from '../options.ts';
 import type { Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
@@ -9,7 +10,7 @@ import { cases, type Kit } from '../runner.ts';
 /** The parameters of the redirect, sorted, so that a repeated or unexpected one shows. */
 async function redirectParameters({ relay, options }: Kit, session: Session) {
   const answer = await relay.open(session);
-  expectStatus(answer, 302);
+  expect.status(answer, 302);
   const location = present('Location', answer.headers.location);
   const [address, query] = location.split('?', 2);
   const { authorizeUrl } = registrationAt(options, session.service);

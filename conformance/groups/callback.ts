@@ -1,29 +1,24 @@
 /** `GET /auth/<service>/callback`: what each outcome answers and leaves behind; and which links and callbacks are refused. */
 
+import * as expect from '../answers.ts';
 import { expectRequests, expectResult, expectSignsIn } from '../device.ts';
-import {
-  CANCELLED,
-  expectFailurePage,
-  expectInvalidLink,
-  expectNotFound,
-  expectSuccessPage,
-  FAILED,
-  type FailurePage,
-  holds,
-  INCOMPLETE,
-  matches,
-} from '../expect.ts';
+import { holds, matches } from '../expect.ts';
 import { json } from '../mock-provider.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import type { Parameters } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
 /** With either service: this callback ends the session with this page and error, and no exchange is made. */
-async function expectError(kit: Kit, parameters: Parameters, page: FailurePage, error: string) {
+async function expectError(
+  kit: Kit,
+  parameters: Parameters,
+  page: expect.FailurePage,
+  error: string,
+) {
   const { relay } = kit;
   for (const service of [SERVICE_A, SERVICE_B]) {
     const session = await relay.start({ service });
-    expectFailurePage(await relay.callback(session, parameters), page);
+    expect.failurePage(await relay.callback(session, parameters), page);
     expectRequests(kit, parameters.code ?? '', 0);
     await expectResult(kit, session, { error });
   }
@@ -31,33 +26,33 @@ async function expectError(kit: Kit, parameters: Parameters, page: FailurePage, 
 
 export const callback = cases((test) => {
   test('What the browser does: error=access_denied: "Sign-in was cancelled.", and the device gets access_denied', (kit) =>
-    expectError(kit, { error: 'access_denied' }, CANCELLED, 'access_denied'));
+    expectError(kit, { error: 'access_denied' }, expect.CANCELLED, 'access_denied'));
 
   test('What the browser does: any other error: "Sign-in failed. …", and the device gets authorization_failed', async (kit) => {
     for (const error of ['server_error', 'invalid_scope', 'ACCESS_DENIED', 'access_denied ', '0']) {
-      await expectError(kit, { error }, FAILED, 'authorization_failed');
+      await expectError(kit, { error }, expect.FAILED, 'authorization_failed');
     }
   });
 
   test('What the browser does: no error and no code, or an empty one: 400 page, the device gets missing_code', async (kit) => {
     for (const parameters of [{}, { code: '' }, { code: '', error: '' }]) {
-      await expectError(kit, parameters, INCOMPLETE, 'missing_code');
+      await expectError(kit, parameters, expect.INCOMPLETE, 'missing_code');
     }
   });
 
   test('What the browser does: the error is checked before the code: with both, no exchange is made', async (kit) => {
     const { code } = kit.provider.issueCode();
-    await expectError(kit, { error: 'access_denied', code }, CANCELLED, 'access_denied');
+    await expectError(kit, { error: 'access_denied', code }, expect.CANCELLED, 'access_denied');
     const unavailable = { code, error: 'temporarily_unavailable' };
-    await expectError(kit, unavailable, FAILED, 'authorization_failed');
-    await expectError(kit, { error: 'x', code: '' }, FAILED, 'authorization_failed');
+    await expectError(kit, unavailable, expect.FAILED, 'authorization_failed');
+    await expectError(kit, { error: 'x', code: '' }, expect.FAILED, 'authorization_failed');
   });
 
   test('What the browser does: an empty error is no error: the code is exchanged', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start();
     const { code, tokens } = provider.issueCode();
-    expectSuccessPage(await relay.callback(session, { error: '', code }));
+    expect.successPage(await relay.callback(session, { error: '', code }));
     await expectResult(kit, session, tokens);
   });
 });
@@ -87,7 +82,7 @@ export const callbackPages = cases((test) => {
       const session = await relay.start();
       const parameters = { error: sent, error_description: sent, error_uri: sent, extra: sent };
       const answer = await relay.callback(session, parameters);
-      expectFailurePage(answer, FAILED);
+      expect.failurePage(answer, expect.FAILED);
       holds('page', !answer.body.includes(mark), 'nothing of what was sent', answer.body);
     }
   });
@@ -100,9 +95,9 @@ export const refused = cases((test) => {
     const { code } = provider.issueCode();
     const wrong = [state.slice(0, -1), `${state}A`, 'A'.repeat(24), ''];
     for (const ending of [...wrong.map((each) => `&state=${each}`), '']) {
-      expectInvalidLink(await relay.send({ path: `/auth/${SERVICE_A}?x=y${ending}` }));
+      expect.invalidLink(await relay.send({ path: `/auth/${SERVICE_A}?x=y${ending}` }));
       const path = `/auth/${SERVICE_A}/callback?code=${code}${ending}`;
-      expectInvalidLink(await relay.send({ path }));
+      expect.invalidLink(await relay.send({ path }));
     }
     expectRequests(kit, code, 0);
   });
@@ -114,9 +109,9 @@ export const refused = cases((test) => {
       const session = await relay.start({ service });
       const { code } = provider.issueCode();
       const crossed = { ...session, service: services.find((each) => each !== service) ?? '' };
-      expectInvalidLink(await relay.open(crossed));
-      expectInvalidLink(await relay.callback(crossed, { code }));
-      expectInvalidLink(await relay.callback(crossed, { error: 'access_denied' }));
+      expect.invalidLink(await relay.open(crossed));
+      expect.invalidLink(await relay.callback(crossed, { code }));
+      expect.invalidLink(await relay.callback(crossed, { error: 'access_denied' }));
       expectRequests(kit, code, 0);
       await expectSignsIn(kit, session);
     }
@@ -136,9 +131,9 @@ export const refused = cases((test) => {
       await relay.callback(session, parameters);
       const other = provider.issueCode().code;
       const expectOver = async () => {
-        expectInvalidLink(await relay.open(session));
+        expect.invalidLink(await relay.open(session));
         for (const later of [{ code: other }, parameters, { error: 'x' }, {}]) {
-          expectInvalidLink(await relay.callback(session, later));
+          expect.invalidLink(await relay.callback(session, later));
         }
       };
       await expectOver();
@@ -155,10 +150,10 @@ export const refused = cases((test) => {
     const { code } = provider.issueCode();
     const similar = SERVICE_A.toUpperCase();
     for (const service of ['nosuch', similar, 'constructor', 'favicon.ico']) {
-      expectNotFound(await relay.open({ ...session, service }));
+      expect.notFound(await relay.open({ ...session, service }));
     }
     for (const service of ['nosuch', similar, 'start', 'result', 'done']) {
-      expectNotFound(await relay.callback({ ...session, service }, { code }));
+      expect.notFound(await relay.callback({ ...session, service }, { code }));
     }
     expectRequests(kit, code, 0);
   });

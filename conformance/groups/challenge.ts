@@ -1,14 +1,8 @@
 /** Blind sign-ins: a device that keeps the verifier and exchanges the code itself (docs/extensions.md, RFC 7636). */
 
+import * as expect from '../answers.ts';
 import { expectRequests, expectResult, makeChallenge } from '../device.ts';
-import {
-  equal,
-  expectSessionNotFound,
-  expectSuccessPage,
-  expectText,
-  present,
-  readLocation,
-} from '../expect.ts';
+import { equal, present } from '../expect.ts';
 import { registrationAt, SERVICE_A, SERVICE_B, SERVICE_S256 } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 import { listServices } from './services.ts';
@@ -32,7 +26,7 @@ export const challenge = cases((test) => {
     const found = listed.find(({ service }) => service === SERVICE_S256);
     equal('blind', present('the service with S256', found).blind, 'can');
     const { session, challenge: sent } = await startBlind(kit);
-    const { searchParams } = readLocation(await kit.relay.open(session));
+    const { searchParams } = expect.location(await kit.relay.open(session));
     equal('code_challenge', searchParams.get('code_challenge'), sent);
     equal('code_challenge_method', searchParams.get('code_challenge_method'), 'S256');
   });
@@ -41,9 +35,9 @@ export const challenge = cases((test) => {
     const { relay, provider } = kit;
     const { session } = await startBlind(kit);
     const { code } = provider.issueCode();
-    expectSuccessPage(await relay.callback(session, { code }));
+    expect.successPage(await relay.callback(session, { code }));
     await expectResult(kit, session, codeResult(kit, code));
-    expectSessionNotFound(await relay.poll(session));
+    expect.sessionNotFound(await relay.poll(session));
     expectRequests(kit, code, 0);
   });
 
@@ -55,7 +49,7 @@ export const challenge = cases((test) => {
     const texts = [short, `${good}A`, '', `+${short}`, `${good}=`, `${good}\n`, tooManyBits];
     for (const wrong of [...texts, 1, true, null, [good]]) {
       for (const service of [SERVICE_S256, SERVICE_A]) {
-        expectText(
+        expect.text(
           await kit.relay.postStart({ service, challenge: wrong }),
           400,
           'Invalid challenge',
@@ -67,7 +61,7 @@ export const challenge = cases((test) => {
   test('docs/extensions.md "Blind sign-ins": a provider with a client secret, or without S256: 400 Challenge not supported', async (kit) => {
     for (const service of [SERVICE_B, SERVICE_A]) {
       const refused = await kit.relay.postStart({ service, challenge: makeChallenge() });
-      expectText(refused, 400, 'Challenge not supported');
+      expect.text(refused, 400, 'Challenge not supported');
     }
   });
 });

@@ -1,13 +1,8 @@
 /** `CONFIRM=always`: the link asks before it redirects to the provider. Other groups fail against such a relay. */
 
+import * as expect from '../answers.ts';
 import { expectResult, expectSignsIn } from '../device.ts';
-import {
-  equal,
-  expectInvalidLink,
-  expectNotFound,
-  expectOtherBrowser,
-  expectStatus,
-} from '../expect.ts';
+import { equal } from '../expect.ts';
 import { formCall } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { callbackPath, linkPath } from '../relay.ts';
@@ -52,7 +47,7 @@ export const confirm = cases((test) => {
     const callbacks = [{ code }, { error: 'access_denied' }, { error: 'server_error' }, {}];
     const callBackWithoutCookie = async () => {
       for (const parameters of callbacks) {
-        expectOtherBrowser(await relay.send({ path: callbackPath(session, parameters) }));
+        expect.otherBrowser(await relay.send({ path: callbackPath(session, parameters) }));
       }
     };
     await callBackWithoutCookie();
@@ -80,14 +75,14 @@ export const confirm = cases((test) => {
     const { relay } = kit;
     const session = await relay.start();
     const other = { ...session, service: SERVICE_B };
-    expectInvalidLink(await relay.open({ ...session, state: 'A'.repeat(24) }));
-    expectInvalidLink(await relay.open(other));
-    expectInvalidLink(await relay.decide(other, 'continue'));
+    expect.invalidLink(await relay.open({ ...session, state: 'A'.repeat(24) }));
+    expect.invalidLink(await relay.open(other));
+    expect.invalidLink(await relay.decide(other, 'continue'));
     const nosuch = formCall('/auth/nosuch?state=x', { choice: 'continue' });
-    expectNotFound(await relay.send(nosuch));
+    expect.notFound(await relay.send(nosuch));
     for (const method of ['HEAD', 'PUT', 'DELETE']) {
       const answer = await relay.send({ method, path: linkPath(session) });
-      expectStatus(answer, 405);
+      expect.status(answer, 405);
       equal('Allow', answer.headers.allow, 'GET, POST');
     }
     expectConfirmationPage(await relay.open(session), session);

@@ -1,7 +1,8 @@
 /** CORS for web apps on devices (Fetch standard). The relay allows `LISTED_ORIGINS`: `--print-env`. */
 
+import * as expect from '../answers.ts';
 import { HELD_MS } from '../device.ts';
-import { equal, expectStatus, holds, matches, readJson } from '../expect.ts';
+import { equal, holds, matches } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import { LISTED_ORIGINS, SERVICE_A } from '../options.ts';
 import { linkPath, resultPath } from '../relay.ts';
@@ -57,10 +58,10 @@ export const cors = cases((test) => {
       const from = relay.nextAddress();
       const post = { method: 'POST', path: '/auth/start', headers, from };
       const refused = await relay.send({ ...post, body: '{' });
-      expectStatus(refused, 400);
+      expect.status(refused, 400);
       expectAllowed(refused, origin);
       const unknown = await relay.send({ path: '/auth/result?session=nosuch', headers });
-      expectStatus(unknown, 410);
+      expect.status(unknown, 410);
       expectAllowed(unknown, origin);
       const path = resultPath(await relay.start(), { wait: '1' });
       expectAllowed(await relay.send({ path, headers, timeoutMs: HELD_MS }), origin);
@@ -72,7 +73,7 @@ export const cors = cases((test) => {
     for (const origin of UNLISTED_ORIGINS) {
       for (const { method, path } of DEVICE_ROUTES) {
         const answer = await preflight(kit, path, method, origin);
-        expectStatus(answer, 405);
+        expect.status(answer, 405);
         expectNoCors(answer);
       }
       const { pollSecret } = await relay.start();
@@ -80,7 +81,7 @@ export const cors = cases((test) => {
       expectNoCors(await relay.send({ path, headers: { Origin: origin } }));
     }
     const plain = await relay.postStart({ service: SERVICE_A });
-    readJson(plain);
+    expect.json(plain);
     expectNoCors(plain);
   });
 
@@ -91,7 +92,7 @@ export const cors = cases((test) => {
     for (const path of [linkPath(session), callback, '/auth/done']) {
       for (const origin of LISTED_ORIGINS) {
         const refused = await preflight(kit, path, 'GET', origin);
-        expectStatus(refused, 405);
+        expect.status(refused, 405);
         expectNoCors(refused);
         expectNoCors(await relay.send({ path, headers: { Origin: origin } }));
       }

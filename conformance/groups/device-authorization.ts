@@ -1,16 +1,15 @@
 /** The device grant: how a device gets its codes (RFC 8628 §3.1, §3.2), and metadata (RFC 8414). */
 
+import * as expect from '../answers.ts';
 import {
   askExhausted,
   DEVICE_CODE,
   devicePath,
-  expectOAuthError,
-  readOAuth,
   requestGrant,
   startGrant,
   tokenPath,
 } from '../device.ts';
-import { equal, expectRetryAfter, holds, matches } from '../expect.ts';
+import { equal, holds, matches } from '../expect.ts';
 import { FORM, formCall } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
@@ -19,7 +18,7 @@ import { USER_CODE } from './user-code.ts';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 async function readMetadata({ relay, options }: Kit, path: string, service: string) {
-  const metadata = readOAuth(await relay.send({ path, atRoot: true }), 200);
+  const metadata = expect.oauth(await relay.send({ path, atRoot: true }), 200);
   const issuer = `${options.baseUrl}/oauth2/${service}`;
   for (const [member, expected] of Object.entries({
     issuer,
@@ -69,7 +68,7 @@ export const deviceAuthorization = cases((test) => {
       { body: `x=${'y'.repeat(100_000)}` },
     ]) {
       const from = relay.nextAddress();
-      expectOAuthError(await relay.send({ ...form, ...call, from }), 'invalid_request');
+      expect.oauthError(await relay.send({ ...form, ...call, from }), 'invalid_request');
     }
   });
 
@@ -79,19 +78,19 @@ export const deviceAuthorization = cases((test) => {
       400,
       async (from) => (await requestGrant(kit, { from })).answer,
     );
-    expectOAuthError(answer, 'slow_down');
-    expectRetryAfter(answer);
+    expect.oauthError(answer, 'slow_down');
+    expect.retryAfter(answer);
   });
 
   test('RFC 6749 §3.2: an unknown service or path: 404 JSON; another method than POST: 405 JSON', async (kit) => {
     const { relay } = kit;
     for (const path of [devicePath('nosuch'), tokenPath('nosuch'), '/oauth2/', '/oauth2/x/y/z']) {
-      readOAuth(await relay.send(formCall(path, { grant_type: DEVICE_CODE })), 404);
+      expect.oauth(await relay.send(formCall(path, { grant_type: DEVICE_CODE })), 404);
     }
     for (const path of [devicePath(SERVICE_A), tokenPath(SERVICE_A)]) {
       for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
         const answer = await relay.send({ method, path });
-        readOAuth(answer, 405);
+        expect.oauth(answer, 405);
         equal('Allow', answer.headers.allow, 'POST');
       }
     }
@@ -108,6 +107,6 @@ export const deviceAuthorization = cases((test) => {
       const openid = await readMetadata(kit, `${below}/.well-known/openid-configuration`, service);
       equal('openid-configuration', openid, metadata);
     }
-    readOAuth(await relay.send({ path: `${wellKnown}/nosuch`, atRoot: true }), 404);
+    expect.oauth(await relay.send({ path: `${wellKnown}/nosuch`, atRoot: true }), 404);
   });
 });

@@ -1,15 +1,9 @@
 /** The device grant: how a device gets its tokens (RFC 8628 §3.4, §3.5; RFC 6749 §5; RFC 7240). */
 
+import * as expect from '../answers.ts';
 import { sleep, times } from '../async.ts';
-import {
-  DEVICE_CODE,
-  expectOAuthError,
-  pollGrant,
-  readOAuth,
-  startGrant,
-  tokenPath,
-} from '../device.ts';
-import { equal, expectAtOnce, expectHeld, holds, matches } from '../expect.ts';
+import { DEVICE_CODE, pollGrant, startGrant, tokenPath } from '../device.ts';
+import { equal, holds, matches } from '../expect.ts';
 import { type Call, FORM, formCall } from '../http.ts';
 import { json, text } from '../mock-provider.ts';
 import { POLL_SECONDS, SERVICE_A, SERVICE_B } from '../options.ts';
@@ -28,11 +22,11 @@ async function complete({ relay, provider }: Kit, session: Session, tokens: obje
 }
 
 async function expectPollResult(kit: Kit, session: Session, fields: object) {
-  equal('fields', readOAuth(await pollGrant(kit, session), 200), fields);
+  equal('fields', expect.oauth(await pollGrant(kit, session), 200), fields);
 }
 
 async function expectPollError(kit: Kit, session: Session, error: string | RegExp) {
-  expectOAuthError(await pollGrant(kit, session), error);
+  expect.oauthError(await pollGrant(kit, session), error);
 }
 
 export const deviceToken = cases((test) => {
@@ -42,7 +36,7 @@ export const deviceToken = cases((test) => {
       const session = await startAndContinue(kit, service);
       await complete(kit, session, { ...tokens, novel: 'x' });
       const answer = await pollGrant(kit, session);
-      equal('fields', readOAuth(answer, 200), tokens);
+      equal('fields', expect.oauth(answer, 200), tokens);
       matches('Pragma', answer.headers.pragma, /\bno-cache\b/);
     }
   });
@@ -58,8 +52,8 @@ export const deviceToken = cases((test) => {
     const tokens = kit.provider.makeOAuthTokens();
     const { session } = await startGrant(kit);
     const answer = await pollGrant(kit, session);
-    expectOAuthError(answer, 'authorization_pending');
-    expectAtOnce(answer);
+    expect.oauthError(answer, 'authorization_pending');
+    expect.atOnce(answer);
     const opened = await continueToProvider(kit, session);
     await expectPollError(kit, session, 'authorization_pending');
     await complete(kit, opened, tokens);
@@ -71,11 +65,11 @@ export const deviceToken = cases((test) => {
     const { session } = await startGrant(kit);
     for (const _ of [1, 2]) await expectPollError(kit, session, 'authorization_pending');
     const answers = await Promise.all(times(20, () => pollGrant(kit, session)));
-    for (const answer of answers) expectOAuthError(answer, /^(authorization_pending|slow_down)$/);
+    for (const answer of answers) expect.oauthError(answer, /^(authorization_pending|slow_down)$/);
     const slowed = answers.filter(({ body }) => body.includes('"slow_down"'));
     holds('20 polls at once', slowed.length > 0, 'slow_down among them', 'none');
     await complete(kit, await continueToProvider(kit, session), tokens);
-    readOAuth(await pollGrant(kit, session), 200);
+    expect.oauth(await pollGrant(kit, session), 200);
   });
 
   test('RFC 8628 §3.5; docs/device-grant.md "Errors": access_denied to every poll, declined at the relay or at the provider', async (kit) => {
@@ -107,7 +101,7 @@ export const deviceToken = cases((test) => {
     const session = await startAndContinue(kit);
     await complete(kit, session, tokens);
     const answers = await Promise.all(times(5, () => pollGrant(kit, session)));
-    for (const answer of answers) equal('fields', readOAuth(answer, 200), tokens);
+    for (const answer of answers) equal('fields', expect.oauth(answer, 200), tokens);
     await expectPollResult(kit, session, tokens);
   });
 
@@ -136,7 +130,7 @@ export const deviceToken = cases((test) => {
     ];
     const form = formCall(tokenPath(session.service), {});
     for (const [error, call] of expected) {
-      expectOAuthError(await kit.relay.send({ ...form, ...call }), error);
+      expect.oauthError(await kit.relay.send({ ...form, ...call }), error);
     }
   });
 
@@ -152,15 +146,15 @@ export const deviceToken = cases((test) => {
     const tokens = kit.provider.makeOAuthTokens();
     const { session } = await startGrant(kit);
     const held = await pollGrant(kit, session, { Prefer: 'wait=3' });
-    expectOAuthError(held, 'authorization_pending');
+    expect.oauthError(held, 'authorization_pending');
     matches('Preference-Applied', String(held.headers['preference-applied']), /^wait=\d+$/);
-    expectHeld(held, Math.min(3, POLL_SECONDS));
+    expect.held(held, Math.min(3, POLL_SECONDS));
     const opened = await continueToProvider(kit, session);
     const polling = pollGrant(kit, session, { Prefer: 'respond-async, wait=40' });
     await sleep(300);
     await complete(kit, opened, tokens);
     const answer = await polling;
-    equal('fields', readOAuth(answer, 200), tokens);
-    expectAtOnce(answer);
+    equal('fields', expect.oauth(answer, 200), tokens);
+    expect.atOnce(answer);
   });
 });

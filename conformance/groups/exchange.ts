@@ -1,16 +1,8 @@
 /** The exchange: the request to the provider, what is read of its response, and what counts as failed. */
 
+import * as expect from '../answers.ts';
 import { exchange, expectRequests, expectResult } from '../device.ts';
-import {
-  between,
-  EXCHANGE_FAILED,
-  equal,
-  expectFailurePage,
-  expectHeld,
-  expectSuccessPage,
-  present,
-  readLocation,
-} from '../expect.ts';
+import { between, equal, present } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import {
   after,
@@ -41,9 +33,9 @@ async function exchangeOffering(kit: Kit, service: string) {
   const { relay, provider, options } = kit;
   const offered = { client_secret: 'offered', clientSecret: 'offered', client_id: 'offered' };
   const session = await relay.start({ service, ...offered });
-  const link = readLocation(await relay.open(session)).searchParams;
+  const link = expect.location(await relay.open(session)).searchParams;
   const { code } = provider.issueCode();
-  expectSuccessPage(await relay.callback(session, { code, ...offered }));
+  expect.successPage(await relay.callback(session, { code, ...offered }));
   const request = readRequest(kit, code);
   const common = {
     grant_type: 'authorization_code',
@@ -82,7 +74,7 @@ export const requests = cases((test) => {
     const session = await kit.relay.start();
     const reply = json({ access_token: 'unused' });
     const code = kit.provider.issue(reply, '/a+b c%20&state=x;=é€😀"<');
-    expectSuccessPage(await kit.relay.callback(session, { code }));
+    expect.successPage(await kit.relay.callback(session, { code }));
     expectRequests(kit, code, 1);
   });
 });
@@ -90,14 +82,14 @@ export const requests = cases((test) => {
 /** The exchange succeeds, and the device gets exactly this. */
 async function expectTokens(kit: Kit, reply: Reply, result: Partial<Tokens>): Promise<void> {
   const { session, page } = await exchange(kit, reply);
-  expectSuccessPage(page);
+  expect.successPage(page);
   await expectResult(kit, session, result);
 }
 
 /** The exchange fails: the 502 page, `exchange_failed` for the device, and no more requests than these. */
 async function expectFailed(kit: Kit, reply: Reply, maxRequests = 1): Promise<Answer> {
   const { session, code, page } = await exchange(kit, reply);
-  expectFailurePage(page, EXCHANGE_FAILED);
+  expect.failurePage(page, expect.EXCHANGE_FAILED);
   const { length } = kit.provider.requests(code);
   between('requests at the token endpoint', length, 1, maxRequests);
   await expectResult(kit, session, { error: 'exchange_failed' });
@@ -197,10 +189,10 @@ const EXCHANGE_SECONDS = 15;
 
 export const upstreamTimeout = cases((test) => {
   test('The exchange; Limits: a provider that does not answer for 15 seconds: the exchange has failed', async (kit) =>
-    expectHeld(await expectFailed(kit, silence), EXCHANGE_SECONDS));
+    expect.held(await expectFailed(kit, silence), EXCHANGE_SECONDS));
 
   test('The exchange; Limits: the 15 seconds include the body: a provider that sends it slowly is cut off', async (kit) =>
-    expectHeld(await expectFailed(kit, drip), EXCHANGE_SECONDS));
+    expect.held(await expectFailed(kit, drip), EXCHANGE_SECONDS));
 
   test('The exchange; Limits: a provider that answers after 12 seconds is in time', async (kit) => {
     const tokens = kit.provider.makeTokens();

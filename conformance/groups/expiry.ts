@@ -1,22 +1,9 @@
 /** The session lifetime. These cases begin with the run and wait until sessions expire. */
 
+import * as expect from '../answers.ts';
 import { sleep } from '../async.ts';
-import {
-  expectOAuthError,
-  expectRequests,
-  expectResult,
-  pollGrant,
-  signIn,
-  startGrant,
-} from '../device.ts';
-import {
-  between,
-  equal,
-  expectInvalidLink,
-  expectSessionNotFound,
-  expectStatus,
-  expectSuccessPage,
-} from '../expect.ts';
+import { expectRequests, expectResult, pollGrant, signIn, startGrant } from '../device.ts';
+import { between, equal } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import { SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
@@ -62,9 +49,9 @@ export const expiry = cases((test) => {
     const pending = await relay.start();
     const completed = await signIn(kit, SERVICE_B);
     await almostLifetime(kit, startedAt);
-    expectStatus(await relay.open(pending), 302);
+    expect.status(await relay.open(pending), 302);
     const { code, tokens } = provider.issueCode();
-    expectSuccessPage(await relay.callback(pending, { code }));
+    expect.successPage(await relay.callback(pending, { code }));
     await expectResult(kit, pending, tokens);
     await expectResult(kit, completed.session, completed.tokens);
   });
@@ -77,23 +64,23 @@ export const expiry = cases((test) => {
     const end = lifetime(kit);
     await almostLifetime(kit, startedAt);
     // Neither links nor polls prolong it.
-    expectStatus(await relay.open(session), 302);
+    expect.status(await relay.open(session), 302);
     const parked = relay.park(session);
     await sleep(300);
     parked.disconnect();
     await end;
-    expectInvalidLink(await relay.open(session));
+    expect.invalidLink(await relay.open(session));
     const { code } = provider.issueCode();
-    expectInvalidLink(await relay.callback(session, { code }));
-    expectInvalidLink(await relay.callback(session, { error: 'access_denied' }));
-    expectSessionNotFound(await relay.poll(session));
+    expect.invalidLink(await relay.callback(session, { code }));
+    expect.invalidLink(await relay.callback(session, { error: 'access_denied' }));
+    expect.sessionNotFound(await relay.poll(session));
     expectRequests(kit, code, 0);
-    expectSessionNotFound(await relay.poll(completed.session));
+    expect.sessionNotFound(await relay.poll(completed.session));
   });
 
   test('Waiting for the result: a poll that is held when the lifetime ends gets a 410 at once', async (kit) => {
     const session = await kit.relay.start();
-    expectSessionNotFound(await pollOverEnd(kit, () => kit.relay.poll(session)));
+    expect.sessionNotFound(await pollOverEnd(kit, () => kit.relay.poll(session)));
   });
 });
 
@@ -101,13 +88,13 @@ export const deviceExpiry = cases((test) => {
   test('docs/device-grant.md "Polling": a poll that is held when the lifetime ends gets expired_token at once', async (kit) => {
     const { session } = await startGrant(kit);
     const poll = () => pollGrant(kit, session, { Prefer: 'wait=50' });
-    expectOAuthError(await pollOverEnd(kit, poll), 'expired_token');
+    expect.oauthError(await pollOverEnd(kit, poll), 'expired_token');
   });
 
   test('RFC 8628 §3.5: after the lifetime a poll gets expired_token, and the user code is unknown', async (kit) => {
     const { session } = await startGrant(kit);
     await lifetime(kit);
-    expectOAuthError(await pollGrant(kit, session), 'expired_token');
+    expect.oauthError(await pollGrant(kit, session), 'expired_token');
     const { status } = await kit.relay.decide(session, 'continue');
     equal('status of the code', status, 404);
   });

@@ -1,15 +1,8 @@
 /** Open sign-ins: a client with its own client id borrows the relay's redirect URI (docs/open.md). */
 
+import * as expect from '../answers.ts';
 import { makeChallenge, postJson } from '../device.ts';
-import {
-  equal,
-  expectInvalidLink,
-  expectOtherBrowser,
-  expectSessionNotFound,
-  expectStatus,
-  expectSuccessPage,
-  readJson,
-} from '../expect.ts';
+import { equal } from '../expect.ts';
 import { FORM, formCall } from '../http.ts';
 import { registrationAt, SERVICE_A } from '../options.ts';
 import { cookiesOf, type Parameters, resultPath, SAME_ORIGIN, type Session } from '../relay.ts';
@@ -35,8 +28,8 @@ async function startOpen(kit: Kit, more: Parameters = {}): Promise<OpenSession> 
   const answer = await postJson(kit, '/open', {
     authorizationUrl: authorizationUrl(kit, challenge, more),
   });
-  expectStatus(answer, 200);
-  const { session, url, redirectUri } = readJson(answer);
+  expect.status(answer, 200);
+  const { session, url, redirectUri } = expect.json(answer);
   equal('redirectUri', redirectUri, `${kit.options.baseUrl}/open/callback`);
   const state = new URL(String(url)).searchParams.get('state') ?? '';
   equal('url', url, `${kit.options.baseUrl}/open?state=${state}`);
@@ -52,7 +45,7 @@ async function startOpen(kit: Kit, more: Parameters = {}): Promise<OpenSession> 
 async function pressContinue({ relay }: Kit, { state }: OpenSession) {
   const call = formCall(`/open?${new URLSearchParams({ state })}`, { choice: 'continue' });
   const answer = await relay.send({ ...call, headers: { ...FORM, ...SAME_ORIGIN } });
-  expectStatus(answer, 303);
+  expect.status(answer, 303);
   return { location: new URL(String(answer.headers.location)), cookie: cookiesOf(answer) };
 }
 
@@ -69,7 +62,7 @@ export const open = cases((test) => {
   test('docs/open.md "For clients": the link asks, Continue redirects, and the query of the callback is the result', async (kit) => {
     const session = await startOpen(kit, { state: 'own', scope: 'a b' });
     const page = await kit.relay.send({ path: `/open?state=${session.state}` });
-    expectStatus(page, 200);
+    expect.status(page, 200);
     equal('the state in the page', page.body.includes(session.state), false);
     const { location, cookie } = await pressContinue(kit, session);
     const { searchParams } = location;
@@ -78,22 +71,22 @@ export const open = cases((test) => {
     equal('redirect_uri', searchParams.get('redirect_uri'), `${kit.options.baseUrl}/open/callback`);
     equal('state', searchParams.get('state'), session.state);
     const parameters = { state: session.state, code: 'a/b c', iss: 'https://issuer.test' };
-    expectSuccessPage(await comeBack(kit, parameters, cookie));
-    equal('the result', readJson(await poll(kit, session)), {
+    expect.successPage(await comeBack(kit, parameters, cookie));
+    equal('the result', expect.json(await poll(kit, session)), {
       callback: { code: 'a/b c', iss: 'https://issuer.test', state: 'own' },
       redirectUri: `${kit.options.baseUrl}/open/callback`,
     });
-    expectSessionNotFound(await poll(kit, session));
+    expect.sessionNotFound(await poll(kit, session));
   });
 
   test('docs/open.md "For clients": a callback from another browser than the one that continued changes nothing', async (kit) => {
     const session = await startOpen(kit);
     const { cookie } = await pressContinue(kit, session);
     const parameters = { state: session.state, code: 'code' };
-    expectOtherBrowser(await comeBack(kit, parameters));
-    expectStatus(await poll(kit, session), 204);
+    expect.otherBrowser(await comeBack(kit, parameters));
+    expect.status(await poll(kit, session), 204);
     await comeBack(kit, { state: session.state, error: 'access_denied' }, cookie);
-    equal('the result', readJson(await poll(kit, session)), { error: 'access_denied' });
+    equal('the result', expect.json(await poll(kit, session)), { error: 'access_denied' });
   });
 
   test('docs/open.md "For clients": only an authorization endpoint of the list, response_type=code and S256', async (kit) => {
@@ -112,18 +105,18 @@ export const open = cases((test) => {
       `${good}&x=${'a'.repeat(2_000)}`,
       7,
     ]) {
-      expectStatus(await postJson(kit, '/open', { authorizationUrl: wrong }), 400);
+      expect.status(await postJson(kit, '/open', { authorizationUrl: wrong }), 400);
     }
   });
 
   test('docs/open.md "For clients": its state opens no sign-in of a service, and the other way round', async (kit) => {
     const { relay } = kit;
     const session = await startOpen(kit);
-    expectInvalidLink(await relay.send({ path: `/auth/${SERVICE_A}?state=${session.state}` }));
+    expect.invalidLink(await relay.send({ path: `/auth/${SERVICE_A}?state=${session.state}` }));
     const own = await relay.start();
-    expectInvalidLink(await relay.send({ path: `/open?state=${own.state}` }));
-    expectInvalidLink(await comeBack(kit, { state: own.state, code: 'code' }));
-    expectStatus(await relay.cancel(session), 204);
+    expect.invalidLink(await relay.send({ path: `/open?state=${own.state}` }));
+    expect.invalidLink(await comeBack(kit, { state: own.state, code: 'code' }));
+    expect.status(await relay.cancel(session), 204);
     relay.forget(session);
   });
 });

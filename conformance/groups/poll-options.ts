@@ -1,18 +1,9 @@
 /** What a device may ask for in a poll: a shorter wait (`wait`), and to confirm what it received (`ack`). */
 
+import * as expect from '../answers.ts';
 import { sleep } from '../async.ts';
 import { expectResult, HELD_MS, signIn } from '../device.ts';
-import {
-  equal,
-  expectAtOnce,
-  expectHeld,
-  expectJson,
-  expectSessionNotFound,
-  expectStatus,
-  matches,
-  readJson,
-  Skip,
-} from '../expect.ts';
+import { equal, matches, Skip } from '../expect.ts';
 import { POLL_SECONDS, SERVICE_A, SERVICE_B } from '../options.ts';
 import { resultPath, type Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
@@ -25,11 +16,11 @@ export const wait = cases((test) => {
   test('On request: wait=0 and wait=3: a pending poll gets a 204 at once, or after three seconds', async (kit) => {
     const session = await kit.relay.start();
     const answer = await pollFor(kit, session, '0');
-    expectStatus(answer, 204);
-    expectAtOnce(answer);
+    expect.status(answer, 204);
+    expect.atOnce(answer);
     const held = await pollFor(kit, session, '3');
-    expectStatus(held, 204);
-    expectHeld(held, Math.min(3, POLL_SECONDS));
+    expect.status(held, 204);
+    expect.held(held, Math.min(3, POLL_SECONDS));
   });
 
   test('On request: a completion ends the wait; a result is delivered at once, whatever the wait', async (kit) => {
@@ -40,11 +31,11 @@ export const wait = cases((test) => {
     const { code, tokens } = provider.issueCode();
     await relay.callback(session, { code });
     const answer = await polling;
-    expectJson(answer, tokens);
-    expectAtOnce(answer);
+    expect.json(answer, tokens);
+    expect.atOnce(answer);
     for (const seconds of ['0', '1', '50']) {
       const completed = await signIn(kit);
-      expectJson(await pollFor(kit, completed.session, seconds), completed.tokens);
+      expect.json(await pollFor(kit, completed.session, seconds), completed.tokens);
     }
   });
 
@@ -52,7 +43,7 @@ export const wait = cases((test) => {
     const { session, tokens } = await signIn(kit);
     for (const wrong of ['51', '-1', '1.5', '1e1', '0x5', 'abc', '', ' ', '999999999999']) {
       const answer = await pollFor(kit, session, wrong);
-      expectStatus(answer, 400);
+      expect.status(answer, 400);
       matches('Content-Type', answer.headers['content-type'], /^text\/plain\s*(;|$)/i);
       matches('body', answer.body, /^.+\n$/);
     }
@@ -79,11 +70,11 @@ export const ack = cases((test) => {
   test('On request: with "ack": true a start has the same three fields; other values are ignored', async (kit) => {
     const { relay } = kit;
     const answer = await relay.postStart({ service: SERVICE_A, ack: true });
-    equal('fields', Object.keys(readJson(answer)).sort(), ['expiresIn', 'session', 'url']);
+    equal('fields', Object.keys(expect.json(answer)).sort(), ['expiresIn', 'session', 'url']);
     const session = await relay.start({ ack: 'true' });
     await relay.callback(session, { error: 'access_denied' });
     await expectResult(kit, session, { error: 'access_denied' });
-    expectSessionNotFound(await relay.poll(session));
+    expect.sessionNotFound(await relay.poll(session));
   });
 
   test('On request: tokens or an error are delivered again until the device confirms them; then 410', async (kit) => {
@@ -97,24 +88,24 @@ export const ack = cases((test) => {
     ] as const) {
       for (const _ of [1, 2]) await expectResult(kit, each, result);
       const confirmed = await acknowledge(kit, each);
-      expectStatus(confirmed, 204);
+      expect.status(confirmed, 204);
       equal('body', confirmed.body, '');
-      expectSessionNotFound(await relay.poll(each));
-      expectSessionNotFound(await acknowledge(kit, each));
+      expect.sessionNotFound(await relay.poll(each));
+      expect.sessionNotFound(await acknowledge(kit, each));
     }
   });
 
   test('On request: confirming before a delivery: 204, nothing is lost; an unknown session: 410', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start({ ack: true });
-    expectStatus(await acknowledge(kit, session), 204);
+    expect.status(await acknowledge(kit, session), 204);
     const { code, tokens } = provider.issueCode();
     await relay.callback(session, { code });
-    expectStatus(await acknowledge(kit, session), 204);
+    expect.status(await acknowledge(kit, session), 204);
     await expectResult(kit, session, tokens);
-    expectStatus(await acknowledge(kit, session), 204);
-    expectSessionNotFound(await relay.poll(session));
-    expectSessionNotFound(await acknowledge(kit, { ...session, pollSecret: 'A'.repeat(24) }));
+    expect.status(await acknowledge(kit, session), 204);
+    expect.sessionNotFound(await relay.poll(session));
+    expect.sessionNotFound(await acknowledge(kit, { ...session, pollSecret: 'A'.repeat(24) }));
   });
 
   test('On request; Limits: without confirmation the result stays for 60 seconds from the first delivery', async (kit) => {
@@ -128,6 +119,6 @@ export const ack = cases((test) => {
     await sleepUntil(ACK_SECONDS - 2 * MARGIN_SECONDS);
     await expectResult(kit, session, tokens);
     await sleepUntil(ACK_SECONDS + MARGIN_SECONDS);
-    expectSessionNotFound(await relay.poll(session));
+    expect.sessionNotFound(await relay.poll(session));
   });
 });

@@ -1,5 +1,6 @@
 /** What a device may ask of a poll beside the result: whether the link was opened (`progress`), and to end the sign-in (`cancel`). */
 
+import * as expect from '../answers.ts';
 import { sleep } from '../async.ts';
 import {
   exchange,
@@ -9,17 +10,7 @@ import {
   HELD_MS,
   signIn,
 } from '../device.ts';
-import {
-  equal,
-  expectAtOnce,
-  expectJson,
-  expectNoStore,
-  expectSessionNotFound,
-  expectStatus,
-  matches,
-  readHtml,
-  Skip,
-} from '../expect.ts';
+import { equal, matches, Skip } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import { json } from '../mock-provider.ts';
 import { SERVICE_B } from '../options.ts';
@@ -43,15 +34,15 @@ async function parkProgress(kit: Kit, session: Session): Promise<{ answer: Promi
 }
 
 function expectOpened(answer: Answer): void {
-  expectJson(answer, OPENED);
-  expectAtOnce(answer);
+  expect.json(answer, OPENED);
+  expect.atOnce(answer);
 }
 
 export const progress = cases((test) => {
   test('Progress: a parked poll ends when the browser is redirected; the sign-in continues', async (kit) => {
     const session = await kit.relay.start({ service: SERVICE_B });
     const { answer } = await parkProgress(kit, session);
-    expectStatus(await kit.relay.open(session), 302);
+    expect.status(await kit.relay.open(session), 302);
     expectOpened(await answer);
     kit.relay.keep(session);
     await expectSignsIn(kit, session);
@@ -59,13 +50,13 @@ export const progress = cases((test) => {
 
   test('Progress: the next poll reports it at once, and once, however often the link is opened', async (kit) => {
     const session = await kit.relay.start();
-    expectStatus(await pollProgress(kit, session, '0'), 204);
-    for (const _ of [1, 2]) expectStatus(await kit.relay.open(session), 302);
+    expect.status(await pollProgress(kit, session, '0'), 204);
+    for (const _ of [1, 2]) expect.status(await kit.relay.open(session), 302);
     expectOpened(await pollProgress(kit, session, '0'));
     kit.relay.keep(session);
-    for (const _ of [1, 2]) expectStatus(await pollProgress(kit, session, '0'), 204);
-    expectStatus(await kit.relay.open(session), 302);
-    expectStatus(await pollProgress(kit, session, '0'), 204);
+    for (const _ of [1, 2]) expect.status(await pollProgress(kit, session, '0'), 204);
+    expect.status(await kit.relay.open(session), 302);
+    expect.status(await pollProgress(kit, session, '0'), 204);
   });
 
   test('Progress: a poll that does not ask gets no report, and stays parked beside one that does', async (kit) => {
@@ -78,12 +69,12 @@ export const progress = cases((test) => {
     relay.keep(session);
     const { code, tokens } = provider.issueCode();
     await relay.callback(session, { code });
-    expectJson(await plain.answer, tokens);
+    expect.json(await plain.answer, tokens);
     const other = await relay.start();
     await relay.open(other);
     for (const value of ['', '0', 'true', '11']) {
       const path = resultPath(other, { wait: '0', progress: value });
-      expectStatus(await relay.poll(other, { path }), 204);
+      expect.status(await relay.poll(other, { path }), 204);
     }
   });
 
@@ -93,15 +84,15 @@ export const progress = cases((test) => {
     await relay.open(session);
     const { code, tokens } = provider.issueCode();
     await relay.callback(session, { code });
-    expectJson(await pollProgress(kit, session), tokens);
-    expectSessionNotFound(await pollProgress(kit, session));
+    expect.json(await pollProgress(kit, session), tokens);
+    expect.sessionNotFound(await pollProgress(kit, session));
   });
 
   test('Progress: a user code is opened when the user continues, not when the page is shown', async (kit) => {
     if (!kit.options.extensions.has('user-code')) throw new Skip('needs --with user-code');
     const session = await startWithCode(kit);
-    expectStatus(await openCode(kit, session.userCode, session.from), 200);
-    expectStatus(await pollProgress(kit, session, '0'), 204);
+    expect.status(await openCode(kit, session.userCode, session.from), 200);
+    expect.status(await pollProgress(kit, session, '0'), 204);
     const opened = await continueToProvider(kit, session);
     expectOpened(await pollProgress(kit, opened));
     kit.relay.keep(opened);
@@ -110,9 +101,9 @@ export const progress = cases((test) => {
 
 /** The page is the relay's own: 404, and its text says that it was cancelled. */
 function expectCancelledPage(answer: Answer): void {
-  expectStatus(answer, 404);
-  expectNoStore(answer);
-  matches('text', readHtml(answer).text, /cancel/i);
+  expect.status(answer, 404);
+  expect.noStore(answer);
+  matches('text', expect.html(answer).text, /cancel/i);
 }
 
 export const cancel = cases((test) => {
@@ -122,24 +113,24 @@ export const cancel = cases((test) => {
     const parked = [relay.park(session), await parkProgress(kit, session)];
     for (const _ of [1, 2]) {
       const answer = await relay.cancel(session);
-      expectStatus(answer, 204);
+      expect.status(answer, 204);
       equal('body', answer.body, '');
     }
     for (const poll of parked) {
       const answer = await poll.answer;
-      expectSessionNotFound(answer);
-      expectAtOnce(answer);
+      expect.sessionNotFound(answer);
+      expect.atOnce(answer);
     }
-    expectSessionNotFound(await relay.poll(session));
+    expect.sessionNotFound(await relay.poll(session));
   });
 
   test('Cancelling: unknown, malformed or delivered: 410', async (kit) => {
     const { relay } = kit;
     const { session, tokens } = await signIn(kit);
     await expectResult(kit, session, tokens);
-    expectSessionNotFound(await relay.cancel(session));
+    expect.sessionNotFound(await relay.cancel(session));
     for (const pollSecret of ['A'.repeat(24), 'x', '']) {
-      expectSessionNotFound(await relay.cancel({ ...session, pollSecret }));
+      expect.sessionNotFound(await relay.cancel({ ...session, pollSecret }));
     }
   });
 
@@ -148,7 +139,7 @@ export const cancel = cases((test) => {
     const session = await relay.start({ service: SERVICE_B });
     for (const value of ['', '0', 'true', '11']) {
       const path = resultPath(session, { wait: '0', cancel: value });
-      expectStatus(await relay.poll(session, { path }), 204);
+      expect.status(await relay.poll(session, { path }), 204);
     }
     await expectSignsIn(kit, session);
   });
@@ -163,7 +154,7 @@ export const cancel = cases((test) => {
       const { code } = provider.issueCode();
       expectCancelledPage(await relay.callback(session, { code }));
       expectRequests(kit, code, 0);
-      expectSessionNotFound(await relay.poll(session));
+      expect.sessionNotFound(await relay.poll(session));
     }
   });
 
@@ -181,8 +172,8 @@ export const cancel = cases((test) => {
     const completed = await signIn(kit);
     const failed = await exchange(kit, json({ error: 'invalid_grant' }, 400));
     for (const { session } of [completed, failed]) {
-      expectStatus(await kit.relay.cancel(session), 204);
-      expectSessionNotFound(await kit.relay.poll(session));
+      expect.status(await kit.relay.cancel(session), 204);
+      expect.sessionNotFound(await kit.relay.poll(session));
     }
   });
 });

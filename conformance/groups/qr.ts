@@ -1,15 +1,7 @@
 /** `/qr/<name>.svg` and `.png`: status, format and size. Whether a scanner reads a picture, the relay's own tests check. */
 
-import {
-  between,
-  equal,
-  expectNoStore,
-  expectNotAllowed,
-  expectStatus,
-  matches,
-  present,
-  Skip,
-} from '../expect.ts';
+import * as expect from '../answers.ts';
+import { between, equal, matches, present, Skip } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import { cases } from '../runner.ts';
 
@@ -20,8 +12,8 @@ const PNG_HEIGHT = 20;
 
 /** A PNG that is square, no wider than asked, and not less than a third of that. */
 function expectSquarePng(answer: Answer, size: number): void {
-  expectStatus(answer, 200);
-  expectNoStore(answer);
+  expect.status(answer, 200);
+  expect.noStore(answer);
   equal('Content-Type', answer.headers['content-type'], 'image/png');
   equal('signature', answer.bytes.subarray(0, PNG_SIGNATURE.length), PNG_SIGNATURE);
   const width = answer.bytes.readUInt32BE(PNG_WIDTH);
@@ -35,8 +27,8 @@ export const qr = cases((test) => {
     const { state } = await relay.start();
     expectSquarePng(await relay.send({ path: `/qr/${state}.png` }), 400);
     const svg = await relay.send({ path: `/qr/${state}.svg` });
-    expectStatus(svg, 200);
-    expectNoStore(svg);
+    expect.status(svg, 200);
+    expect.noStore(svg);
     matches('Content-Type', svg.headers['content-type'], /^image\/svg\+xml\s*(;|$)/i);
     matches('body', svg.body, /^(<\?xml[^>]*>\s*)?<svg\b/);
   });
@@ -46,7 +38,7 @@ export const qr = cases((test) => {
     if (!options.extensions.has('user-code')) throw new Skip('needs --with user-code');
     const code = present('userCode', (await relay.start({ code: true })).userCode);
     expectSquarePng(await relay.send({ path: `/qr/${code}.png` }), 400);
-    expectStatus(await relay.send({ path: `/qr/${code}.svg` }), 200);
+    expect.status(await relay.send({ path: `/qr/${code}.svg` }), 200);
   });
 
   test('docs/qr.md "Size": size may be 100 to 1000 pixels; anything else is 400', async (kit) => {
@@ -56,7 +48,7 @@ export const qr = cases((test) => {
       expectSquarePng(await relay.send({ path: `/qr/${state}.png?size=${size}` }), size);
     }
     for (const size of ['99', '1001', '-400', '400.5', '4e2', 'big', '']) {
-      expectStatus(await relay.send({ path: `/qr/${state}.png?size=${size}` }), 400);
+      expect.status(await relay.send({ path: `/qr/${state}.png?size=${size}` }), 400);
     }
   });
 
@@ -70,16 +62,16 @@ export const qr = cases((test) => {
       state,
       '.png',
     ]) {
-      expectStatus(await relay.send({ path: `/qr/${file}` }), 404);
+      expect.status(await relay.send({ path: `/qr/${file}` }), 404);
     }
     for (const method of ['HEAD', 'POST', 'DELETE']) {
-      expectNotAllowed(await relay.send({ method, path: `/qr/${state}.png` }), method);
+      expect.notAllowed(await relay.send({ method, path: `/qr/${state}.png` }), method);
     }
   });
 
   test('docs/qr.md "Responses": a sign-in that has ended: 404', async ({ relay }) => {
     const session = await relay.start();
     await relay.callback(session, { error: 'access_denied' });
-    expectStatus(await relay.send({ path: `/qr/${session.state}.png` }), 404);
+    expect.status(await relay.send({ path: `/qr/${session.state}.png` }), 404);
   });
 });

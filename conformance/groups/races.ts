@@ -1,14 +1,9 @@
 /** Many requests at once: one poll claims the result, one callback takes the session. */
 
+import * as expect from '../answers.ts';
 import { sleep, times } from '../async.ts';
 import { expectRequests, expectResult, signIn } from '../device.ts';
-import {
-  equal,
-  expectInvalidLink,
-  expectJson,
-  expectSessionNotFound,
-  expectSuccessPage,
-} from '../expect.ts';
+import { equal } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import { after, json, type Tokens, tokenResponse } from '../mock-provider.ts';
 import { SERVICE_B } from '../options.ts';
@@ -24,8 +19,8 @@ const CALLBACKS = 50;
 function expectOneDelivery(answers: readonly Answer[], tokens: Tokens): void {
   equal('polls answered 200', answers.filter(({ status }) => status === 200).length, 1);
   for (const answer of answers) {
-    if (answer.status === 200) expectJson(answer, tokens);
-    else expectSessionNotFound(answer);
+    if (answer.status === 200) expect.json(answer, tokens);
+    else expect.sessionNotFound(answer);
   }
 }
 
@@ -37,7 +32,7 @@ export const races = cases((test) => {
       const parked = times(PARKED_POLLS, () => relay.park(session).answer);
       await sleep(200);
       const { code, tokens } = provider.issueCode();
-      expectSuccessPage(await relay.callback(session, { code }));
+      expect.successPage(await relay.callback(session, { code }));
       expectOneDelivery(await Promise.all(parked), tokens);
       const completed = await signIn(kit, SERVICE_B);
       const polls = times(POLLS, () => relay.poll(completed.session));
@@ -53,8 +48,8 @@ export const races = cases((test) => {
     const pages = await Promise.all(times(CALLBACKS, () => relay.callback(session, { code })));
     equal('success pages', pages.filter(({ status }) => status === 200).length, 1);
     for (const page of pages) {
-      if (page.status === 200) expectSuccessPage(page);
-      else expectInvalidLink(page);
+      if (page.status === 200) expect.successPage(page);
+      else expect.invalidLink(page);
     }
     expectRequests(kit, code, 1);
     await expectResult(kit, session, tokens);
@@ -80,7 +75,7 @@ export const races = cases((test) => {
       );
       const taken = answers.filter(({ page }) => page.status !== 404);
       equal('callbacks that took the session', taken.length, 1);
-      for (const { page } of answers) if (page.status === 404) expectInvalidLink(page);
+      for (const { page } of answers) if (page.status === 404) expect.invalidLink(page);
       await expectResult(kit, session, taken[0]?.result ?? {});
     }
   });

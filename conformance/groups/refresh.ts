@@ -1,26 +1,9 @@
 /** Refreshing, by `POST /refresh` (docs/extensions.md) and at the token endpoint of the device grant (RFC 6749 §6). */
 
+import * as expect from '../answers.ts';
 import { times } from '../async.ts';
-import {
-  expectOAuthError,
-  expectOwnLimit,
-  expectRequests,
-  postJson,
-  readOAuth,
-  refreshGrant,
-  tokenPath,
-} from '../device.ts';
-import {
-  equal,
-  expectJson,
-  expectNoStore,
-  expectNotAllowed,
-  expectRetryAfter,
-  expectStatus,
-  expectText,
-  matches,
-  parseObject,
-} from '../expect.ts';
+import { expectOwnLimit, expectRequests, postJson, refreshGrant, tokenPath } from '../device.ts';
+import { equal, matches } from '../expect.ts';
 import { type Answer, formCall } from '../http.ts';
 import { after, hangUp, json, type MockProvider, redirect, text } from '../mock-provider.ts';
 import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
@@ -43,19 +26,19 @@ const OWN: Endpoint = {
   refresh: (kit, service, refreshToken, scope) =>
     postJson(kit, '/refresh', { service, refreshToken, scope }),
   expectTokens(answer, { access_token, refresh_token, expires_in }) {
-    expectNoStore(answer);
+    expect.noStore(answer);
     const tokens = { accessToken: access_token, refreshToken: refresh_token };
-    expectJson(answer, { ...tokens, expiresIn: expires_in });
+    expect.json(answer, { ...tokens, expiresIn: expires_in });
   },
   expectRefused(answer, error, words) {
-    expectStatus(answer, 400);
-    expectNoStore(answer);
+    expect.status(answer, 400);
+    expect.noStore(answer);
     const fields = words === undefined ? { error } : { error, error_description: words };
-    equal('JSON fields', parseObject(answer), fields);
+    equal('JSON fields', expect.object(answer), fields);
   },
   expectFailed(answer) {
-    expectText(answer, 503, 'Server busy');
-    expectRetryAfter(answer);
+    expect.text(answer, 503, 'Server busy');
+    expect.retryAfter(answer);
   },
 };
 
@@ -64,14 +47,14 @@ const OAUTH: Endpoint = {
   refresh: (kit, service, token, scope) =>
     refreshGrant(kit, service, token, scope === undefined ? {} : { scope, client_id: 'offered' }),
   expectTokens(answer, tokens) {
-    equal('fields', readOAuth(answer, 200), tokens);
+    equal('fields', expect.oauth(answer, 200), tokens);
     matches('Pragma', answer.headers.pragma, /\bno-cache\b/);
   },
   expectRefused(answer, error, words) {
-    expectOAuthError(answer, error);
+    expect.oauthError(answer, error);
     equal('error_description', /"error_description":"conf/.test(answer.body), words !== undefined);
   },
-  expectFailed: (answer) => expectOAuthError(answer, 'temporarily_unavailable', 503),
+  expectFailed: (answer) => expect.oauthError(answer, 'temporarily_unavailable', 503),
 };
 
 const WORDS = 'conformance-words-of-a-provider';
@@ -116,7 +99,7 @@ function shared(
       const token = provider.issue(reply);
       expectFailed(await refresh(kit, SERVICE_A, token));
       provider.recover(token);
-      expectStatus(await refresh(kit, SERVICE_A, token), 200);
+      expect.status(await refresh(kit, SERVICE_A, token), 200);
     }
   });
 
@@ -137,7 +120,7 @@ export const refresh = cases((test) => {
     const asked = { service: SERVICE_B, refreshToken };
     const answers = await Promise.all(times(5, () => postJson(kit, '/refresh', asked)));
     for (const answer of [...answers, await postJson(kit, '/refresh', asked)]) {
-      expectJson(answer, { accessToken: access_token });
+      expect.json(answer, { accessToken: access_token });
     }
     expectRequests(kit, refreshToken, 1);
   });
@@ -146,10 +129,10 @@ export const refresh = cases((test) => {
     const { provider } = kit;
     const refreshToken = provider.issue(json(provider.makeOAuthTokens()));
     for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
-      expectText(await postJson(kit, '/refresh', body), 400, 'Invalid JSON');
+      expect.text(await postJson(kit, '/refresh', body), 400, 'Invalid JSON');
     }
     for (const body of ['null', { refreshToken }, { service: 'nosuch', refreshToken }]) {
-      expectText(await postJson(kit, '/refresh', body), 400, 'Unknown service');
+      expect.text(await postJson(kit, '/refresh', body), 400, 'Unknown service');
     }
     for (const wrong of [undefined, 1]) {
       const asked = { service: SERVICE_A, refreshToken: wrong };
@@ -163,17 +146,17 @@ export const refresh = cases((test) => {
       const refreshToken = kit.provider.issue(json(kit.provider.makeOAuthTokens()));
       return postJson(kit, '/refresh', { service: SERVICE_A, refreshToken }, from);
     });
-    for (const answer of refused) expectText(answer, 429, 'Rate limited');
+    for (const answer of refused) expect.text(answer, 429, 'Rate limited');
   });
 
   test('docs/extensions.md "Refreshing": only POST; without OAUTH_BASE_URL: 503', async ({
     relay,
   }) => {
     const answer = await relay.send({ path: '/refresh' });
-    expectNotAllowed(answer);
+    expect.notAllowed(answer);
     equal('Allow', answer.headers.allow, 'POST');
     const unconfigured = await relay.sendUnconfigured({ method: 'POST', path: '/refresh' });
-    expectText(unconfigured, 503, 'OAuth proxy not configured');
+    expect.text(unconfigured, 503, 'OAuth proxy not configured');
   });
 });
 
@@ -187,7 +170,7 @@ export const deviceRefresh = cases((test) => {
     const body = JSON.stringify({ grant_type: 'refresh_token', refresh_token: token });
     const headers = { 'Content-Type': 'application/json' };
     const path = tokenPath(SERVICE_B);
-    const fields = readOAuth(await relay.send({ method: 'POST', path, body, headers }), 200);
+    const fields = expect.oauth(await relay.send({ method: 'POST', path, body, headers }), 200);
     equal('fields', fields, { access_token, token_type: 'Bearer', scope: '' });
   });
 
@@ -195,7 +178,7 @@ export const deviceRefresh = cases((test) => {
     const { provider } = kit;
     const other = { error: 'conformance-error-of-a-provider', message: 'no' };
     const unauthorized = provider.issue(json(other, 401));
-    expectOAuthError(await refreshGrant(kit, SERVICE_B, unauthorized), 'invalid_client');
+    expect.oauthError(await refreshGrant(kit, SERVICE_B, unauthorized), 'invalid_client');
     for (const reply of [json(other, 400), json(other, 403), json(other)]) {
       OAUTH.expectFailed(await refreshGrant(kit, SERVICE_B, provider.issue(reply)));
     }
@@ -208,7 +191,7 @@ export const deviceRefresh = cases((test) => {
       grant_type: 'refresh_token',
     });
     for (const wrong of [body, `${body}&refresh_token=${token}&refresh_token=${token}`]) {
-      expectOAuthError(await relay.send({ ...form, body: wrong }), 'invalid_request');
+      expect.oauthError(await relay.send({ ...form, body: wrong }), 'invalid_request');
     }
     expectRequests(kit, token, 0);
   });

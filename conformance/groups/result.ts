@@ -1,15 +1,9 @@
 /** `GET /auth/result`: who gets the result, and how long a poll is held. */
 
+import * as expect from '../answers.ts';
 import { sleep } from '../async.ts';
 import { expectResult, expectSignsIn, signIn } from '../device.ts';
-import {
-  equal,
-  expectAtOnce,
-  expectHeld,
-  expectJson,
-  expectSessionNotFound,
-  expectStatus,
-} from '../expect.ts';
+import { equal } from '../expect.ts';
 import { POLL_SECONDS, SERVICE_B } from '../options.ts';
 import { cases } from '../runner.ts';
 
@@ -22,8 +16,8 @@ export const result = cases((test) => {
     const queries = [...similar, 'A'.repeat(24), ''].map((secret) => `?session=${secret}`);
     for (const query of [...queries, '']) {
       const answer = await relay.send({ path: `/auth/result${query}` });
-      expectSessionNotFound(answer);
-      expectAtOnce(answer);
+      expect.sessionNotFound(answer);
+      expect.atOnce(answer);
     }
   });
 
@@ -34,7 +28,7 @@ export const result = cases((test) => {
     await relay.callback(denied, { error: 'access_denied' });
     await expectResult(kit, session, tokens);
     await expectResult(kit, denied, { error: 'access_denied' });
-    for (const over of [session, denied]) expectSessionNotFound(await relay.poll(over));
+    for (const over of [session, denied]) expect.sessionNotFound(await relay.poll(over));
   });
 
   test('Waiting for the result: a parked poll is answered at once with each kind of error', async ({
@@ -51,8 +45,8 @@ export const result = cases((test) => {
       await sleep(100);
       await relay.callback(session, parameters);
       const answer = await parked.answer;
-      expectJson(answer, { error });
-      expectAtOnce(answer);
+      expect.json(answer, { error });
+      expect.atOnce(answer);
     }
   });
 
@@ -81,12 +75,12 @@ export const hold = cases((test) => {
     await sleep(Math.min(5_000, POLL_SECONDS * 500));
     const second = relay.park(session);
     for (const answer of await Promise.all([first.answer, second.answer])) {
-      expectStatus(answer, 204);
+      expect.status(answer, 204);
       equal('body', answer.body, '');
-      expectHeld(answer, POLL_SECONDS, EARLY_SECONDS);
+      expect.held(answer, POLL_SECONDS, EARLY_SECONDS);
     }
     // It is still pending.
-    expectStatus(await relay.open(session), 302);
+    expect.status(await relay.open(session), 302);
     await expectSignsIn(kit, session);
   });
 });

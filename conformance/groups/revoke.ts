@@ -1,22 +1,8 @@
 /** Signing out: `POST /revoke` (docs/extensions.md) and `/oauth2/<service>/revoke` (RFC 7009). */
 
-import {
-  expectOAuthError,
-  expectOwnLimit,
-  expectRequests,
-  postJson,
-  readOAuth,
-} from '../device.ts';
-import {
-  equal,
-  expectJson,
-  expectNoStore,
-  expectNotAllowed,
-  expectRetryAfter,
-  expectStatus,
-  expectText,
-  parseObject,
-} from '../expect.ts';
+import * as expect from '../answers.ts';
+import { expectOwnLimit, expectRequests, postJson } from '../device.ts';
+import { equal } from '../expect.ts';
 import { type Answer, formCall } from '../http.ts';
 import { hangUp, json, redirect, text } from '../mock-provider.ts';
 import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
@@ -54,9 +40,9 @@ function requestOf({ options }: Kit, token: string, hint?: string) {
 }
 
 function expectRefused(answer: Answer, error: string): void {
-  expectStatus(answer, 400);
-  expectNoStore(answer);
-  equal('error', parseObject(answer).error, error);
+  expect.status(answer, 400);
+  expect.noStore(answer);
+  equal('error', expect.object(answer).error, error);
 }
 
 export const revoke = cases((test) => {
@@ -68,8 +54,8 @@ export const revoke = cases((test) => {
       refreshToken,
       accessToken,
     });
-    expectNoStore(answer);
-    expectJson(answer, {});
+    expect.noStore(answer);
+    expect.json(answer, {});
     for (const [token, hint] of [
       [refreshToken, 'refresh_token'],
       [accessToken, 'access_token'],
@@ -89,7 +75,7 @@ export const revoke = cases((test) => {
       const token = provider.issue(REVOKED);
       const offered = { client_id: 'offered', client_secret: 'offered' };
       const answer = await postForm(kit, { token, ...hinted, ...offered });
-      expectStatus(answer, 200);
+      expect.status(answer, 200);
       equal('body', answer.body, '');
       equal('requests', formsFor(kit, token), [requestOf(kit, token, hint)]);
     }
@@ -100,8 +86,8 @@ export const revoke = cases((test) => {
     for (const reply of [REVOKED, json({ error: 'invalid_token' }, 400)]) {
       const accessToken = provider.issue(reply);
       const asked = { service: SERVICE_B, accessToken };
-      for (const _ of [1, 2]) expectStatus(await postJson(kit, '/revoke', asked), 200);
-      expectStatus(await postForm(kit, { token: provider.issue(reply) }), 200);
+      for (const _ of [1, 2]) expect.status(await postJson(kit, '/revoke', asked), 200);
+      expect.status(await postForm(kit, { token: provider.issue(reply) }), 200);
     }
   });
 
@@ -113,7 +99,7 @@ export const revoke = cases((test) => {
       'unsupported',
     );
     const answer = await postForm(kit, { token }, SERVICE_A);
-    expectOAuthError(answer, 'unsupported_token_type');
+    expect.oauthError(answer, 'unsupported_token_type');
     expectRequests(kit, token, 0);
   });
 
@@ -130,9 +116,9 @@ export const revoke = cases((test) => {
         service: SERVICE_B,
         accessToken: issue(),
       });
-      equal('JSON fields', parseObject(own), { error });
+      equal('JSON fields', expect.object(own), { error });
       const oauth = await postForm(kit, { token: issue() });
-      expectOAuthError(oauth, error);
+      expect.oauthError(oauth, error);
       equal('description', oauth.body.includes(said.error_description), false);
     }
   });
@@ -143,13 +129,13 @@ export const revoke = cases((test) => {
     for (const reply of [hangUp, ...undecided, redirect(307, 'trap')]) {
       const asked = { service: SERVICE_B, accessToken: provider.issue(reply) };
       const own = await postJson(kit, '/revoke', asked);
-      expectText(own, 503, 'Server busy');
-      expectRetryAfter(own);
+      expect.text(own, 503, 'Server busy');
+      expect.retryAfter(own);
       provider.recover(asked.accessToken);
-      expectStatus(await postJson(kit, '/revoke', asked), 200);
+      expect.status(await postJson(kit, '/revoke', asked), 200);
       const oauth = await postForm(kit, { token: provider.issue(reply) });
-      expectOAuthError(oauth, 'temporarily_unavailable', 503);
-      expectRetryAfter(oauth);
+      expect.oauthError(oauth, 'temporarily_unavailable', 503);
+      expect.retryAfter(oauth);
     }
   });
 
@@ -157,14 +143,14 @@ export const revoke = cases((test) => {
     const { relay, provider } = kit;
     const token = provider.issue(REVOKED);
     for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
-      expectText(await postJson(kit, '/revoke', body), 400, 'Invalid JSON');
+      expect.text(await postJson(kit, '/revoke', body), 400, 'Invalid JSON');
     }
     for (const body of [
       'null',
       { accessToken: token },
       { service: 'nosuch', accessToken: token },
     ]) {
-      expectText(await postJson(kit, '/revoke', body), 400, 'Unknown service');
+      expect.text(await postJson(kit, '/revoke', body), 400, 'Unknown service');
     }
     for (const tokens of [{}, { accessToken: '' }, { refreshToken: 1 }]) {
       expectRefused(
@@ -174,9 +160,9 @@ export const revoke = cases((test) => {
     }
     const form = formCall(pathOf(SERVICE_B), {});
     for (const body of ['', 'token=', `token=${token}&token=${token}`]) {
-      expectOAuthError(await relay.send({ ...form, body }), 'invalid_request');
+      expect.oauthError(await relay.send({ ...form, body }), 'invalid_request');
     }
-    expectOAuthError(await postForm(kit, { token }, 'nosuch'), 'not_found', 404);
+    expect.oauthError(await postForm(kit, { token }, 'nosuch'), 'not_found', 404);
     expectRequests(kit, token, 0);
   });
 
@@ -187,7 +173,7 @@ export const revoke = cases((test) => {
       const can = service === SERVICE_B;
       equal('revoke', listed.find((each) => each.service === service)?.revoke, can);
       const path = `/oauth2/${service}/.well-known/openid-configuration`;
-      const metadata = readOAuth(await relay.send({ path }), 200);
+      const metadata = expect.oauth(await relay.send({ path }), 200);
       const endpoint = can ? `${options.baseUrl}${pathOf(service)}` : undefined;
       equal('revocation_endpoint', metadata.revocation_endpoint, endpoint);
     }
@@ -198,16 +184,16 @@ export const revoke = cases((test) => {
       const accessToken = kit.provider.issue(REVOKED);
       return postJson(kit, '/revoke', { service: SERVICE_B, accessToken }, from);
     });
-    for (const answer of refused) expectText(answer, 429, 'Rate limited');
+    for (const answer of refused) expect.text(answer, 429, 'Rate limited');
   });
 
   test('docs/extensions.md "Signing out": only POST; without OAUTH_BASE_URL: 503', async ({
     relay,
   }) => {
-    expectNotAllowed(await relay.send({ path: '/revoke' }));
+    expect.notAllowed(await relay.send({ path: '/revoke' }));
     const oauth = await relay.send({ path: pathOf(SERVICE_B) });
-    expectOAuthError(oauth, 'method_not_allowed', 405);
+    expect.oauthError(oauth, 'method_not_allowed', 405);
     const unconfigured = await relay.sendUnconfigured({ method: 'POST', path: '/revoke' });
-    expectText(unconfigured, 503, 'OAuth proxy not configured');
+    expect.text(unconfigured, 503, 'OAuth proxy not configured');
   });
 });

@@ -1,14 +1,8 @@
 /** Rules for all routes under `/auth/`: paths, methods, and a relay that is not configured. */
 
+import * as expect from '../answers.ts';
 import { expectRequests, expectResult, expectSignsIn, signIn } from '../device.ts';
-import {
-  equal,
-  expectNotAllowed,
-  expectNotFound,
-  expectStatus,
-  expectSuccessPage,
-  expectText,
-} from '../expect.ts';
+import { equal } from '../expect.ts';
 import { SERVICE_A } from '../options.ts';
 import { callbackPath, linkPath, resultPath } from '../relay.ts';
 import { cases } from '../runner.ts';
@@ -22,7 +16,7 @@ export const paths = cases((test) => {
     const slashes = [`${service}/`, `${service}/callback/`, `${service}//callback`];
     for (const path of [...empty, ...further, ...slashes]) {
       for (const query of ['', `?state=${state}&error=x`]) {
-        expectNotFound(await relay.send({ path: `/auth/${path}${query}` }));
+        expect.notFound(await relay.send({ path: `/auth/${path}${query}` }));
       }
     }
   });
@@ -33,16 +27,16 @@ export const paths = cases((test) => {
     const longer = ['start/', 'result/', 'done/', 'start/x', 'result/x', 'done/x', 'starts'];
     const others = ['results', 'Start', 'RESULT', 'Done', 'done/callback', 'start/callback'];
     for (const name of [...longer, ...others]) {
-      expectNotFound(await relay.send({ path: `/auth/${name}?session=${pollSecret}` }));
+      expect.notFound(await relay.send({ path: `/auth/${name}?session=${pollSecret}` }));
     }
   });
 
   test('What the browser does: /auth/done is the success page, whatever its query', async (kit) => {
     const { page } = await signIn(kit);
-    const expected = expectSuccessPage(page);
+    const expected = expect.successPage(page);
     for (const query of ['', '?', '?error=access_denied&state=x&code=y']) {
       const answer = await kit.relay.send({ path: `/auth/done${query}` });
-      equal('page', expectSuccessPage(answer), expected);
+      equal('page', expect.successPage(answer), expected);
     }
   });
 });
@@ -54,11 +48,11 @@ export const methods = cases((test) => {
     relay,
   }) => {
     for (const method of ['GET', ...OTHERS]) {
-      expectNotAllowed(await relay.send({ method, path: '/auth/start' }), method);
+      expect.notAllowed(await relay.send({ method, path: '/auth/start' }), method);
     }
     const body = JSON.stringify({ service: SERVICE_A });
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
-      expectNotAllowed(await relay.send({ method, path: '/auth/start', body }), method);
+      expect.notAllowed(await relay.send({ method, path: '/auth/start', body }), method);
     }
   });
 
@@ -70,11 +64,11 @@ export const methods = cases((test) => {
     const paths = ['/auth/done', `/auth/${SERVICE_A}`, linkPath(pending), ...callbacks];
     for (const path of [...paths, '/auth/result', resultPath(completed)]) {
       for (const method of ['POST', ...OTHERS]) {
-        expectNotAllowed(await relay.send({ method, path }), method);
+        expect.notAllowed(await relay.send({ method, path }), method);
       }
     }
     expectRequests(kit, code, 1);
-    expectStatus(await relay.open(pending), 302);
+    expect.status(await relay.open(pending), 302);
     await expectSignsIn(kit, pending);
     await expectResult(kit, completed, tokens);
   });
@@ -88,7 +82,7 @@ export const unconfigured = cases((test) => {
     const routes = ['/auth/start', '/auth/result', '/auth/result?session=x', '/auth/done'];
     const ofService = [service, `${service}?state=x`, `${service}/callback?code=x&state=x`];
     for (const path of [...routes, ...ofService, '/auth/', '/auth/nosuch', '/auth/x/y/z']) {
-      expectText(await kit.relay.sendUnconfigured({ path }), 503, NOT_CONFIGURED);
+      expect.text(await kit.relay.sendUnconfigured({ path }), 503, NOT_CONFIGURED);
     }
   });
 
@@ -96,12 +90,12 @@ export const unconfigured = cases((test) => {
     const { relay } = kit;
     const body = JSON.stringify({ service: SERVICE_A });
     const started = await relay.sendUnconfigured({ method: 'POST', path: '/auth/start', body });
-    expectText(started, 503, NOT_CONFIGURED);
+    expect.text(started, 503, NOT_CONFIGURED);
     for (const path of ['/auth/start', '/auth/result', '/auth/done', '/auth/x/y/z']) {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-        expectText(await relay.sendUnconfigured({ method, path }), 503, NOT_CONFIGURED);
+        expect.text(await relay.sendUnconfigured({ method, path }), 503, NOT_CONFIGURED);
       }
-      expectStatus(await relay.sendUnconfigured({ method: 'HEAD', path }), 503);
+      expect.status(await relay.sendUnconfigured({ method: 'HEAD', path }), 503);
     }
   });
 });

@@ -1,15 +1,6 @@
+import * as expect from '../answers.ts';
 import { expectResult, postJson } from '../device.ts';
-import {
-  equal,
-  expectJson,
-  expectNoStore,
-  expectNotAllowed,
-  expectSuccessPage,
-  expectText,
-  holds,
-  present,
-  readJson,
-} from '../expect.ts';
+import { equal, holds, present } from '../expect.ts';
 import { json } from '../mock-provider.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
@@ -23,8 +14,8 @@ interface Service {
 
 export async function listServices({ relay }: Kit): Promise<readonly Service[]> {
   const answer = await relay.send({ path: '/services' });
-  expectNoStore(answer);
-  const { services } = readJson(answer);
+  expect.noStore(answer);
+  const { services } = expect.json(answer);
   holds('services', Array.isArray(services), 'a list', services);
   return services as readonly Service[];
 }
@@ -44,7 +35,7 @@ export const services = cases((test) => {
       const possible = name === SERVICE_B ? ['no'] : ['no', 'can', 'must'];
       holds('blind', possible.includes(found.blind), possible.join(' or '), found.blind);
     }
-    const { extensions } = readJson(await kit.relay.send({ path: '/services' }));
+    const { extensions } = expect.json(await kit.relay.send({ path: '/services' }));
     const isList =
       Array.isArray(extensions) && extensions.every((each) => typeof each === 'string');
     holds('extensions', isList, 'a list of names', extensions);
@@ -55,11 +46,11 @@ export const services = cases((test) => {
   }) => {
     for (const method of ['HEAD', 'POST', 'PUT', 'DELETE']) {
       const answer = await relay.send({ method, path: '/services' });
-      expectNotAllowed(answer, method);
+      expect.notAllowed(answer, method);
       equal('Allow', answer.headers.allow, 'GET');
     }
     const unconfigured = await relay.sendUnconfigured({ path: '/services' });
-    expectText(unconfigured, 503, 'OAuth proxy not configured');
+    expect.text(unconfigured, 503, 'OAuth proxy not configured');
   });
 });
 
@@ -75,7 +66,7 @@ export const details = cases((test) => {
       };
       const more = { tokenType: tokens.token_type, scope: tokens.scope, idToken: tokens.id_token };
       const session = await relay.start({ details: asked });
-      expectSuccessPage(await relay.callback(session, { code: provider.issue(json(tokens)) }));
+      expect.successPage(await relay.callback(session, { code: provider.issue(json(tokens)) }));
       await expectResult(kit, session, asked === true ? { ...usual, ...more } : usual);
     }
     const { accessToken } = provider.makeTokens();
@@ -90,6 +81,6 @@ export const details = cases((test) => {
     const reply = json({ access_token, token_type, scope, id_token });
     const asked = { service: SERVICE_A, refreshToken: provider.issue(reply), details: true };
     const more = { tokenType: token_type, scope, idToken: id_token };
-    expectJson(await postJson(kit, '/refresh', asked), { accessToken: access_token, ...more });
+    expect.json(await postJson(kit, '/refresh', asked), { accessToken: access_token, ...more });
   });
 });

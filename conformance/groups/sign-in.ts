@@ -1,14 +1,8 @@
 /** A whole sign-in, and what each of its two secrets gives access to. */
 
+import * as expect from '../answers.ts';
 import { expectRequests, expectResult, signIn } from '../device.ts';
-import {
-  expectInvalidLink,
-  expectJson,
-  expectSessionNotFound,
-  expectSuccessPage,
-  holds,
-  readLocation,
-} from '../expect.ts';
+import { holds } from '../expect.ts';
 import { type Answer, send } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { callbackPath, resultPath } from '../relay.ts';
@@ -25,9 +19,9 @@ function pathBelow(baseUrl: string, subject: string, url: string): string {
 /** Opens the link, agrees at the provider, and comes back. */
 async function browse({ relay, options }: Kit, url: string, code: string): Promise<Answer> {
   const opened = await relay.send({ path: pathBelow(options.baseUrl, 'url', url) });
-  const { origin, pathname, search } = readLocation(opened);
+  const { origin, pathname, search } = expect.location(opened);
   const agreed = await send(origin, { path: `${pathname}${search}&chosen_code=${code}` });
-  const back = pathBelow(options.baseUrl, 'redirect_uri', readLocation(agreed).href);
+  const back = pathBelow(options.baseUrl, 'redirect_uri', expect.location(agreed).href);
   return await relay.send({ path: back });
 }
 
@@ -38,9 +32,9 @@ export const journey = cases((test) => {
       const session = await relay.start({ service });
       const parked = relay.park(session);
       const { code, tokens } = provider.issueCode();
-      expectSuccessPage(await browse(kit, session.url, code));
+      expect.successPage(await browse(kit, session.url, code));
       const completedAt = performance.now();
-      expectJson(await parked.answer, tokens);
+      expect.json(await parked.answer, tokens);
       const late = (performance.now() - completedAt) / 1000;
       const most = 2 + slowSecondsSince(completedAt);
       holds('delay', late < most, `less than ${most.toFixed(1)} s after the success page`, late);
@@ -53,8 +47,8 @@ export const journey = cases((test) => {
     const session = await relay.start();
     const { code, tokens } = provider.issueCode();
     const headers = { Authorization: 'Bearer rubbish', Cookie: 'session=rubbish' };
-    expectSuccessPage(await relay.send({ path: callbackPath(session, { code }), headers }));
-    expectJson(await relay.poll(session, { headers }), tokens);
+    expect.successPage(await relay.send({ path: callbackPath(session, { code }), headers }));
+    expect.json(await relay.poll(session, { headers }), tokens);
   });
 });
 
@@ -62,9 +56,9 @@ export const capabilities = cases((test) => {
   test('Overview: the browser state does not give access to the result', async (kit) => {
     const { session, tokens } = await signIn(kit);
     const withState = { ...session, pollSecret: session.state };
-    expectSessionNotFound(await kit.relay.poll(withState));
+    expect.sessionNotFound(await kit.relay.poll(withState));
     const path = resultPath(withState, { state: session.state });
-    expectSessionNotFound(await kit.relay.send({ path }));
+    expect.sessionNotFound(await kit.relay.send({ path }));
     await expectResult(kit, session, tokens);
   });
 
@@ -73,8 +67,8 @@ export const capabilities = cases((test) => {
     const session = await relay.start();
     const withSecret = { ...session, state: session.pollSecret };
     const { code } = provider.issueCode();
-    expectInvalidLink(await relay.open(withSecret));
-    expectInvalidLink(await relay.callback(withSecret, { code }));
+    expect.invalidLink(await relay.open(withSecret));
+    expect.invalidLink(await relay.callback(withSecret, { code }));
     expectRequests(kit, code, 0);
     const seen = [await relay.open(session), await relay.callback(session, { code })];
     const isShown = JSON.stringify([seen, session.url]).includes(session.pollSecret);

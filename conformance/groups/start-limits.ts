@@ -1,8 +1,9 @@
 /** The limits on starts: the rate for each client address, and the number of open sessions. */
 
+import * as expect from '../answers.ts';
 import { sleep, times } from '../async.ts';
 import { expectResult } from '../device.ts';
-import { between, equal, expectNotAllowed, expectStatus, expectText, holds } from '../expect.ts';
+import { between, equal, holds } from '../expect.ts';
 import type { ClientAddress } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
@@ -41,7 +42,7 @@ async function startRepeatedly(
     const answer = await kit.relay.postStart({ service: SERVICE_A }, from);
     answeredAt = performance.now();
     if (answer.status === 200) accepted += 1;
-    else expectText(answer, 429, 'Rate limited');
+    else expect.text(answer, 429, 'Rate limited');
   }
   return { accepted, seconds: (performance.now() - startedAt) / 1000, least };
 }
@@ -58,9 +59,9 @@ export const rateLimit = cases((test) => {
     expectBucket(await startRepeatedly(kit, from, 8));
     await relay.start();
     for (const _ of times(6, Number)) {
-      expectStatus(await relay.send({ path: '/auth/result?session=nosuch', from }), 410);
+      expect.status(await relay.send({ path: '/auth/result?session=nosuch', from }), 410);
     }
-    expectStatus(await relay.send({ path: '/auth/done', from }), 200);
+    expect.status(await relay.send({ path: '/auth/done', from }), 200);
   });
 
   test('Limits: over time one start a second is accepted', async (kit) => {
@@ -95,7 +96,7 @@ export const rateLimit = cases((test) => {
   test('Starting a sign-in: requests with another method do not count, since the method is checked first', async (kit) => {
     const from = kit.relay.nextAddress();
     for (const method of ['GET', 'PUT', 'DELETE', 'GET', 'PUT']) {
-      expectNotAllowed(await kit.relay.send({ method, path: '/auth/start', from }), method);
+      expect.notAllowed(await kit.relay.send({ method, path: '/auth/start', from }), method);
     }
     expectBucket(await startRepeatedly(kit, from, 6));
   });
@@ -116,7 +117,7 @@ async function fill({ relay, options }: Kit): Promise<void> {
       for (const _ of times(STARTS_PER_ADDRESS, Number)) {
         tries += 1;
         const answer = await relay.postStart({ service: SERVICE_A }, from);
-        if (answer.status !== 200) return expectText(answer, 503, BUSY);
+        if (answer.status !== 200) return expect.text(answer, 503, BUSY);
       }
     }
   };
@@ -141,10 +142,10 @@ export const cap = cases((test) => {
     // The cap is checked last: every other refusal comes first.
     const start = (service = SERVICE_A) => relay.postStart({ service });
     const busy = await start(SERVICE_B);
-    expectText(busy, 503, BUSY);
-    expectNotAllowed(await relay.send({ path: '/auth/start' }));
-    expectText(await relay.postStart('{'), 400, 'Invalid JSON');
-    expectText(await relay.postStart('{}'), 400, 'Unknown service');
+    expect.text(busy, 503, BUSY);
+    expect.notAllowed(await relay.send({ path: '/auth/start' }));
+    expect.text(await relay.postStart('{'), 400, 'Invalid JSON');
+    expect.text(await relay.postStart('{}'), 400, 'Unknown service');
     const from = relay.nextAddress();
     const statuses: number[] = [];
     for (const _ of times(8, Number)) {
@@ -154,12 +155,12 @@ export const cap = cases((test) => {
 
     // A completed session still counts. Only claiming it makes room.
     for (const session of started.slice(0, 3)) {
-      expectStatus(await relay.open(session), 302);
-      expectStatus(await relay.callback(session, { error: 'access_denied' }), 200);
-      expectText(await start(), 503, BUSY);
+      expect.status(await relay.open(session), 302);
+      expect.status(await relay.callback(session, { error: 'access_denied' }), 200);
+      expect.text(await start(), 503, BUSY);
       await expectResult(kit, session, { error: 'access_denied' });
-      expectStatus(await start(), 200);
-      expectText(await start(), 503, BUSY);
+      expect.status(await start(), 200);
+      expect.text(await start(), 503, BUSY);
     }
   });
 });

@@ -1,7 +1,8 @@
 /** `POST /auth/start`: what it answers, its checks and their order. */
 
+import * as expect from '../answers.ts';
 import { times } from '../async.ts';
-import { equal, expectNotAllowed, expectText, holds, matches, readJson, Skip } from '../expect.ts';
+import { equal, holds, matches, Skip } from '../expect.ts';
 import type { ClientAddress } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
@@ -18,7 +19,7 @@ function bodyOf(bytes: number, service: string): string {
 export const start = cases((test) => {
   test('Starting a sign-in; Limits: a start answers 200 JSON with session, url and expiresIn, and nothing else', async (kit) => {
     const { relay, options } = kit;
-    const fields = readJson(await relay.postStart({ service: SERVICE_A }));
+    const fields = expect.json(await relay.postStart({ service: SERVICE_A }));
     equal('field names', Object.keys(fields).sort(), ['expiresIn', 'session', 'url']);
     equal('types', [typeof fields.session, typeof fields.url], ['string', 'string']);
     equal('expiresIn', fields.expiresIn, options.sessionSeconds);
@@ -51,11 +52,11 @@ export const start = cases((test) => {
 
   test('Starting a sign-in; Limits: 512 bytes of the body are read: longer JSON is cut, and is 400 Invalid JSON', async (kit) => {
     const { relay } = kit;
-    readJson(await relay.postStart(bodyOf(BODY_BYTES, SERVICE_A)));
+    expect.json(await relay.postStart(bodyOf(BODY_BYTES, SERVICE_A)));
     const padded = JSON.stringify({ service: SERVICE_A }).padEnd(BODY_BYTES);
-    readJson(await relay.postStart(`${padded}rubbish`));
+    expect.json(await relay.postStart(`${padded}rubbish`));
     for (const bytes of [BODY_BYTES + 1, 4_000]) {
-      expectText(await relay.postStart(bodyOf(bytes, SERVICE_A)), 400, 'Invalid JSON');
+      expect.text(await relay.postStart(bodyOf(bytes, SERVICE_A)), 400, 'Invalid JSON');
     }
   });
 });
@@ -66,7 +67,7 @@ export const startRefused = cases((test) => {
   }) => {
     const json = ['{', '{"service":"mal"', '{"service":"nosuch"', "{'service':'mal'}", '{"a":1,}'];
     for (const body of ['', ' ', 'service=mal', ...json]) {
-      expectText(await relay.postStart(body), 400, 'Invalid JSON');
+      expect.text(await relay.postStart(body), 400, 'Invalid JSON');
     }
   });
 
@@ -76,7 +77,7 @@ export const startRefused = cases((test) => {
     const others = [null, 5, [SERVICE_A]];
     const bodies = [...names, ...others].map((service) => ({ service }));
     for (const body of [...bodies, {}, [], SERVICE_A, null, 42]) {
-      expectText(await kit.relay.postStart(JSON.stringify(body)), 400, 'Unknown service');
+      expect.text(await kit.relay.postStart(JSON.stringify(body)), 400, 'Unknown service');
     }
   });
 });
@@ -92,12 +93,12 @@ export const clientAddress = cases((test) => {
   test('Starting a sign-in: a client address that cannot be determined: 400 Invalid client address', async (kit) => {
     const { relay } = kit;
     const answer = await relay.postStart({ service: SERVICE_A }, withoutAddress(kit));
-    expectText(answer, 400, 'Invalid client address');
+    expect.text(answer, 400, 'Invalid client address');
   });
 
   test('Starting a sign-in: the address is checked after the method and before the body', async (kit) => {
     const from = withoutAddress(kit);
-    expectNotAllowed(await kit.relay.send({ path: '/auth/start', from }));
-    expectText(await kit.relay.postStart('{', from), 400, 'Invalid client address');
+    expect.notAllowed(await kit.relay.send({ path: '/auth/start', from }));
+    expect.text(await kit.relay.postStart('{', from), 400, 'Invalid client address');
   });
 });

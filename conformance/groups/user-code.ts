@@ -1,17 +1,9 @@
 /** The user code: how a device gets one, the page that it opens, and how often codes may be guessed. */
 
+import * as expect from '../answers.ts';
 import { times } from '../async.ts';
 import { expectSignsIn } from '../device.ts';
-import {
-  between,
-  equal,
-  expectRetryAfter,
-  expectStatus,
-  holds,
-  matches,
-  readHtml,
-  readJson,
-} from '../expect.ts';
+import { between, equal, holds, matches } from '../expect.ts';
 import { type Answer, formCall } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { codePath, type Parameters } from '../relay.ts';
@@ -38,14 +30,14 @@ export const userCode = cases((test) => {
     const { relay, options } = kit;
     const { baseUrl } = options;
     const service = SERVICE_A;
-    const fields = readJson(await relay.postStart({ service, code: true }));
+    const fields = expect.json(await relay.postStart({ service, code: true }));
     const names = ['expiresIn', 'link', 'qr', 'session', 'url', 'userCode'];
     equal('fields', Object.keys(fields).sort(), names);
     matches('userCode', String(fields.userCode), USER_CODE);
     equal('link', fields.link, `${baseUrl}/L/${fields.userCode}`);
     equal('qr', fields.qr, `${baseUrl}/qr/${fields.userCode}.png`);
     for (const code of [false, 'true', 1, null, {}]) {
-      const plain = readJson(await relay.postStart({ service, code }));
+      const plain = expect.json(await relay.postStart({ service, code }));
       equal('fields', Object.keys(plain).sort(), ['expiresIn', 'session', 'url']);
     }
   });
@@ -58,20 +50,20 @@ export const userCode = cases((test) => {
     const separated = [` ${userCode}\t`, bare.replace(/../g, '$&._'), userCode.replace('-', '–')];
     for (const typed of [userCode, bare, spaced, fullWidth, ...separated]) {
       const answer = await typeCode(kit, typed);
-      expectStatus(answer, 303);
+      expect.status(answer, 303);
       expectRedirectToCode(kit, answer, userCode);
     }
   });
 
   test('docs/person.md "The pages": /link is a form with one field; what cannot be a code is 400 and the form again', async (kit) => {
     const form = await kit.relay.send({ path: '/link' });
-    expectStatus(form, 200);
-    readHtml(form);
+    expect.status(form, 200);
+    expect.html(form);
     matches('page', form.body, /<form[^<>]*method="post"/);
     matches('page', form.body, CODE_FIELD);
     for (const typed of ['', 'BCD', 'BCDF-GHJKL', 'AEIO-UAEI', '"><script>x</script>']) {
       const answer = await typeCode(kit, typed);
-      expectStatus(answer, 400);
+      expect.status(answer, 400);
       matches('page', answer.body, CODE_FIELD);
       matches('page', answer.body, /role="alert"/);
       holds('page', !answer.body.includes('<script'), 'nothing unescaped', '<script');
@@ -84,12 +76,12 @@ export const userCode = cases((test) => {
     for (const _ of [1, 2, 3]) {
       const answer = await openCode(kit, session.userCode, session.from);
       expectConfirmationPage(answer, session);
-      const { text } = readHtml(answer);
+      const { text } = expect.html(answer);
       holds('page', text.includes(session.userCode), 'the code', text);
       const name = [...device].slice(0, 40).join('');
       holds('page', text.includes(name) && !text.includes(`${name}x`), name, text);
     }
-    expectStatus(await kit.relay.open(session), 302);
+    expect.status(await kit.relay.open(session), 302);
   });
 
   test('docs/person.md "The pages": other spellings of the code redirect to the one spelling, and decide nothing', async (kit) => {
@@ -121,7 +113,7 @@ export const userCode = cases((test) => {
   test('On request: Decline, and again: a page, and the waiting device gets access_denied at once', async (kit) => {
     const session = await startWithCode(kit);
     await expectDeclined(kit, session);
-    expectStatus(await kit.relay.open(session), 404);
+    expect.status(await kit.relay.open(session), 404);
     await expectSameEnding(kit, session);
   });
 
@@ -131,9 +123,9 @@ export const userCode = cases((test) => {
     const texts: string[] = [];
     for (const code of ['BBBB-BBBB', 'AAAA-AAAA', 'BCDF']) {
       const answer = await openCode(kit, code, from);
-      expectStatus(answer, 404);
+      expect.status(answer, 404);
       matches('page', answer.body, CODE_FIELD);
-      texts.push(readHtml(answer).text);
+      texts.push(expect.html(answer).text);
     }
     equal('different texts', new Set(texts).size, 1);
   });
@@ -157,7 +149,7 @@ export const userCode = cases((test) => {
       }
     }
     // A proxy that adds a Referrer-Policy hides the origin: docs/proxies.md.
-    expectStatus(await relay.decide(session, 'continue', { Origin: 'null' }), 403);
+    expect.status(await relay.decide(session, 'continue', { Origin: 'null' }), 403);
     const { from } = session;
     const withoutChoice = { ...formCall(codePath(session.userCode), {}), from };
     expectConfirmationPage(await relay.send(withoutChoice), session);
@@ -194,9 +186,9 @@ async function guessFrom(kit: Kit, count: number) {
 }
 
 function expectLimited(answer: Answer): void {
-  expectStatus(answer, 429);
-  readHtml(answer);
-  expectRetryAfter(answer);
+  expect.status(answer, 429);
+  expect.html(answer);
+  expect.retryAfter(answer);
 }
 
 export const codeLimits = cases((test) => {
