@@ -9,21 +9,21 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
 import { inLanes } from '../kit/wait.ts';
 import { checkHistory, type Report } from './check.ts';
 import { runFaults, TOPOLOGIES, type Topology } from './faults.ts';
-import { type Fate, startFront } from './front.ts';
-import { type History, openHistory, readHistory } from './history.ts';
+import { type History, nowMs, openHistory, readHistory } from './history.ts';
 import { watchPrimaries } from './primaries.ts';
 import { startProvider } from './provider.ts';
 import { createRelays } from './relays.ts';
-import { habitsFor, signIn } from './sign-in.ts';
+import { habitsFor, REQUEST_ID, signIn } from './sign-in.ts';
 
 setDefaultTimeout(7_200_000);
 
 const SIGN_INS = Number(process.env.TEST_SIGN_INS ?? 10_000);
-/** At once. The runtime sends 256 requests at once, and a sign-in has up to four. */
+/** At once. The runtime sends 256 requests at once; a sign-in has mostly one, and the load balancer sends it on. */
 const LANES = 60;
 
 function fateFor(random: () => number): Fate {
@@ -41,7 +41,19 @@ async function run(startStore: Topology[1], history: History): Promise<readonly 
     // Longer than any fault lasts; short, since some users leave.
     SESSION_SECONDS: '120',
   });
-  using front = await startFront(relays.ports, () => fateFor(random), history);
+  // A load balancer: each connection to the next relay, and some of them cut.
+  let relay = 0;
+  const nextUrl = () => {
+    const { nth, url } = relays.next();
+    relay = nth;
+    return url;
+  };
+  using front = await startFaultProxy(nextUrl, ({ headers }) => {
+    const fate = fateFor(random);
+    const id = headers[REQUEST_ID] ?? '';
+    if (!fate.losesRequest) history.record({ type: 'forwarded', id, relay, atMs: nowMs() });
+    return fate;
+  });
   await relays.start(front.url);
   await using _watching = await watchPrimaries(store, history);
   let isOver = false;

@@ -125,7 +125,7 @@ function indexOf(events: readonly HistoryEvent[]) {
     faults,
     promotions: of('new primary'),
     kills: faults.filter(({ name }) => name === KILL),
-    stops: faults.filter(({ name }) => name.startsWith(STOP)),
+    stops: faults.filter(({ name }) => name === STOP),
     relayOf: (request: RequestEvent) => relayOf.get(request.id),
     ownerOf: (token: string) => signInOfCode.get(codeOfToken.get(token) ?? ''),
   };
@@ -134,8 +134,8 @@ function indexOf(events: readonly HistoryEvent[]) {
 /** The name of the fault that ends a relay with SIGKILL. */
 export const KILL = 'relay killed (-9)';
 
-/** The names of those with SIGSTOP and SIGCONT begin with it. */
-export const STOP = 'relay stopped';
+/** That of the fault with SIGSTOP and SIGCONT. */
+export const STOP = 'relay stopped and continued';
 
 type Index = ReturnType<typeof indexOf>;
 type Outcome = 'signed in' | 'refused' | 'lost by a documented rule' | 'lost with a live store';

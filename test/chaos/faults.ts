@@ -1,10 +1,10 @@
 /** What is done to relays, Redis and the network meanwhile: each fault begins, lasts, and is over before the next of its kind. */
+import type { FaultProxy } from '../kit/fault-proxy.ts';
 import { startFailingCluster, startFailingSentinel } from '../kit/redis/failing.ts';
 import type { Failing } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { pollUntil } from '../kit/wait.ts';
-import { KILL } from './check.ts';
-import type { Front } from './front.ts';
+import { KILL, STOP } from './check.ts';
 import { type History, nowMs } from './history.ts';
 import { RELAYS, type Relays } from './relays.ts';
 
@@ -12,7 +12,7 @@ import { RELAYS, type Relays } from './relays.ts';
 export interface Parts {
   readonly relays: Relays;
   readonly store: Failing;
-  readonly front: Front;
+  readonly front: Pick<FaultProxy, 'cutAll'>;
   readonly history: History;
   readonly random: () => number;
 }
@@ -42,18 +42,11 @@ const RELAY_FAULTS: readonly Fault[] = [
     },
   },
   {
-    name: 'relay stopped and continued',
+    name: STOP,
     async run({ relays, random }, nth) {
       await relays.suspend(nth);
-      await between(random, 100, MAX_STOP_MS / 4);
-      relays.resume(nth);
-    },
-  },
-  {
-    name: 'relay stopped for long, and continued',
-    async run({ relays, random }, nth) {
-      await relays.suspend(nth);
-      await between(random, MAX_STOP_MS / 4, MAX_STOP_MS);
+      // More often for a moment than for long.
+      await between(random, 100, random() < 0.5 ? MAX_STOP_MS / 4 : MAX_STOP_MS);
       relays.resume(nth);
     },
   },

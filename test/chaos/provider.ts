@@ -1,37 +1,27 @@
-/** A provider that grants tokens for a code once, and is slow, fails, is cut off or sends garbage for some codes. */
+/** A provider that grants tokens for a code once, and is slow, fails or is cut off for some codes. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pickWeighted } from '../kit/random.ts';
+import { pickFrom } from '../kit/random.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { digestOf, type History, nowMs } from './history.ts';
 
-export type Behaviour =
-  | 'good'
-  | 'slow'
-  | 'too slow'
-  | 'fails'
-  | 'busy'
-  | 'garbage'
-  | 'no token'
-  | 'cut off'
-  | 'cut in the middle';
+export type Behaviour = 'good' | 'slow' | 'too slow' | 'fails' | 'cut off' | 'cut in the middle';
 
 /** How many in a hundred. */
-const BEHAVIOURS: readonly (readonly [behaviour: Behaviour, weight: number])[] = [
-  ['good', 74],
-  ['slow', 12],
-  ['too slow', 1],
-  ['fails', 3],
-  ['busy', 2],
-  ['garbage', 2],
-  ['no token', 2],
-  ['cut off', 2],
-  ['cut in the middle', 2],
-];
+const BEHAVIOURS = Object.entries({
+  good: 74,
+  slow: 12,
+  'too slow': 1,
+  fails: 6,
+  'cut off': 4,
+  'cut in the middle': 3,
+} satisfies Record<Behaviour, number>).flatMap(([behaviour, weight]) =>
+  Array<Behaviour>(weight).fill(behaviour as Behaviour),
+);
 
-export const behaviourFor = (random: () => number): Behaviour => pickWeighted(random, BEHAVIOURS);
+export const behaviourFor = (random: () => number): Behaviour => pickFrom(random, BEHAVIOURS);
 
 /** After which tokens are granted. The relay waits 15 s (docs/protocol.md §8). */
 const DELAYS_MS: Readonly<Partial<Record<Behaviour, number>>> = {
@@ -96,11 +86,7 @@ function send(response: ServerResponse, status: number, body: object): void {
 
 function misbehave(behaviour: Behaviour, response: ServerResponse, token: string): void {
   const whole = JSON.stringify({ access_token: token });
-  if (behaviour === 'busy') send(response, 503, { error: 'temporarily_unavailable' });
-  else if (behaviour === 'no token')
-    send(response, 200, { access_token: '', token_type: 'Bearer' });
-  else if (behaviour === 'cut off') response.destroy();
-  else if (behaviour === 'garbage') response.end(`<html>${whole.slice(3)}`);
+  if (behaviour === 'cut off') response.destroy();
   else if (behaviour === 'cut in the middle') {
     response.writeHead(200, { 'Content-Length': whole.length });
     response.write(whole.slice(0, 20), () => response.destroy());

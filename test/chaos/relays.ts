@@ -7,9 +7,10 @@ import { type RelayProcess, startRelay } from '../kit/relay.ts';
 export const RELAYS = 3;
 
 export interface Relays extends AsyncDisposable {
-  readonly ports: readonly number[];
-  /** Tells the relays where users reach them. Before `start`. */
+  /** Starts all of them. `baseUrl`: where users reach them. */
   start(baseUrl: string): Promise<void>;
+  /** The next one in turn that was not ended, as a load balancer finds it. */
+  next(): { readonly nth: number; readonly url: string };
   /** SIGKILL, or SIGTERM, which lets it finish what it has begun. */
   end(nth: number, signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
   restart(nth: number): Promise<void>;
@@ -32,6 +33,7 @@ export async function createRelays(env: Readonly<Record<string, string>>): Promi
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
   };
   let baseUrl = '';
+  let turn = 0;
   async function restart(nth: number): Promise<void> {
     const port = ports[nth];
     if (port === undefined) throw new RangeError(`no relay ${nth}`);
@@ -40,15 +42,21 @@ export async function createRelays(env: Readonly<Record<string, string>>): Promi
     all.push(relay);
   }
   async function end(nth: number, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    await processes[nth]?.stop(signal);
+    const relay = processes[nth];
+    processes[nth] = undefined;
+    await relay?.stop(signal);
   }
   const signal = (nth: number, name: 'SIGSTOP' | 'SIGCONT') =>
     process.kill(processes[nth]?.pid ?? Number.NaN, name);
   return {
-    ports,
     async start(url) {
       baseUrl = url;
       await Promise.all(ports.map((_, nth) => restart(nth)));
+    },
+    next() {
+      do turn = (turn + 1) % RELAYS;
+      while (processes[turn] === undefined);
+      return { nth: turn, url: `http://127.0.0.1:${ports[turn]}` };
     },
     end,
     restart,

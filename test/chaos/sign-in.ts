@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { startRequest } from '../kit/device.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { decision } from '../kit/user.ts';
-import { REQUEST_ID } from './front.ts';
 import { digestOf, type History, nowMs, type RequestEvent, type What } from './history.ts';
 import { type Behaviour, behaviourFor, type Provider } from './provider.ts';
+
+/** The header by which the history knows a request. */
+export const REQUEST_ID = 'x-request-id';
 
 /** What this device and this user are like. All of it follows from the seed. */
 interface Habits {
