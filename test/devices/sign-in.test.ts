@@ -33,8 +33,8 @@ const granted = new Map<string, object>();
 /** Refresh tokens that the provider is slow to answer, each with what it waits for. */
 const held = new Map<string, { arrived: () => void; released: Promise<void> }>();
 
-const provider = serveUpstream(async () => {
-  const form = new URLSearchParams(provider.requests.at(-1)?.body);
+const provider = serveUpstream(async (_, body) => {
+  const form = new URLSearchParams(body);
   const asked = form.get('code') ?? form.get('refresh_token') ?? '';
   held.get(asked)?.arrived();
   await held.get(asked)?.released;
@@ -175,7 +175,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       expect(saved).not.toMatchObject({ expiresAt: strange.strange.expiresAt });
     }
     expect([strange.providerAsked, strange.strangerAsked]).toEqual([[], []]);
-    await strange.stop();
+    strange.stop();
   });
 
   test.each(exchanges)(
@@ -202,7 +202,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       const verifier = `${forms[0]?.get('code_verifier')}`;
       expect(strange.asked.filter(({ body }) => body.includes(verifier))).toEqual([]);
       expect(strange.strangerAsked).toEqual([]);
-      await strange.stop();
+      strange.stop();
     },
   );
 
@@ -217,7 +217,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
         error: expect.stringMatching(/^refused: /),
       });
       expect([strange.providerAsked, strange.strangerAsked]).toEqual([[], []]);
-      await strange.stop();
+      strange.stop();
     });
 
   test('the storage is full: the program says so, and the tokens are not acknowledged', async () => {

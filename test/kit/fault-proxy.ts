@@ -39,9 +39,12 @@ export interface FaultProxy extends Disposable {
   readonly url: string;
   /** Exchanges so far, and how many of them were cut or lost. */
   readonly counts: { exchanges: number; cut: number };
+  /** Cuts every connection. */
+  cutAll(): void;
 }
 
 export async function startFaultProxy(
+  /** Asked for each exchange, before its fate is decided. */
   target: string | (() => string),
   decide: (exchange: Exchange) => Fate,
 ): Promise<FaultProxy> {
@@ -116,12 +119,16 @@ export async function startFaultProxy(
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
+  function cutAll(): void {
+    for (const socket of sockets) socket.destroy();
+  }
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
+    cutAll,
     [Symbol.dispose]() {
       server.close();
-      for (const socket of sockets) socket.destroy();
+      cutAll();
     },
   };
 }

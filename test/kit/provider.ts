@@ -24,25 +24,22 @@ export interface TokenEndpoint extends Stoppable {
 
 /** A token endpoint that grants `tokenFor(code)`, and counts. */
 export function startTokenEndpoint(): TokenEndpoint {
-  const requests = new Map<string, number>();
   const gate = createGate();
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    async fetch(request) {
-      const form = new URLSearchParams(await request.text());
-      const code = form.get('code') ?? form.get('refresh_token') ?? '';
-      requests.set(code, (requests.get(code) ?? 0) + 1);
-      await gate.pass();
-      return Response.json({ access_token: tokenFor(code) });
-    },
+  const { url, requests, ...stop } = serveUpstream(async (_, body) => {
+    await gate.pass();
+    return Response.json({ access_token: tokenFor(codeIn(body)) });
   });
   return {
-    tokenUrl: `${server.url.origin}/token`,
+    ...stop,
+    tokenUrl: url,
     gate,
-    requestsFor: (code) => requests.get(code) ?? 0,
-    ...stoppable(() => server.stop(true)),
+    requestsFor: (code) => requests.filter(({ body }) => codeIn(body) === code).length,
   };
+}
+
+function codeIn(body: string): string {
+  const form = new URLSearchParams(body);
+  return form.get('code') ?? form.get('refresh_token') ?? '';
 }
 
 const tokenFor = (code: string) => plantSecret(`token-for-${code}`);
@@ -54,21 +51,17 @@ export const tokensFor = (code: string) => ({ accessToken: tokenFor(code) });
 export function startSilentIssuer() {
   const gate = createGate();
   const held = gate.close();
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    idleTimeout: 0,
-    async fetch({ url }) {
-      await gate.pass();
-      return Response.json(discoveryDocumentOf(new URL(url).origin));
-    },
+  const { url, ...stop } = serveUpstream(async () => {
+    await gate.pass();
+    return Response.json(discoveryDocumentOf(issuer));
   });
+  const issuer = new URL(url).origin;
   return {
-    issuer: server.url.origin,
+    ...stop,
+    issuer,
     /** Resolves when it is asked for the first time. */
     asked: held.arrived,
     answer: held.release,
-    ...stoppable(() => server.stop(true)),
   };
 }
 
@@ -82,21 +75,24 @@ export function discoveryDocumentOf(issuer: string) {
 
 export interface Upstream extends Stoppable {
   readonly url: string;
-  readonly requests: { method: string; headers: Headers; body: string }[];
+  readonly requests: { method: string; path: string; headers: Headers; body: string }[];
 }
 
-/** A token endpoint that answers as the test says. */
+/** A server that answers as the test says. `url` is that of a token endpoint. */
 export function serveUpstream(
-  answer: (request: Request) => Response | Promise<Response>,
+  answer: (request: Request, body: string) => Response | Promise<Response>,
 ): Upstream {
   const requests: Upstream['requests'] = [];
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
+    idleTimeout: 0,
     async fetch(request) {
-      const { method, headers } = request;
-      requests.push({ method, headers, body: await request.text() });
-      return answer(request);
+      const { method, url, headers } = request;
+      const { pathname, search } = new URL(url);
+      const body = await request.text();
+      requests.push({ method, path: pathname + search, headers, body });
+      return answer(request, body);
     },
   });
   return {

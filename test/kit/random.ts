@@ -24,20 +24,6 @@ export function pickFrom<Item>(random: () => number, items: readonly Item[]): It
   return item;
 }
 
-/** Each as often as its weight says. */
-export function pickWeighted<Item>(
-  random: () => number,
-  items: readonly (readonly [item: Item, weight: number])[],
-): Item {
-  let left = random() * items.reduce((sum, [, weight]) => sum + weight, 0);
-  for (const [item, weight] of items) {
-    left -= weight;
-    if (left < 0) return item;
-  }
-  // Rounding has left a little.
-  return pickFrom(random, items)[0];
-}
-
 const RUN = { seed: testSeed, numRuns: 500 };
 
 /** fast-check prints the shrunk counter-example and its path. */

@@ -3,6 +3,7 @@
  * may have configured into all that it sends. None of it may be obeyed: code, verifier and
  * tokens go to the provider here, or back to the relay, and never to the stranger.
  */
+import { serveUpstream } from './provider.ts';
 import { plantSecret } from './secrets.ts';
 
 /** What the relay offers: its own sign-ins, blind ones, or those of clients with a client id of their own. */
@@ -46,29 +47,15 @@ export function strangeMembers(origin: string): Readonly<Record<string, unknown>
   };
 }
 
-interface Asked {
-  readonly path: string;
-  readonly body: string;
-}
-
 /** Serves in this process, for clients of any origin. */
 function serve(answer: (path: string, body: string) => object | undefined) {
-  const asked: Asked[] = [];
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      const { pathname, search } = new URL(request.url);
-      const body = await request.text();
-      const path = pathname + search;
-      asked.push({ path, body });
-      const headers = { 'Access-Control-Allow-Origin': '*' };
-      const json = answer(path, body);
-      if (json === undefined) return new Response(null, { status: 204, headers });
-      return Response.json(json, { headers });
-    },
+  const headers = { 'Access-Control-Allow-Origin': '*' };
+  const { url, requests, stop } = serveUpstream((_, body) => {
+    const json = answer(requests.at(-1)?.path ?? '', body);
+    if (json === undefined) return new Response(null, { status: 204, headers });
+    return Response.json(json, { headers });
   });
-  return { origin: server.url.origin, asked, stop: () => server.stop(true) };
+  return { origin: new URL(url).origin, asked: requests, stop };
 }
 
 export type StrangeRelay = ReturnType<typeof startStrangeRelay>;
@@ -147,6 +134,8 @@ export function startStrangeRelay(offered: Offered, callback: object = {}) {
     asked: relay.asked,
     providerAsked: provider.asked,
     strangerAsked: stranger.asked,
-    stop: () => Promise.all([relay.stop(), provider.stop(), stranger.stop()]),
+    stop() {
+      for (const each of [relay, provider, stranger]) each.stop();
+    },
   };
 }
