@@ -85,9 +85,9 @@ const TARGETS: Readonly<Record<string, Target>> = {
   // The default of 600 s is tested with fake time.
   expiry: {
     options: ['--only', 'expiry,device-expiry', '--session-seconds', '20'],
-    start: startBun,
+    start: startRelayWith,
   },
-  confirm: { options: ['--only', 'confirm'], start: startBun },
+  confirm: { options: ['--only', 'confirm'], start: startRelayWith },
   'Cloudflare Workers': {
     options: [
       ...ALL_EXTENSIONS,
@@ -106,43 +106,32 @@ const TARGETS: Readonly<Record<string, Target>> = {
   'behind Caddy': { needs: ['Caddy', 'OpenSSL'], ...BEHIND_PROXY, start: startBehind('Caddy') },
 };
 
-/** Those that run now, not the later ones. */
-const running: Promise<unknown>[] = [];
-
-/**
- * The later ones, two at a time: with four, two cores were so busy that an answer through
- * nginx came five seconds late.
- */
-const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
-let later = 0;
-
-function runLater(target: Target): ReturnType<typeof runSuite> {
-  const lane = later % lanes.length;
-  later += 1;
-  const run = Promise.allSettled([...running, lanes[lane]]).then(() => runSuite(target));
-  lanes[lane] = run;
-  return run;
+function testTargets(targets: readonly (readonly [name: string, target: Target])[]): void {
+  for (const [name, target] of targets) {
+    const shows = `${name}: the relay does what the protocol says`;
+    if (!has(target.needs ?? [], shows)) continue;
+    test.concurrent(
+      `${name}: no case fails, and the API document describes every answer`,
+      async () => {
+        const { cases, problems } = await runSuite(target);
+        recordCounts(cases);
+        expect(cases.notPassed).toEqual([]);
+        expect(cases.ending).toMatch(/^\d+ passed, 0 failed/);
+        expect(problems).toEqual([]);
+        expect(cases.exitCode).toBe(0);
+      },
+      LONGEST_MS,
+    );
+  }
 }
 
-for (const [name, target] of Object.entries(TARGETS)) {
-  const shows = `${name}: the relay does what the protocol says`;
-  if (!has(target.needs ?? [], shows)) continue;
-  test.concurrent(
-    `${name}: no case fails, and the API document describes every answer`,
-    async () => {
-      const run = target.isLater ? runLater(target) : runSuite(target);
-      if (!target.isLater) running.push(run);
-      const { cases, problems } = await run;
-      recordCounts(cases);
-      expect(cases.notPassed).toEqual([]);
-      expect(cases.ending).toMatch(/^\d+ passed, 0 failed/);
-      expect(problems).toEqual([]);
-      expect(cases.exitCode).toBe(0);
-    },
-    LONGEST_MS,
-  );
-}
+const [later = [], now = []] = [true, undefined].map((isLater) =>
+  Object.entries(TARGETS).filter(([, target]) => target.isLater === isLater),
+);
 
+testTargets(now);
+
+// Not concurrent, so the targets below wait for those above.
 test('--print-env alone: the environment of a relay at its default port', async () => {
   const { exitCode, output } = await runChild([
     process.execPath,
@@ -152,6 +141,8 @@ test('--print-env alone: the environment of a relay at its default port', async 
   expect(exitCode).toBe(0);
   expect(output).toStartWith('OAUTH_BASE_URL=http://127.0.0.1:8080\n');
 });
+
+testTargets(later);
 
 async function runSuite({ options, scheme = 'http', start }: Target) {
   await using stack = new AsyncDisposableStack();
@@ -244,10 +235,6 @@ async function startWithFile(env: Env, port: number): Promise<AsyncDisposable> {
   return stack.move();
 }
 
-function startBun(env: Env, port: number) {
-  return startRelayWith(env, port);
-}
-
 /** As `npx sign-in-relay` starts it where there is no Bun; test/deploy installs the package. */
 async function startPackage(env: Env, port: number) {
   await buildForNode();
@@ -293,11 +280,14 @@ async function startTwo(env: Env, port: number): Promise<AsyncDisposable> {
     stack.use(await startRelayWith(shared, await findFreePort())),
     stack.use(await startRelayWith(shared, await findFreePort(), ahead)),
   ] as const;
+  let turn = 0;
   stack.use(
-    await startAlternatingProxy(
-      relays.map((relay) => relay.port),
-      port,
-    ),
+    await startForwarder(port, (request) => ({
+      host: '127.0.0.1',
+      port: relays[turn++ % relays.length]?.port,
+      localAddress: PROXY_ADDRESS,
+      headers: { ...request.headers, 'x-forwarded-for': forwardedFor(request) },
+    })),
   );
   // A suite that reaches one relay only would test nothing of their store.
   if (env.OAUTH_BASE_URL !== '') {
@@ -306,18 +296,4 @@ async function startTwo(env: Env, port: number): Promise<AsyncDisposable> {
     });
   }
   return stack.move();
-}
-
-function startAlternatingProxy(ports: readonly number[], port: number): Promise<AsyncDisposable> {
-  let turn = 0;
-  return startForwarder(port, (request) => {
-    const relayPort = ports[turn % ports.length] ?? 0;
-    turn += 1;
-    return {
-      host: '127.0.0.1',
-      port: relayPort,
-      localAddress: PROXY_ADDRESS,
-      headers: { ...request.headers, 'x-forwarded-for': forwardedFor(request) },
-    };
-  });
 }
