@@ -19,7 +19,7 @@ import { createStatus, type Facts, type Status } from './status.ts';
 export interface AdminOptions extends Facts {
   /** Host names that requests may use, besides IP addresses and names without a dot. */
   readonly names: readonly string[];
-  /** Undefined if anybody may read. */
+  /** Undefined if everyone may read. */
   readonly token: string | undefined;
 }
 

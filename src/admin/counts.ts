@@ -71,7 +71,7 @@ export class ProviderCounts {
 
 /**
  * So many providers have series of their own; those of the settings always have. Other names come
- * from records in Redis, and whoever can write there can invent any number of them.
+ * from records in Redis, and anyone who can write there can invent any number of them.
  */
 const MAX_PROVIDERS = 64;
 const MAX_NAME_LENGTH = 64;

@@ -272,7 +272,7 @@ const Sessions = ({ live, max }: { live: number | undefined; max: number }) => (
   </>
 );
 
-/** The colour says who has to act: nobody, the user, the operator, or unknown. */
+/** The colour says who has to act: no one, the user, the operator, or unknown. */
 const KINDS = {
   good: ['signed in', ['signed_in']],
   user: ['ended by the user', ['access_denied', 'declined', 'cancelled']],

@@ -69,13 +69,13 @@ export interface ProviderQuirks {
   readonly commaInScope?: true;
 }
 
-/** A response that stands for an error of RFC 6749, but has another one or none. */
+/** A response that means an error of RFC 6749, in other words or without an error. */
 export interface KnownError {
   /** RFC 6749 has no error of its own for a redirect URI that is not registered. */
   readonly means: ProviderError | 'redirect_uri_mismatch';
-  /** Absent if it may be any below 500, apart from 429. */
+  /** Default: any below 500, except 429. */
   readonly status?: number;
-  /** Absent if it may be any. */
+  /** Default: any. */
   readonly grant?: Grant;
   /** True: not if the request named a scope. */
   readonly withoutScope?: true;
@@ -83,7 +83,7 @@ export interface KnownError {
   readonly body: Expected;
 }
 
-/** In a list, one of the elements must be so. */
+/** In a list, one element must match. */
 export type Expected = string | number | boolean | { readonly [name: string]: Expected };
 
 /** Says if devices may, or must, exchange the code themselves. */

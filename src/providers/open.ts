@@ -162,7 +162,7 @@ export function callbackForClient(
   authorizationUrl: string,
   baseUrl: string,
 ): CallbackResult {
-  // The first counts, also for `code`, of which the relay has checked the first.
+  // The first value counts: it is the `code` that the relay has checked.
   const callback = new Map([...query].reverse());
   callback.delete('state');
   const state = new URL(authorizationUrl).searchParams.get('state');

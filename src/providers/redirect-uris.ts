@@ -31,7 +31,7 @@ const PRIVATE_ENDINGS = [
   'lan',
 ];
 
-/** What a provider may refuse about a base URL, with which the redirect URI begins. Empty: nobody is known to refuse it. */
+/** What a provider may refuse about a base URL, with which the redirect URI begins. Empty if no provider is known to refuse it. */
 export function redirectKindsOf(baseUrl: string): readonly RedirectKind[] {
   const url = parseUrl(baseUrl);
   if (url === undefined) return [];

@@ -233,7 +233,7 @@ function readText(response: ProviderResponse): Promise<string | undefined> {
   return reading.then(({ text, isCut }) => (isCut ? undefined : text));
 }
 
-/** Trusts Content-Length only if the body is neither chunked, which overrides it (RFC 9112 §6.3), nor compressed. */
+/** Content-Length says nothing if the body is chunked (RFC 9112 §6.3) or compressed. */
 function isShort({ headers }: ProviderResponse): boolean {
   const length = headers.get('content-length');
   const isExact = !headers.has('transfer-encoding') && !headers.has('content-encoding');

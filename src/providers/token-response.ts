@@ -60,7 +60,7 @@ export type BodyKind =
   | 'empty'
   | 'other';
 
-/** True if anybody can cause it, with a made-up code. A stranger cannot make a provider fail, or refuse the relay. */
+/** True if a stranger can cause it with a made-up code. A stranger can't make a provider fail, or refuse the relay. */
 export function canAnybodyCause({ reason, status, providerError }: TokenFailure): boolean {
   if (reason === 'timeout' || reason === 'unreachable' || reason === 'too_large') return false;
   // A 401 in other words may be the answer to a made-up code.
@@ -104,7 +104,7 @@ export function readTokens(
   return failed({ reason: json === undefined ? 'not_json' : 'no_token', ...details });
 }
 
-/** The media type decides nothing where the body is clear. */
+/** The media type decides only if the body is unclear. */
 function kindOf(
   { headers, text }: TokenResponse,
   json?: Readonly<Record<string, unknown>>,
@@ -113,7 +113,7 @@ function kindOf(
   const type = headers.get('content-type')?.toLowerCase() ?? '';
   const body = text?.slice(0, 1_000).trim() ?? '';
   if (body === '') return 'empty';
-  // The first two bytes of gzip, of which one is not UTF-8. RFC 1952 §2.3.1.
+  // The first two bytes of gzip. The second is not UTF-8. RFC 1952 §2.3.1.
   const isEncoded = (headers.get('content-encoding') ?? 'identity') !== 'identity';
   if (isEncoded || body.startsWith('\x1f\ufffd')) return 'compressed';
   if (body.startsWith('<')) return 'html';
@@ -161,7 +161,7 @@ export function describeErrors(
   };
 }
 
-/** Devices wait no longer than this: an hour, after which most limits begin anew. */
+/** Devices wait an hour at most, after which most limits reset. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** Seconds, or a date. */
@@ -212,7 +212,7 @@ const badRefreshToken = (body: Expected): KnownError => ({
   body,
 });
 
-/** Only a user can help, as nobody asked for more than was granted. OpenID Connect Core §3.1.2.6. */
+/** Only the user can help: the request asked for no more than was granted. OpenID Connect Core §3.1.2.6. */
 const needsUser = (error: string): KnownError => ({
   ...badRefreshToken({ error }),
   withoutScope: true,

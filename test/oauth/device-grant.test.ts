@@ -31,13 +31,10 @@ describe('device authorization', () => {
     });
   });
 
-  test.each([
-    ['an escaped name', 'POST', '/oauth2/%6dal/device_authorization', 404],
-    ['a provider alone', 'GET', '/oauth2/mal', 404],
-    ['HEAD', 'HEAD', '/oauth2/mal/token', 405],
-  ])('%s is refused as JSON', async (_, method, path, status) => {
-    const answer = await createTestService().ask(path, { method });
-    expect(answer.status).toBe(status);
+  test('an escaped name is no provider: paths are compared without decoding', async () => {
+    const path = '/oauth2/%6dal/device_authorization';
+    const answer = await createTestService().ask(path, { method: 'POST' });
+    expect(answer.status).toBe(404);
     expect(answer.headers.get('content-type')).toBe('application/json');
   });
 });

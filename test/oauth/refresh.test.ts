@@ -86,14 +86,6 @@ describe('answers that are kept for a repeated refresh', () => {
 });
 
 describe('a refresh that fails', () => {
-  test('because the provider fails leaves the device its token: the next one asks again', async () => {
-    const fetch = async () => Response.json({ error: 'invalid_grant' }, { status: 500 });
-    const service = createTestService({}, { fetch });
-    expect(await refresh(service, 'old')).toMatchObject(UNAVAILABLE);
-    await refresh(service, 'old');
-    expect(service.exchanges).toHaveLength(2);
-  });
-
   test('at a refresh endpoint is logged with a hint that names its setting', async () => {
     const { named } = captureLog('debug');
     const [mal] = SETTINGS.providers;
