@@ -156,18 +156,15 @@ export type BodyReader = ReturnType<typeof createBodyReader>;
 export function createBodyReader(clock: Clock) {
   const deadlines = createDeadlineQueue(clock, REQUEST_BODY_DEADLINE_MS);
 
-  async function readWhole(request: Request): Promise<BoundedText> {
-    const deadline: Deadline = { dueAtMs: 0, onDue: () => {} };
-    const expired = new Promise<string>((resolve) => {
-      deadline.onDue = () => resolve('');
+  function readWhole(request: Request): Promise<BoundedText> {
+    return new Promise((resolve, reject) => {
+      const deadline: Deadline = { dueAtMs: 0, onDue: () => resolve({ text: '', isCut: false }) };
+      deadlines.add(deadline);
+      request
+        .text()
+        .then((text) => resolve({ text, isCut: false }), reject)
+        .finally(() => deadlines.cancel(deadline));
     });
-    deadlines.add(deadline);
-    try {
-      const text = await Promise.race([request.text(), expired]);
-      return { text, isCut: false };
-    } finally {
-      deadlines.cancel(deadline);
-    }
   }
 
   async function readStart(
