@@ -65,7 +65,7 @@ test('a start with a REDIS_PREFIX that the ACL does not allow ends with that rea
   });
   const opening = openTestRedis(redis.url, { prefix: 'other:' });
   const problem = await opening.catch((error: Error) => error.message);
-  expect(problem).toMatch(/^the user of REDIS_URL may not use .* REDIS_PREFIX.*\(NOPERM\)$/);
+  expect(problem).toMatch(/^the user of REDIS_URL .* may not use REDIS_PREFIX.*\(NOPERM\)$/);
 });
 
 /** That docs/scaling.md "Set-up" names. */

@@ -84,7 +84,7 @@ const REFUSALS: readonly Refusal[] = [
   },
   ...['evalsha', 'zcount'].map((command) => ({
     reason: 'NOPERM',
-    remedy: `+${command}: docs/scaling.md`,
+    remedy: 'ACL LOG',
     // Without the right to one command of a script, other scripts work.
     isReady: command === 'zcount',
     alsoAtStart: command === 'zcount',

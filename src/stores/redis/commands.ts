@@ -62,7 +62,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
       return reply;
     } catch (error) {
       const { cause } = error as StoreUnavailable;
-      if (cause instanceof ErrorReply) health.refused(cause, script);
+      if (cause instanceof ErrorReply) health.refused(cause);
       // A command that came too late is repeated.
       if (!isTooLate(cause))
         monitor.storeFailed(cause instanceof ErrorReply ? 'refused' : 'unreachable');

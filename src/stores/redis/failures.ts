@@ -9,7 +9,6 @@ import {
   SocketClosedUnexpectedlyError,
 } from '@redis/client';
 import { StoreUnavailable } from '../../sign-ins/store.ts';
-import type { Script } from './scripts.ts';
 import type { RedisTarget } from './url.ts';
 
 /** What an error reply means, by its first word. */
@@ -17,6 +16,8 @@ const REPLIES: Readonly<Record<string, string>> = {
   OOM: 'Redis is full, so starts get a 503: raise its maxmemory, or lower MAX_SESSIONS',
   READONLY: 'this is a replica: REDIS_URL must name the primary, or its Sentinels',
   MASTERDOWN: 'this is a replica that has lost its primary: REDIS_URL must name a primary',
+  NOPERM:
+    'the user of REDIS_URL lacks a right, which ACL LOG names, or may not use REDIS_PREFIX: docs/scaling.md lists what suffices',
   NOREPLICAS: 'fewer replicas keep up than min-replicas-to-write requires: bring them back',
   LOADING: 'Redis is reading its data from disk: wait',
   CLUSTERDOWN: 'slots of the Cluster have no node: bring the missing one back',
@@ -120,42 +121,16 @@ function describeSocket(error: Error, target: RedisTarget): string | undefined {
   return known && `${known[1]} (${code})`;
 }
 
-/** What the operator should do about an error reply. `script`: the one that was refused. */
-export function remedyFor(reply: ErrorReply, script?: Script): string {
+/** What the operator should do about an error reply. */
+export function remedyFor(reply: ErrorReply): string {
   const reason = reasonOf(reply);
-  if (reason === 'NOPERM') return `the user of REDIS_URL ${describeMissingRight(reply, script)}`;
   const login = LOGIN_REPLIES[reason];
   if (login !== undefined) return `${login}: correct REDIS_URL, and restart the relay`;
   return REPLIES[reason] ?? 'the log of Redis may say more';
 }
 
-/** Passes on only the name of a command, nothing else of the error. */
-function describeMissingRight({ message }: ErrorReply, script?: Script): string {
-  const [, named] = /'([a-z|-]+)' command/i.exec(message) ?? [];
-  const command = named ?? commandAt(message, script);
-  const [place] = PLACE.exec(message) ?? [];
-  if (place !== undefined) {
-    const granted = place === 'key' ? '~<REDIS_PREFIX>*' : '&<REDIS_PREFIX>wake:*';
-    return `may not use ${place}s that begin with REDIS_PREFIX: correct that, or grant ${granted} (docs/scaling.md)`;
-  }
-  if (command === undefined)
-    return 'lacks a right, which ACL LOG names: docs/scaling.md lists those that suffice';
-  return `lacks +${command.toLowerCase()}: docs/scaling.md lists the rights that suffice`;
-}
-
 /** How a script fails for want of a right, on Redis 6 and 7, and on Redis 8 and Valkey. */
 const MISSING_IN_SCRIPT = /The user executing the script can't|^ERR ACL failure in script/;
-
-/** What the user may not use, in the words of Redis 6 to 8 and of Valkey. */
-const PLACE =
-  /(?<=\b(?:access a|access at least one of the|access one of the|publish to the) )(?:key|channel)/;
-
-/** The command on the line of the script that the error names. */
-function commandAt(message: string, script: Script | undefined): string | undefined {
-  const [, line] = /@user_script:\s?(\d+)/.exec(message) ?? [];
-  const text = script?.text.split('\n')[Number(line) - 1] ?? '';
-  return /redis\.call\('(\w+)'/.exec(text)?.[1];
-}
 
 /** The first word of an error reply. For a command within a script: of that command's error, if the server passes it on. */
 export function reasonOf({ message }: ErrorReply): string {

@@ -17,7 +17,6 @@ import {
   replyIn,
   stopsEverything,
 } from './failures.ts';
-import type { Script } from './scripts.ts';
 import type { RedisTarget } from './url.ts';
 
 export type HealthEvent =
@@ -57,10 +56,10 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
   let isLost = false;
   let failure: ConnectFailure | undefined;
 
-  function refused(reply: ErrorReply, script?: Script): void {
+  function refused(reply: ErrorReply): void {
     const reason = reasonOf(reply);
     if (PASSING.has(reason)) return;
-    const remedy = refusals.get(reason)?.remedy ?? remedyFor(reply, script);
+    const remedy = refusals.get(reason)?.remedy ?? remedyFor(reply);
     if (!refusals.has(reason)) onEvent({ type: 'store_refuses', reason, remedy });
     refusals.set(reason, { remedy, lastMs: clock.now() });
     void keepProbing();
