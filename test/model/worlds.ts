@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Stores } from '../../src/service.ts';
 import { createFakeClock, type FakeClock, runReady } from '../kit/clock.ts';
 import { createTestService, type TestService, type TestServiceOptions } from '../kit/service.ts';
 import { openDurable, openFile, openTestRedis, sqlOf } from '../kit/stores.ts';
@@ -74,59 +75,24 @@ export const inMemory: OpenWorld = async (maxSessions, hooksOf) => {
   };
 };
 
-/** One object, which is evicted with all that it has in memory. */
-export const inDurableObject: OpenWorld = async (maxSessions, hooksOf) => {
-  const clock = createFakeClock();
-  const database = new Database(':memory:');
-  const sql = sqlOf(database);
-  function open() {
-    const { stores } = openDurable(sql, { time: clock, maxSessions });
-    const shared = { clock, stores: { ...stores, findProblem: () => undefined, close() {} } };
-    return [
+/** One process, or one object, on SQLite: a restart loses what is only in memory. */
+async function onSqlite(
+  clock: FakeClock,
+  open: () => Promise<{ readonly stores: Omit<Stores, 'close'>; close(): void }>,
+  maxSessions: number,
+  hooksOf: Parameters<OpenWorld>[1],
+  remove = () => {},
+): Promise<World> {
+  async function start() {
+    const { stores, close } = await open();
+    const shared = { clock, stores: { ...stores, close() {} } };
+    const relays = [
       createTestService(settingsFor(maxSessions), { ...hooksOf(0), ...shared }),
       createTestService(settingsFor(maxSessions), { ...hooksOf(1), ...shared }),
     ] as const;
+    return { stores, relays, close: () => closeAll([...relays, { close }]) };
   }
-  let relays = open();
-  return {
-    clock,
-    relays: () => relays,
-    settle: runReady,
-    tries: TRIES_IN_PROCESS,
-    countKept: async () => sql.exec('SELECT * FROM kept').length,
-    restarted: 'all',
-    storeSurvives: true,
-    async restart() {
-      closeAll(relays);
-      relays = open();
-    },
-    close() {
-      closeAll(relays);
-      database.close();
-    },
-  };
-};
-
-/** One process, which is restarted. */
-export const onFile: OpenWorld = async (maxSessions, hooksOf) => {
-  const clock = createFakeClock();
-  const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
-  async function open() {
-    const { stores } = await openFile(join(folder, 'sessions.db'), { time: clock, maxSessions });
-    const shared = { clock, stores: { ...stores, close() {} } };
-    return {
-      stores,
-      relays: [
-        createTestService(settingsFor(maxSessions), { ...hooksOf(0), ...shared }),
-        createTestService(settingsFor(maxSessions), { ...hooksOf(1), ...shared }),
-      ] as const,
-    };
-  }
-  let now = await open();
-  const end = () => {
-    closeAll(now.relays);
-    now.stores.close();
-  };
+  let now = await start();
   return {
     clock,
     relays: () => now.relays,
@@ -136,14 +102,33 @@ export const onFile: OpenWorld = async (maxSessions, hooksOf) => {
     restarted: 'all',
     storeSurvives: true,
     async restart() {
-      end();
-      now = await open();
+      now.close();
+      now = await start();
     },
     close() {
-      end();
-      rmSync(folder, { recursive: true });
+      now.close();
+      remove();
     },
   };
+}
+
+/** It is evicted. */
+export const inDurableObject: OpenWorld = async (maxSessions, hooksOf) => {
+  const time = createFakeClock();
+  const sql = sqlOf(new Database(':memory:'));
+  async function open() {
+    const { stores, close } = openDurable(sql, { time, maxSessions });
+    return { stores: { ...stores, findProblem: () => undefined }, close };
+  }
+  return onSqlite(time, open, maxSessions, hooksOf);
+};
+
+export const onFile: OpenWorld = async (maxSessions, hooksOf) => {
+  const time = createFakeClock();
+  const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
+  const open = () => openFile(join(folder, 'sessions.db'), { time, maxSessions });
+  const remove = () => rmSync(folder, { recursive: true });
+  return onSqlite(time, open, maxSessions, hooksOf, remove);
 };
 
 /** As two processes, each with its own connections. */

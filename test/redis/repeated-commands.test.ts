@@ -1,13 +1,13 @@
 /**
  * The connection is cut after Redis has executed a command and before the relay has read
  * the reply: the command is repeated, and has the same outcome. A repetition that is
- * refused proves nothing about the attempt before it.
+ * refused proves nothing about the attempt before it. Leases and claims: lost-answers.test.ts.
  */
 import { afterAll, afterEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import type { Awaitable } from '../../src/sign-ins/store.ts';
 import { SCRIPTS, type Script } from '../../src/stores/redis/scripts.ts';
-import { ACK_MS, STORE_PATIENCE_MS } from '../kit/limits.ts';
+import { STORE_PATIENCE_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { untilSessionIs } from '../kit/relay-pair.ts';
 import { create, DELIVERED, GONE, openTestRedis } from '../kit/stores.ts';
@@ -55,26 +55,6 @@ async function cutAfter<T>(
   return answer;
 }
 
-/** The poll secret of a completed session, the only one in Redis. */
-async function completeOne(redeliveryMs?: number): Promise<string> {
-  await redis.cli('FLUSHALL');
-  const session = await create(other, { redeliveryMs });
-  await other.lease(session);
-  await other.complete(session);
-  return session.pollSecret;
-}
-
-test('lease: the same caller has it, and no other', async () => {
-  const session = await create(other);
-  const lease = await cutAfter(
-    SCRIPTS.commit,
-    () => cutOff.lease(session),
-    async () => (await other.open(session)) === 'in_progress',
-  );
-  expect(lease?.delivery).toEqual(session.delivery);
-  expect(await other.lease(session)).toBeUndefined();
-});
-
 test('complete: it has succeeded, even if the device has received the tokens meanwhile', async () => {
   const session = await create(other);
   await cutOff.lease(session);
@@ -90,24 +70,6 @@ test('complete: it has succeeded, even if the device has received the tokens mea
   expect(completed).toBe(true);
   expect(await other.poll(session.pollSecret)).toEqual(GONE);
 });
-
-test.each([undefined, ACK_MS])(
-  'claim: the same caller has the tokens, and no other (redeliveryMs %p)',
-  async (redeliveryMs) => {
-    const pollSecret = await completeOne(redeliveryMs);
-    const claim = await cutAfter(
-      SCRIPTS.commit,
-      () => cutOff.poll(pollSecret),
-      async () => {
-        await untilSessionIs(redis, redeliveryMs ? 'delivered' : 'ended');
-        return true;
-      },
-    );
-    expect(claim).toEqual(DELIVERED);
-    if (redeliveryMs) expect(await other.acknowledge(pollSecret)).toBe('acknowledged');
-    expect(await other.poll(pollSecret)).toEqual(GONE);
-  },
-);
 
 test('the turn of a refresh: the same caller has it', async () => {
   const before = await redis.keys(`${prefix}refresh:*`);

@@ -6,11 +6,11 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pollUntilDone, start, startWithCode, type Target } from '../kit/device.ts';
+import { pollUntilDone, startWithCode } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { MAIN, type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
+import { MAIN, ROOT, startRelay } from '../kit/relay.ts';
 import { bringCode, continueWithCode, makeCode } from '../kit/user.ts';
 
 setDefaultTimeout(60_000);
@@ -48,70 +48,6 @@ const run = (version: keyof typeof MAINS, prefix: string, port: number) =>
     },
     { port, command: [process.execPath, MAINS[version]] },
   );
-
-const RETRY_MS = 50;
-let users = 0;
-
-/** For one user: sends each request to the next relay, and to the other one if that is down or answers 503, as deploy/nginx.conf does. */
-function createBalancer(relays: readonly RelayProcess[]): Target {
-  users += 1;
-  const headers = { 'X-Forwarded-For': `10.0.0.${users}` };
-  let turn = users;
-  return {
-    async ask(path, init) {
-      for (;;) {
-        turn += 1;
-        const relay = relays[turn % relays.length];
-        const response = await relay
-          ?.ask(path, { ...init, headers: { ...headers, ...init?.headers } })
-          .catch(() => undefined);
-        if (response && response.status !== 503) return response;
-        await Bun.sleep(RETRY_MS);
-      }
-    },
-  };
-}
-
-/** A sign-in whose device polls until it has a result, and which `finish` brings to an end. */
-async function begin(relays: readonly RelayProcess[], withCode: boolean) {
-  const target = createBalancer(relays);
-  const { session, state, link } = await (withCode ? startWithCode(target) : start(target));
-  const result = pollUntilDone([target], session);
-  result.catch(() => {});
-  return {
-    async finish() {
-      const opened = withCode ? await continueWithCode(target, link) : state;
-      if (!withCode) expect((await target.ask(`/auth/mal?state=${state}`)).status).toBe(302);
-      const code = makeCode();
-      expect((await bringCode(target, opened, code)).status).toBe(200);
-      expect(await result).toMatchObject(tokensFor(code));
-      expect(provider.requestsFor(code)).toBe(1);
-    },
-  };
-}
-
-const beginMany = (relays: readonly RelayProcess[]) =>
-  Promise.all(Array.from({ length: 20 }, (_, nth) => begin(relays, nth % 2 === 0)));
-
-test('relays are replaced by newer ones in turn: no sign-in in progress is lost', async () => {
-  const ports = [await findFreePort(), await findFreePort()] as const;
-  const relays = await Promise.all(ports.map((port) => run('older', 'rolling:', port)));
-  async function replace(index: 0 | 1): Promise<void> {
-    expect(await relays[index]?.stop('SIGTERM')).toBe(0);
-    relays[index] = await run('newer', 'rolling:', ports[index]);
-  }
-  const before = await beginMany(relays);
-  await replace(0);
-  // Half of them start at the newer relay, and the older one refuses what is theirs.
-  const between = await beginMany(relays);
-  const [first, second] = [before.slice(0, 10), between.slice(0, 10)];
-  await Promise.all([...first, ...second].map(({ finish }) => finish()));
-  await replace(1);
-  const after = await beginMany(relays);
-  const rest = [...before.slice(10), ...between.slice(10), ...after];
-  await Promise.all(rest.map(({ finish }) => finish()));
-  await Promise.all(relays.map((relay) => relay.stop()));
-});
 
 test('an older relay refuses the record of a newer one by name, and leaves it as it is', async () => {
   const [newer, olderRelay] = await Promise.all([
