@@ -41,13 +41,8 @@ const FILES_AT_ONCE = 5;
 const LEFT_OUT = 'left-out.txt';
 /** More than the summary of `bun test` has. */
 const ENDING_CHARACTERS = 500;
-/** Enough for the values that a test compared. */
-const FAILURE_CHARACTERS = 4_000;
 /** A search for fewer secrets means that the tests plant none any more. */
 const MIN_SECRETS = 100;
-
-/** What `bun test` printed of each test that failed: thousands of lines above the summary. */
-const failures: string[] = [];
 
 const isStrict = process.env.CI === 'true';
 
@@ -60,7 +55,6 @@ async function main(): Promise<void> {
   try {
     const all = sum(await runAll(folder, missing.length > 0));
     const failed = all.failed + (isStrict ? all.skipped : 0);
-    for (const text of failures) console.log(`\n${text.slice(-FAILURE_CHARACTERS)}`);
     tellLeftOut(missing, readLeftOut(folder));
     if (all.skipped > 0) console.log(`\n${all.skipped} skipped`);
     console.log(`\n${all.passed} passed, ${failed} failed`);
@@ -136,50 +130,29 @@ async function check(name: string, command: readonly string[]): Promise<Counts> 
   return countOne((await run(command)) === 0);
 }
 
-/** Their results appear as they come. Most tests wait for something, so several files run at the same time. */
+/** A dot for each test that passes, and what fails. Most tests wait for something, so several files run at the same time. */
 async function runTests(env: Env): Promise<Counts> {
   console.log('\ntests:');
   const leftOut = Object.entries(FILES)
     .filter(([, part]) => describeLeftOut(part) !== undefined)
     .map(([path]) => `--path-ignore-patterns=test/${path}*`);
-  const options = ['--timeout=30000', `--parallel=${FILES_AT_ONCE}`, ...leftOut];
+  const options = ['--dots', '--timeout=30000', `--parallel=${FILES_AT_ONCE}`, ...leftOut];
   const child = Bun.spawn([bun, 'test', ...options], {
     cwd: ROOT,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'inherit', 'pipe'],
   });
   let ending = '';
-  const collect = createFailureCollector();
   for await (const text of child.stderr.pipeThrough(new TextDecoderStream())) {
     process.stderr.write(text);
-    collect(text);
     ending = (ending + text).slice(-ENDING_CHARACTERS);
   }
   const exitCode = await child.exited;
   const read = (word: string) =>
-    Number(new RegExp(`^ (\\d+) ${word}$`, 'm').exec(ending)?.[1] ?? 0);
+    Number(new RegExp(`^ ?(\\d+) ${word}$`, 'm').exec(ending)?.[1] ?? 0);
   const [passed, failed, skipped] = [read('pass'), read('fail'), read('skip') + read('todo')];
   // A crash has no summary.
   return { passed, failed: failed === 0 && exitCode !== 0 ? 1 : failed, skipped };
-}
-
-/** The details of a test are the lines between the line of the test before it and its own. */
-function createFailureCollector(): (text: string) => void {
-  let rest = '';
-  let details: string[] = [];
-  let isOver = false;
-  return (text) => {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) {
-      // The names once more.
-      isOver ||= /^\d+ tests? failed:$/.test(line);
-      if (isOver) return;
-      details.push(line);
-      if (line.startsWith('(fail)')) failures.push(details.join('\n'));
-      if (/^\((?:pass|fail|skip|todo)\)|^test\/\S+:$/.test(line)) details = [];
-    }
-  };
 }
 
 function checkLogs(logFolder: string, secretsFile: string, isPart: boolean): Counts {
