@@ -10,7 +10,7 @@ import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
 import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { readAcl } from '../kit/redis/acl.ts';
-import { LAUNCHER, ROOT, startRelay } from '../kit/relay.ts';
+import { LAUNCHER, ROOT } from '../kit/relay.ts';
 
 const read = (file: string) => readFileSync(`${ROOT}deploy/${file}`, 'utf8');
 
@@ -80,12 +80,6 @@ test('README.md makes each folder of secrets before Docker would make it as root
   const mounted = volumes.flatMap((each) => /^\.\/(secrets\/[^:]+):/.exec(each)?.[1] ?? []);
   const [, made = ''] = /^mkdir .*&& mkdir -m 755 (.+)\npassword=/m.exec(read('README.md')) ?? [];
   expect(made.split(' ').toSorted()).toEqual([...new Set(mounted)].toSorted());
-});
-
-test('the relay does not mind what .env has for Compose itself', async () => {
-  const relay = await startRelay({ RELAY_HOST: 'relay.example', COMPOSE_PROFILES: 'metrics' });
-  expect(relay.events().filter(({ level }) => level === 'warning')).toEqual([]);
-  await relay.stop('SIGKILL');
 });
 
 test('everything that sets up a new relay lets every user confirm', () => {

@@ -150,15 +150,6 @@ describe('the npm package', () => {
     }
   });
 
-  test('npx takes a Bun that is in PATH', async () => {
-    const bin = join(folder, 'bin');
-    mkdirSync(bin);
-    cpSync(process.execPath, join(bin, 'bun'));
-    const env = { ...npmEnv, npm_config_omit: 'optional', PATH: `${bin}:${PATH_WITHOUT_BUN}` };
-    expect(await expectToServe(npx, env, empty)).toMatch(/^\S+\/bin\/bun .*\/dist\/cli\/main\.js$/);
-    await expectUnaffected(npx, { cwd: strange, env });
-  });
-
   test('a checkout serves after npm ci --omit=dev && npm start', async () => {
     const checkout = join(folder, 'checkout');
     for (const part of ['package.json', 'package-lock.json', 'tsconfig.json', 'bin', 'src']) {

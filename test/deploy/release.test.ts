@@ -129,15 +129,6 @@ withCommands('an owner names all addresses, and each version, with one command',
   expect((await runChild(search, { cwd: checkout })).output).toBe('');
 });
 
-test('the notes of a tag that is no version are refused, and nothing is written', async () => {
-  const file = join(folder, 'notes.md');
-  const command = [process.execPath, 'scripts/release-notes.ts', 'v0.0.0-none', file];
-  const env = { GITHUB_SERVER_URL: 'https://git.example', GITHUB_REPOSITORY: 'owner/relay' };
-  const { exitCode, output } = await runChild(command, { cwd: ROOT, env });
-  expect([exitCode, output]).toEqual([1, expect.stringContaining('CHANGELOG.md has no section')]);
-  expect(existsSync(file)).toBe(false);
-});
-
 /** Runs a script with a program that records its arguments, and fails for those that match. */
 async function runRecorded(program: string, failing: string, ...script: readonly string[]) {
   const bin = makeFolder({});

@@ -1,6 +1,6 @@
 /** The workflows of .github: a linter accepts them, and what they run is here. */
 import { describe, expect, test } from 'bun:test';
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runChild } from '../kit/process.ts';
 import { ROOT } from '../kit/relay.ts';
@@ -61,17 +61,6 @@ describe.each(list('.github/workflows/*.yml'))('%s', (path) => {
     for (const job of Object.values(jobs)) {
       expect(permissions ?? job.permissions).toBeDefined();
       expect(job.uses ?? job['timeout-minutes']).toBeDefined();
-    }
-  });
-
-  test('each step runs one command, and a script that is here', () => {
-    const commands = steps.flatMap(({ run }) => run ?? []);
-    for (const command of commands) {
-      expect(command).not.toContain('\n');
-      const [script] = /(?:^| )(?:scripts|\.ci)\/\S+/.exec(command) ?? [];
-      // One that a runtime gets as its argument need not be executable.
-      const mode = command.trim() === script ? constants.X_OK : constants.R_OK;
-      if (script !== undefined) accessSync(join(ROOT, script.trim()), mode);
     }
   });
 });

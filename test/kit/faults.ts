@@ -44,16 +44,6 @@ const FAULTS: Readonly<Record<string, () => void>> = {
         }),
     });
   },
-  /** No response can be made any more, not even to an error. */
-  'broken response'() {
-    process.on('SIGUSR2', () => {
-      globalThis.Response = new Proxy(Response, {
-        construct() {
-          throw new TypeError('a message of its own');
-        },
-      });
-    });
-  },
   /** Parsing a URL throws an error whose message contains the URL, like the runtime's own. */
   'broken URL'() {
     URL.canParse = (address) => {

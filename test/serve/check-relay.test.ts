@@ -116,20 +116,3 @@ test('it redirects: the URL to name is another one', async () => {
     { what: 'relay', remedy: expect.stringMatching(/^it redirects/) },
   ]);
 });
-
-test('what does not stop sending is cut off', async () => {
-  const chunk = new Uint8Array(65_536).fill(32);
-  let sent = 0;
-  const endless = () =>
-    new ReadableStream({
-      pull(controller) {
-        sent += 1;
-        controller.enqueue(chunk);
-      },
-    });
-  using other = serveUpstream(() => new Response(endless()));
-  const { textOf } = await checkRelay(new URL(other.url).origin);
-  expect(textOf('relay')).toContain('/services gets a 200, not a list');
-  // What the sockets of both sides hold, and far less than in ten seconds.
-  expect(sent).toBeLessThan(1_000);
-});

@@ -1,6 +1,6 @@
 /**
  * `sign-in-relay` in a folder of a stranger: in a checkout here, as a package in
- * test/dev/installed.test.ts, as npx, executable and image in test/deploy.
+ * test/dev/installed.test.ts, as an executable in test/deploy.
  */
 import { afterAll, describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
