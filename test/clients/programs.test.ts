@@ -70,13 +70,6 @@ const CLIENTS: readonly Client[] = [
     checksIdToken: true,
   },
   {
-    name: 'oauth4webapi',
-    program: [process.execPath, 'oauth4webapi.mjs'],
-    service: 'mal',
-    declined: 'decline at the provider',
-    expired: 'expired_token',
-  },
-  {
     name: 'oauthlib',
     need: 'Python',
     program: [PYTHON, 'with_oauthlib.py'],

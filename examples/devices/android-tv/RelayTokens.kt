@@ -1,10 +1,10 @@
 // What a finished app adds to RelaySignIn.kt: tokens that are kept and refreshed when that is due, another link for
-// one that has expired, a countdown, and cancelling. RelayAuthenticator.kt puts them into the requests of the app.
+// one that has expired, and cancelling. RelayAuthenticator.kt puts them into the requests of the app.
 //
 //     val relay = RelayTokens(RelaySignIn("https://relay.example", "mal"), File(context.noBackupFilesDir, "tokens-mal.json"))
 //     job = viewModelScope.launch {
 //         try {
-//             relay.tokens(Build.MODEL, onStarted = ::showLink, onCountdown = ::showSeconds)
+//             relay.tokens(Build.MODEL, onStarted = ::showLink)
 //         } catch (failure: SignInFailure) {
 //             showError(failure.code)
 //         }
@@ -16,14 +16,9 @@ package example.relay
 
 import java.io.File
 import java.io.IOException
-import kotlin.time.Duration.Companion.seconds
-import kotlin.time.TimeSource
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.NonCancellable
-import kotlinx.coroutines.coroutineScope
-import kotlinx.coroutines.delay
-import kotlinx.coroutines.launch
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.coroutines.withContext
@@ -49,14 +44,14 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
     private val refreshing = Mutex()
 
     /** Those that are saved, if need be refreshed, or those of a new sign-in. */
-    suspend fun tokens(device: String, onStarted: (Started) -> Unit, onCountdown: (Long) -> Unit): SavedTokens {
-        val saved = load() ?: return signInAnew(device, onStarted, onCountdown)
+    suspend fun tokens(device: String, onStarted: (Started) -> Unit): SavedTokens {
+        val saved = load() ?: return signInAnew(device, onStarted)
         if (!saved.isDue) return saved
         return try {
             refresh(saved.accessToken)
         } catch (failure: SignInFailure) {
             if (failure.code != "invalid_grant") throw failure
-            signInAnew(device, onStarted, onCountdown)
+            signInAnew(device, onStarted)
         }
     }
 
@@ -69,12 +64,12 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
         withContext(NonCancellable) { save(signIn.refresh(refreshToken), refreshToken) }
     }
 
-    private suspend fun signInAnew(device: String, onStarted: (Started) -> Unit, onCountdown: (Long) -> Unit): SavedTokens {
+    private suspend fun signInAnew(device: String, onStarted: (Started) -> Unit): SavedTokens {
         repeat(LINKS) {
             val started = signIn.start(device)
             onStarted(started)
             try {
-                val tokens = waitForTokens(started, onCountdown)
+                val tokens = signIn.waitForTokens(started)
                 return withContext(NonCancellable) { save(tokens).also { signIn.acknowledge(started) } }
             } catch (cancelled: CancellationException) {
                 withContext(NonCancellable) { signIn.cancel(started) }
@@ -84,17 +79,6 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
             }
         }
         throw SignInFailure("expired")
-    }
-
-    private suspend fun waitForTokens(started: Started, onCountdown: (Long) -> Unit): Tokens = coroutineScope {
-        val expiresAt = TimeSource.Monotonic.markNow() + started.expiresIn.seconds
-        val countdown = launch {
-            while (true) {
-                onCountdown(maxOf(0, -expiresAt.elapsedNow().inWholeSeconds))
-                delay(1_000)
-            }
-        }
-        signIn.waitForTokens(started).also { countdown.cancel() }
     }
 
     // In the app's own storage, which other apps cannot read; noBackupFilesDir is in no backup.

@@ -1,5 +1,5 @@
 /// What a finished app adds to relay_sign_in.dart: tokens that are kept and refreshed when that is due, another link
-/// for one that has expired, a countdown, and cancelling.
+/// for one that has expired, and cancelling.
 ///
 ///     const storage = FlutterSecureStorage();
 ///     final relay = RelayTokens(
@@ -8,7 +8,7 @@
 ///       write: (text) => storage.write(key: 'tokens', value: text),
 ///     );
 ///     try {
-///       final tokens = await relay.tokens('Living room', onStarted: …, onCountdown: …);
+///       final tokens = await relay.tokens('Living room', onStarted: …);
 ///     } on SignInFailure catch (failure) {
 ///       show(failure.code);
 ///     }
@@ -75,11 +75,7 @@ class RelayTokens {
   Future<SavedTokens>? _refreshing;
 
   /// Those that are saved, if need be refreshed, or those of a new sign-in.
-  Future<SavedTokens> tokens(
-    String device, {
-    required void Function(Started) onStarted,
-    required void Function(Duration left) onCountdown,
-  }) async {
+  Future<SavedTokens> tokens(String device, {required void Function(Started) onStarted}) async {
     final cancels = _cancels;
     final saved = await _load();
     if (saved != null && !saved.isDue) return saved;
@@ -90,7 +86,7 @@ class RelayTokens {
         if (failure.code != 'invalid_grant') rethrow;
       }
     }
-    return _signInAnew(device, onStarted, onCountdown, () => _cancels != cancels);
+    return _signInAnew(device, onStarted, () => _cancels != cancels);
   }
 
   /// Also when the provider's API answers 401. One request refreshes while the others wait.
@@ -115,7 +111,6 @@ class RelayTokens {
   Future<SavedTokens> _signInAnew(
     String device,
     void Function(Started) onStarted,
-    void Function(Duration left) onCountdown,
     bool Function() isCancelled,
   ) async {
     for (var link = 0; link < _links; link++) {
@@ -126,11 +121,6 @@ class RelayTokens {
       }
       _shown = started;
       onStarted(started);
-      final age = Stopwatch()..start();
-      final countdown = Timer.periodic(const Duration(seconds: 1), (_) {
-        final left = started.expiresIn - age.elapsed;
-        if (!isCancelled()) onCountdown(left.isNegative ? Duration.zero : left);
-      });
       try {
         final saved = await _save(SavedTokens(await signIn.waitForTokens(started, isCancelled)));
         unawaited(signIn.acknowledge(started)); // The user need not wait for it.
@@ -139,7 +129,6 @@ class RelayTokens {
         if (failure.code != 'expired') rethrow;
       } finally {
         if (_shown == started) _shown = null;
-        countdown.cancel();
       }
     }
     throw SignInFailure('expired');

@@ -1,5 +1,5 @@
 // What a finished app adds to RelaySignIn.swift: tokens that are kept and refreshed when that is due, another link for
-// one that has expired, a countdown, and cancelling. SignInView.swift shows how it is used.
+// one that has expired, and cancelling. SignInView.swift shows how it is used.
 import Foundation
 import Security
 
@@ -31,11 +31,7 @@ actor RelayTokens {
     }
 
     /// Those that are saved, if need be refreshed, or those of a new sign-in. Cancel the task to cancel the sign-in.
-    func tokens(
-        device: String,
-        onStarted: @escaping @MainActor (Started) -> Void,
-        onCountdown: @escaping @MainActor (Int) -> Void
-    ) async throws -> SavedTokens {
+    func tokens(device: String, onStarted: @escaping @MainActor (Started) -> Void) async throws -> SavedTokens {
         if let saved = load() {
             if !saved.isDue { return saved }
             do {
@@ -44,7 +40,7 @@ actor RelayTokens {
                 // Sign in again.
             }
         }
-        return try await signInAnew(device, onStarted, onCountdown)
+        return try await signInAnew(device, onStarted)
     }
 
     /// Also when the provider's API answers 401. One request refreshes while the others wait.
@@ -61,15 +57,11 @@ actor RelayTokens {
     }
 
     private func signInAnew(
-        _ device: String,
-        _ onStarted: @escaping @MainActor (Started) -> Void,
-        _ onCountdown: @escaping @MainActor (Int) -> Void
+        _ device: String, _ onStarted: @escaping @MainActor (Started) -> Void
     ) async throws -> SavedTokens {
         for _ in 0..<links {
             let started = try await signIn.start(device: device)
             await onStarted(started)
-            let countdown = countDown(started, onCountdown)
-            defer { countdown.cancel() }
             do {
                 let saved = try save(await signIn.waitForTokens(started))
                 Task { await signIn.acknowledge(started) } // The user need not wait for it.
@@ -83,19 +75,6 @@ actor RelayTokens {
             }
         }
         throw SignInFailure(code: "expired")
-    }
-
-    private nonisolated func countDown(
-        _ started: Started, _ onCountdown: @escaping @MainActor (Int) -> Void
-    ) -> Task<Void, Error> {
-        let clock = ContinuousClock()
-        let expiresAt = clock.now + .seconds(started.expiresIn)
-        return Task { @MainActor in
-            while !Task.isCancelled {
-                onCountdown(max(0, Int((expiresAt - clock.now).components.seconds)))
-                try await Task.sleep(for: .seconds(1))
-            }
-        }
     }
 
     // The Keychain, because tvOS has no files that last.

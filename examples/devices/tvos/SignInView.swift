@@ -8,7 +8,6 @@ struct SignInView: View {
     let onTokens: (SavedTokens) -> Void
 
     @State private var started: Started?
-    @State private var secondsLeft = 0
     @State private var failure: String?
     @State private var attempt = 0
 
@@ -27,7 +26,6 @@ struct SignInView: View {
                 }
                 Text("Open \(started.link)").font(.title2)
                 Text("or enter \(started.userCode) at \(relay.signIn.relay)/link")
-                Text(Duration.seconds(secondsLeft), format: .time(pattern: .minuteSecond)).monospacedDigit()
             } else {
                 ProgressView()
             }
@@ -35,9 +33,7 @@ struct SignInView: View {
         // SwiftUI cancels the task when the view disappears, as it does at the Menu button.
         .task(id: attempt) {
             do {
-                let tokens = try await relay.tokens(
-                    device: "Apple TV", onStarted: { started = $0 }, onCountdown: { secondsLeft = $0 })
-                onTokens(tokens)
+                onTokens(try await relay.tokens(device: "Apple TV", onStarted: { started = $0 }))
             } catch is CancellationError {
                 // The user has left.
             } catch {

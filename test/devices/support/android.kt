@@ -17,7 +17,7 @@ fun main(args: Array<String>) {
     val relay = RelayTokens(RelaySignIn(args[0].trimEnd('/'), args[1]), File("tokens-${args[1]}.json"))
     try {
         val tokens = runBlocking(Dispatchers.Default) {
-            val signingIn = async { relay.tokens("Living room", onStarted = { println("Open ${it.link}") }, onCountdown = {}) }
+            val signingIn = async { relay.tokens("Living room", onStarted = { println("Open ${it.link}") }) }
             thread(isDaemon = true) { if (readlnOrNull() != null) signingIn.cancel() }
             signingIn.await()
         }
