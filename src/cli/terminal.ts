@@ -1,4 +1,4 @@
-/** What the commands write to a terminal: untrusted text, colours, QR codes, times, a countdown. */
+/** What the commands write to a terminal: untrusted text, colours, QR codes, times. */
 import { styleText } from 'node:util';
 import { correction, generate } from 'lean-qr';
 import { spellOutUnseen } from '../pages/shown-name.ts';
@@ -66,10 +66,4 @@ export function renderQr(text: string, quietZone = QUIET_ZONE): TerminalQr {
 export function clockText(leftMs: number): string {
   const seconds = Math.max(0, Math.ceil(leftMs / 1_000));
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-}
-
-export function barText(leftMs: number, totalMs: number, columns: number): string {
-  const part = Math.min(1, Math.max(0, leftMs / totalMs));
-  const full = Math.ceil(part * columns);
-  return '━'.repeat(full) + '┄'.repeat(columns - full);
 }

@@ -1,8 +1,8 @@
 /** What `login` draws: a code that scans, a screen that fits, times in plain words. */
 import { describe, expect, test } from 'bun:test';
 import { stripVTControlCharacters } from 'node:util';
-import { layOut } from '../../src/cli/login/screen.ts';
-import { barText, clockText, renderQr } from '../../src/cli/terminal.ts';
+import { describeLink } from '../../src/cli/login/screen.ts';
+import { clockText, renderQr } from '../../src/cli/terminal.ts';
 import { scanTerminal } from '../kit/qr.ts';
 
 const SHOWN = {
@@ -42,78 +42,48 @@ describe('terminal: QR code', () => {
   });
 });
 
-describe('login: screen', () => {
-  const SIZES = [
+describe('login: what is below the title', () => {
+  test.each([
     [120, 40],
     [80, 24],
-    [80, 20],
     [46, 40],
-    [40, 30],
-  ] as const;
-
-  test.each(SIZES)(
-    '%i columns, %i rows: nothing wraps or scrolls, and the code scans',
-    (columns, rows) => {
-      const { lines, status } = layOut(SHOWN, columns, rows);
-      const shown = plain(lines);
-      expect(shown.length).toBeLessThanOrEqual(rows);
-      const tooWide = shown.filter((line) => line.length > columns && !line.includes(SHOWN.link));
-      expect(tooWide).toEqual([]);
-      const text = shown.join('\n');
-      expect(text).toContain(SHOWN.link);
-      expect(text).toContain(SHOWN.userCode);
-      // Where the countdown goes there is nothing else.
-      for (const row of [status.row, status.row + 1]) {
-        expect(shown[row - 1]?.slice(status.column - 1).trim()).toBe('');
-      }
-      expect(status.row + 1).toBeLessThanOrEqual(rows);
-      if (!/[▀▄█]/.test(text)) return;
-      const code = shown
-        .filter((line) => /[▀▄█]/.test(line))
-        .map((line) => line.replace(/[^▀▄█ ].*$/, ''));
+    [40, 24],
+  ])('%i columns, %i rows: the whole code is on the screen, and scans', (columns, rows) => {
+    for (const shown of [SHOWN, LONG]) {
+      const [, ...lines] = plain(describeLink(shown, columns, rows));
+      const code = lines.filter((line) => /[▀▄█]/.test(line));
+      const text = lines.filter((line) => !code.includes(line) && line.trim() !== '');
+      expect(text.map((line) => line.trim())).toEqual([
+        shown.link,
+        ...(shown.userCode ? [`Or type ${shown.userCode} at ${shown.verificationUrl}`] : []),
+      ]);
+      if (columns === 40 && shown === LONG) continue;
+      const used = lines.map((line) => Math.ceil(line.length / columns));
+      // And the countdown.
+      expect(used.reduce((sum, each) => sum + Math.max(1, each), 1)).toBeLessThanOrEqual(rows);
+      expect(Math.max(...code.map((line) => line.length))).toBeLessThanOrEqual(columns);
       const blank = ' '.repeat(columns);
-      expect(scanTerminal([blank, blank, ...code, blank, blank])?.toLowerCase()).toBe(
-        SHOWN.link.toLowerCase(),
-      );
-    },
-  );
-
-  test('80 columns and 24 rows show the code, also of a long link', () => {
-    for (const shown of [SHOWN, LONG])
-      expect(plain(layOut(shown, 80, 24).lines).join('')).toContain('▀');
+      const scanned = scanTerminal([blank, blank, ...code, blank, blank]);
+      expect(scanned?.toLowerCase()).toBe(shown.link.toLowerCase());
+    }
   });
 
   test.each([
-    [30, 12],
-    [10, 4],
-  ])('%i columns, %i rows: no code that would be cut, but the link first', (columns, rows) => {
-    const { lines, status } = layOut(SHOWN, columns, rows);
-    const shown = plain(lines);
-    expect(shown.join('')).not.toMatch(/[▀▄█]/);
-    expect(status.row).toBe(2);
-    const used = shown.reduce(
-      (sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)),
-      0,
-    );
-    expect(used).toBeLessThanOrEqual(rows);
+    [80, 20],
+    [30, 40],
+  ])('%i columns, %i rows: no code that would be cut', (columns, rows) => {
+    const shown = plain(describeLink(LONG, columns, rows));
+    expect(shown).toEqual(['  Sign in to mal: open the link in any browser.', `  ${LONG.link}`]);
   });
 });
 
-describe('terminal: time left', () => {
-  test.each([
-    [600_000, '10:00'],
-    [599_001, '10:00'],
-    [61_000, '1:01'],
-    [1_000, '0:01'],
-    [-5, '0:00'],
-    [3_600_000, '60:00'],
-  ])('%p ms are %p', (leftMs, clock) => {
-    expect(clockText(leftMs)).toBe(clock);
-  });
-
-  test('the bar is whole at first, empty at the end, and always as long', () => {
-    expect(barText(600, 600, 4)).toBe('━━━━');
-    expect(barText(300, 600, 4)).toBe('━━┄┄');
-    expect(barText(-1, 600, 4)).toBe('┄┄┄┄');
-  });
+test.each([
+  [600_000, '10:00'],
+  [599_001, '10:00'],
+  [61_000, '1:01'],
+  [1_000, '0:01'],
+  [-5, '0:00'],
+  [3_600_000, '60:00'],
+])('%p ms are %p', (leftMs, clock) => {
+  expect(clockText(leftMs)).toBe(clock);
 });

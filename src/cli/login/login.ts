@@ -122,7 +122,6 @@ function createDisplay(service: string) {
       if (screen) screen.trouble(state.detail);
       else saying = setTimeout(say, TROUBLE_MS, `Trouble: ${state.detail}.`);
     },
-    /** Restores the terminal. */
     close,
   };
 }
