@@ -70,7 +70,7 @@ test.concurrent.each<[Deployment, string, readonly RedisServer[]]>([
   ['sentinel', group.url, group.nodes],
   ['cluster', cluster.url, cluster.nodes],
 ])(
-  'for a deployment "%s" the ACL suffices, and without any of its commands it does not',
+  'for a deployment "%s" the ACL suffices, and each of its commands is needed',
   async (deployment, url, nodes) => {
     const { places, commands } = readAcl(deployment);
     const askAll = (...args: string[]) => Promise.all(nodes.map((node) => node.cli(...args)));
