@@ -133,7 +133,8 @@ const COMMANDS = {
   logout: async (args: readonly string[]) => (await import('./login/logout.ts')).logout(args),
   async providers([name, ...others]: readonly string[]) {
     const [extra] = others;
-    if (extra !== undefined) throw new CommandError(`Unexpected argument ${JSON.stringify(extra)}`, 1, USAGE);
+    if (extra !== undefined)
+      throw new CommandError(`Unexpected argument ${JSON.stringify(extra)}`, 1, USAGE);
     const { showProviders } = await import('./show-providers.ts');
     const { isFound, text } = showProviders(name);
     if (!isFound) fail(text);

@@ -134,7 +134,7 @@ describe('providers, on the command line', () => {
   test.each([
     [['spotfy'], 'No provider is called "spotfy". Did you mean spotify?'],
     [['constructor'], 'No provider is called "constructor".'],
-    [['spotify', 'mal'], 'Unexpected argument mal'],
+    [['spotify', 'mal'], 'Unexpected argument "mal"'],
   ])('refuses %j', async (args, problem) => {
     const { exitCode, output } = await show(...args);
     expect([exitCode, output]).toEqual([1, expect.stringContaining(problem)]);
