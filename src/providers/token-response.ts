@@ -333,14 +333,15 @@ function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** The members of a JSON object, or of a form, which QQ and Stack Exchange send. */
+/** The members of a JSON object, or of a form, which QQ and Stack Exchange send as text. */
 export function readObject({
   headers,
   text = '',
 }: TokenResponse): Record<string, unknown> | undefined {
+  const type = headers.get('content-type') ?? '';
   const isForm =
-    /^(?:access_token|error|token_type|expires_in)=/.test(text) ||
-    headers.get('content-type')?.startsWith('application/x-www-form-urlencoded');
+    type.startsWith('application/x-www-form-urlencoded') ||
+    (/^(?:text\/|$)/.test(type) && /^(?:access_token|error|token_type|expires_in)=/.test(text));
   return parseObject(text) ?? (isForm ? Object.fromEntries(new URLSearchParams(text)) : undefined);
 }
 
