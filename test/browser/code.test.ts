@@ -101,23 +101,12 @@ test('the keyboard alone is enough, and the focus is visible', async () => {
   await expectDelivered(device, 'mal');
 });
 
-test('Decline is as legible as Continue, and the device gets access_denied at once', async () => {
+test('Decline ends the sign-in at once, and later the link says so', async () => {
   const device = await startDeviceWithCode('mal');
   const polled = device.poll();
   const { page } = await openPhone();
   await page.goto(device.shortUrl);
-  const looks = await page.getByRole('button').evaluateAll((buttons) =>
-    buttons.map((button) => {
-      const { width, height } = button.getBoundingClientRect();
-      const { backgroundColor, fontSize, fontWeight, borderWidth } = getComputedStyle(button);
-      return { backgroundColor, look: { width, height, fontSize, fontWeight, borderWidth } };
-    }),
-  );
-  expect(new Set(looks.map(({ backgroundColor }) => backgroundColor)).size).toBe(2);
-  expect(looks[0]?.look).toEqual(looks[1]?.look as never);
-
-  const declined = await follow(page, () => press(page, 'Decline'));
-  expect(declined).toMatchObject(DECLINED);
+  expect(await follow(page, () => press(page, 'Decline'))).toMatchObject(DECLINED);
   expect(await polled).toEqual({ status: 200, error: 'access_denied' });
   expect(await open(page, device.shortUrl)).toMatchObject(DECLINED);
 });

@@ -40,10 +40,12 @@ function findFaults(page: Page) {
         const words = label.innerText.split(' ').length;
         if (lines > words) faults.push(`${fontSize}: broken: ${label.innerText}`);
       }
-      const widths = [...document.querySelectorAll('.choice button')].map(
-        (button) => button.getBoundingClientRect().width,
-      );
-      if (new Set(widths).size > 1) faults.push(`${fontSize}: choices of different sizes`);
+      const choices = [...document.querySelectorAll('.choice button')].map((button) => {
+        const { width, height } = button.getBoundingClientRect();
+        const { fontSize, fontWeight, borderWidth } = getComputedStyle(button);
+        return [width, height, fontSize, fontWeight, borderWidth].join();
+      });
+      if (new Set(choices).size > 1) faults.push(`${fontSize}: one choice is more legible`);
     }
     root.style.fontSize = '';
     for (const target of document.querySelectorAll('button, input:not([type=hidden])')) {
