@@ -23,7 +23,7 @@ export interface CodeForm {
     readonly providers: string;
   };
   /** Why the form is shown again. */
-  readonly notice?: TitledMessage;
+  readonly alert?: TitledMessage;
   /** Why the form is shown instead of another page. Its title is the heading. */
   readonly error?: TitledMessage;
   /** What the user typed, to be corrected. */
@@ -34,13 +34,13 @@ export interface CodeForm {
 const EXAMPLE = 'XXXX-XXXX';
 
 export function renderCodeForm(form: CodeForm): string {
-  const { language, words, frame, action, home, notice, error, written = '' } = form;
+  const { language, words, frame, action, home, alert, error, written = '' } = form;
   const heading = error?.title ?? home?.title ?? words.codeForm.title;
   return renderPage({
     language,
     words: words.links,
     frame,
-    title: notice?.title ?? heading,
+    title: alert?.title ?? heading,
     isPublic: home !== undefined,
     body: (
       <>
@@ -52,18 +52,18 @@ export function renderCodeForm(form: CodeForm): string {
             <Words>{error.message}</Words>
           </p>
         )}
-        {notice && (
-          <p class="box alert" role="alert" id="notice">
-            <strong>{notice.title}</strong> {notice.message}
+        {alert && (
+          <p class="box alert" role="alert" id="alert">
+            <strong>{alert.title}</strong> {alert.message}
           </p>
         )}
         <CodeField
           words={words.codeForm}
           action={action}
           written={written}
-          isWrong={notice !== undefined}
+          isWrong={alert !== undefined}
           // Not if there is text to read first: a keyboard on the screen would cover it.
-          hasFocus={written === '' && !home && !notice && !error}
+          hasFocus={written === '' && !home && !alert && !error}
         />
         {home && (
           <div class="about">
@@ -93,7 +93,7 @@ interface Field {
   readonly hasFocus?: boolean;
 }
 
-/** The form alone. The element that says what is wrong has the id `notice`. */
+/** The form alone. The element that says what is wrong has the id `alert`. */
 export function CodeField({ words, action, written = '', isWrong = false, hasFocus }: Field) {
   return (
     <form method="post" action={action}>
@@ -111,7 +111,7 @@ export function CodeField({ words, action, written = '', isWrong = false, hasFoc
         spellcheck={false}
         enterkeyhint="go"
         required
-        aria-describedby={isWrong ? 'notice hint' : 'hint'}
+        aria-describedby={isWrong ? 'alert hint' : 'hint'}
         aria-invalid={isWrong ? 'true' : undefined}
         autofocus={hasFocus}
       />

@@ -121,9 +121,9 @@ function createLanguagePages(
     codeForm: renderCodeForm(form),
     notFound: renderCodeForm({ ...form, error: words.notFound }),
     codeIncomplete: (written: string) =>
-      renderCodeForm({ ...form, notice: words.codeIncomplete, written }),
+      renderCodeForm({ ...form, alert: words.codeIncomplete, written }),
     codeUnknown: (written: string) =>
-      renderCodeForm({ ...form, notice: words.codeUnknown, written }),
+      renderCodeForm({ ...form, alert: words.codeUnknown, written }),
     confirm: (asking: AskingSignIn) => renderConfirm({ ...asking, language, words, frame }),
   };
 }
