@@ -224,20 +224,10 @@ export async function signIns(ports: Ports, amount: Amount, userMs = 0) {
   });
   return {
     perSecond: (deliveriesMs.length / (performance.now() - beginMs)) * 1_000,
-    delivery: describeLatency(deliveriesMs),
+    deliveriesMs,
     failed,
   };
 }
-
-function describeLatency(values: readonly number[]) {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
-  return { p50: at(0.5), p99: at(0.99), p999: at(0.999) };
-}
-
-/** Sends one request again and again. */
-export const requests = (port: number, request: Request, amount: Amount) =>
-  repeat(amount, () => send(port, request));
 
 async function forEach<T>(items: readonly T[], work: (item: T, index: number) => Promise<unknown>) {
   let next = 0;

@@ -115,17 +115,12 @@ export interface Target {
 const HIGH_LIMITS = { MAX_SESSIONS: '1000000', SESSION_SECONDS: '3600' };
 
 /** Of two relays, devices connect to the first and browsers to the second. */
-export async function start(
-  bench: Bench,
-  column: Column,
-  settings: Env = {},
-  program?: string,
-): Promise<Target> {
+export async function start(bench: Bench, column: Column, program?: string): Promise<Target> {
   const isTwo = column === 'Redis, two relays';
   const redis = { REDIS_URL: bench.redis?.url ?? '', REDIS_PREFIX: isTwo ? 'two:' : 'one:' };
   const file = { SESSIONS_FILE: join(folder, `${children.size}.db`) };
   const store = column === 'one file' ? file : column.startsWith('Redis') ? redis : {};
-  const env = { ...bench.env, ...HIGH_LIMITS, ...store, ...settings };
+  const env = { ...bench.env, ...HIGH_LIMITS, ...store };
   const first = await startRelay(env, program);
   const second = isTwo ? await startRelay(env) : first;
   return {
@@ -137,13 +132,8 @@ export async function start(
 }
 
 /** The same, after so many sign-ins that its code is compiled. */
-export async function startWarm(
-  bench: Bench,
-  column: Column,
-  settings: Env = {},
-  program?: string,
-) {
-  const target = await start(bench, column, settings, program);
+export async function startWarm(bench: Bench, column: Column, program?: string) {
+  const target = await start(bench, column, program);
   await signIns(target.ports, { count: bench.plan.warmUpSignIns, atOnce: bench.plan.atOnce });
   return target;
 }

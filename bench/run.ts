@@ -8,11 +8,10 @@ import { FULL, QUICK } from './plan.ts';
 import { type Bench, isPinned, providerEnv } from './processes.ts';
 import { measureMemory } from './sections/memory.ts';
 import { measureRedis } from './sections/redis.ts';
-import { measureCost, measureNode, measureWakeUp } from './sections/sign-in.ts';
+import { measureCost, measureNode } from './sections/sign-in.ts';
 
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   cost: measureCost,
-  'wake-up': measureWakeUp,
   node: measureNode,
   memory: measureMemory,
   redis: measureRedis,
