@@ -85,7 +85,6 @@ async function openStores(
         if (problem === undefined) onEvent({ type: 'store_accepts', reason });
         else onEvent({ type: 'store_refuses', reason, remedy: remedyFor(sessionsFile, reason) });
       },
-      onReplaced: (problem) => onEvent({ type: 'store_unfit', problem }),
     });
   }
   if (redis === undefined) {

@@ -72,16 +72,16 @@ export type Delivery =
   /** An open sign-in: the client's own authorization URL, which may have a state. */
   | { readonly kind: 'callback'; readonly authorizationUrl: string };
 
-declare const KEPT: unique symbol;
+declare const SECRET: unique symbol;
 
 /** A secret inside a session. A vault makes and opens it (vault.ts); here it is moved, or dropped. */
-export interface Kept<Value> {
-  readonly [KEPT]: Value;
+export interface Secret<Value> {
+  readonly [SECRET]: Value;
 }
 
 /** What a vault needs to open the rest of its session. */
 export interface KeyMaterial {
-  readonly [KEPT]: 'key material';
+  readonly [SECRET]: 'key material';
 }
 
 /** How a sign-in ended. */
@@ -120,8 +120,8 @@ interface Common {
 
 export interface Pending extends Common {
   readonly state: 'pending';
-  readonly delivery: Kept<Delivery>;
-  readonly deviceName: Kept<string> | undefined;
+  readonly delivery: Secret<Delivery>;
+  readonly deviceName: Secret<string> | undefined;
 }
 
 export interface Exchanging extends Common {
@@ -133,14 +133,14 @@ export interface Completed extends Common {
   readonly state: 'completed';
   readonly outcome: EndOutcome;
   /** Undefined if nobody was there to keep one, so it is `exchange_failed`. */
-  readonly result: Kept<SessionResult> | undefined;
+  readonly result: Secret<SessionResult> | undefined;
   readonly completedAtMs: number;
 }
 
 export interface Delivered extends Common {
   readonly state: 'delivered';
   readonly outcome: EndOutcome;
-  readonly result: Kept<SessionResult> | undefined;
+  readonly result: Secret<SessionResult> | undefined;
   /** The last millisecond at which the result is delivered again. May be after `expiresAtMs`. */
   readonly redeliveredUntilMs: number;
 }
@@ -262,7 +262,7 @@ export function open(session: Session, nowMs: number): Change<Opened | SessionOu
 export const fail =
   (
     outcome: EndOutcome,
-    error: Kept<SessionResult> | undefined,
+    error: Secret<SessionResult> | undefined,
   ): Event<Pending | SessionOutcome | undefined> =>
   (session, nowMs) => {
     const pending = pendingOrOutcome(session, nowMs);
@@ -286,7 +286,7 @@ export function lease(
 export const complete =
   (
     outcome: EndOutcome,
-    result: Kept<SessionResult> | undefined,
+    result: Secret<SessionResult> | undefined,
   ): Event<true | SessionOutcome | undefined> =>
   (session, nowMs) => {
     const current = stateAt(session, nowMs);
@@ -406,7 +406,7 @@ function outcomeOf(session: Exclude<Session, Pending>, nowMs: number): SessionOu
 function completed(
   session: Pending | Exchanging,
   outcome: EndOutcome,
-  result: Kept<SessionResult> | undefined,
+  result: Secret<SessionResult> | undefined,
   completedAtMs: number,
 ): Completed {
   return { ...commonOf(session), state: 'completed', outcome, result, completedAtMs };

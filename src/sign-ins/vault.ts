@@ -9,11 +9,10 @@ import type {
   Delivered,
   Delivery,
   ErrorResult,
-  Kept,
-  KeyMaterial,
+  NewSession,
   Pending,
+  Secret,
   Session,
-  SessionIds,
   SessionResult,
 } from './session.ts';
 
@@ -24,12 +23,8 @@ export interface NewSecrets extends SessionSecrets {
   readonly deviceName: string | undefined;
 }
 
-export interface KeptSecrets {
-  readonly ids: SessionIds;
-  readonly delivery: Kept<Delivery>;
-  readonly deviceName: Kept<string> | undefined;
-  readonly keyMaterial: KeyMaterial | undefined;
-}
+/** The members of a session that a vault makes. */
+type VaultMembers = Pick<NewSession, 'ids' | 'delivery' | 'deviceName' | 'keyMaterial'>;
 
 /** What the holder of a link may see. Undefined if it does not open, because the store was tampered with. */
 export interface LinkKey {
@@ -37,9 +32,9 @@ export interface LinkKey {
   deliveryOf(pending: Pending): Delivery | undefined;
   deviceNameOf(pending: Pending): string | undefined;
   /** The result for the device of this session. Undefined if its key does not open. */
-  keepResult(session: Session, result: SessionResult): Kept<SessionResult> | undefined;
+  keepResult(session: Session, result: SessionResult): Secret<SessionResult> | undefined;
   /** An error can be read with the poll secret or with the link. */
-  keepError(result: ErrorResult): Kept<SessionResult>;
+  keepError(result: ErrorResult): Secret<SessionResult>;
 }
 
 /** What the holder of a poll secret may see. */
@@ -57,7 +52,7 @@ export interface CodeKey {
 }
 
 export interface Vault {
-  keep(secrets: NewSecrets): KeptSecrets;
+  keep(secrets: NewSecrets): VaultMembers;
   link(browserState: string): LinkKey;
   poll(pollSecret: string): PollKey;
   code(userCode: string): CodeKey;
@@ -84,9 +79,9 @@ export const plainVault: Vault = {
   code: (userCode) => ({ id: userCode, browserStateOf: linkOf }),
 };
 
-const plain = <Value>(value: Value) => value as unknown as Kept<Value>;
+const plain = <Value>(value: Value) => value as unknown as Secret<Value>;
 /** What a plain vault keeps. */
-export const openPlain = <Value>(kept: Kept<Value>) => kept as unknown as Value;
+export const openPlain = <Value>(kept: Secret<Value>) => kept as unknown as Value;
 
 const deliveryOf: LinkKey['deliveryOf'] = ({ delivery }) => openPlain(delivery);
 const deviceNameOf: LinkKey['deviceNameOf'] = ({ deviceName }) =>

@@ -5,9 +5,9 @@
 import type { RandomBytes } from '../sign-ins/secrets.ts';
 import type {
   Delivery,
-  Kept,
   KeyMaterial,
   Pending,
+  Secret,
   Session,
   SessionResult,
 } from '../sign-ins/session.ts';
@@ -59,13 +59,13 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
     };
     return {
       ids: { link: link.id, poll: poll.id, code: code?.id },
-      delivery: asKept<Delivery>(
+      delivery: asSecret<Delivery>(
         sealed(deliveryContext(link.id, service), JSON.stringify(delivery)),
       ),
       deviceName:
         deviceName === undefined
           ? undefined
-          : asKept<string>(sealed(nameContext(link.id), deviceName)),
+          : asSecret<string>(sealed(nameContext(link.id), deviceName)),
       keyMaterial: keys as unknown as KeyMaterial,
     };
   }
@@ -77,7 +77,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
       const link = deriveFromBrowserState(browserState);
       const open = (context: string, kept: unknown) => tryToUnseal(link.key, context, kept);
       const sealed = (result: SessionResult) =>
-        asKept<SessionResult>(
+        asSecret<SessionResult>(
           seal(link.key, resultContext(link.id), JSON.stringify(result), randomBytes),
         );
       return {
@@ -95,7 +95,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
           if (deviceKey === undefined) return undefined;
           const to = { sessionKey: link.key, deviceKey };
           const text = JSON.stringify(result);
-          return asKept(sealToDevice(to, resultContext(link.id), text, randomBytes));
+          return asSecret(sealToDevice(to, resultContext(link.id), text, randomBytes));
         },
         keepError: sealed,
       };
@@ -133,7 +133,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
   };
 }
 
-const asKept = <Value>(sealed: string) => sealed as unknown as Kept<Value>;
+const asSecret = <Value>(sealed: string) => sealed as unknown as Secret<Value>;
 
 /** Anybody who can write to the store may have put anything there. */
 const keysOf = ({ keyMaterial }: Session) => Object(keyMaterial) as Partial<SealedKeys>;

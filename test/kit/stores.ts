@@ -274,7 +274,7 @@ export function openDurable(sql: Sql, options: DurableOptions = {}) {
 /** A sessions file. On the same path once more, after `close`: as after a restart. */
 export async function openFile(
   path: string,
-  { maxSessions = 5_000, time = createFakeClock(NOW), onReplaced = (_problem: string) => {} } = {},
+  { maxSessions = 5_000, time = createFakeClock(NOW) } = {},
 ) {
   const stores = await openSessionsFile({
     path,
@@ -282,7 +282,6 @@ export async function openFile(
     randomBytes,
     maxSessions,
     onProblem: () => {},
-    onReplaced,
   });
   return {
     ...stores,

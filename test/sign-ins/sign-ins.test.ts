@@ -204,18 +204,6 @@ describe('a process that ends', () => {
     return () => isOver;
   }
 
-  test('takes no start and no code, and lets every poll return', async () => {
-    const signIns = create();
-    const { browserState, pollSecret } = await start(signIns);
-    const parked = signIns.poll(pollSecret, NEVER, 50);
-    await runReady();
-    expect(signIns.countParked()).toBe(1);
-    signIns.drain();
-    expect(await parked).toEqual({ state: 'pending' });
-    expect(await signIns.start('mal', ASKED)).toEqual({ ok: false, refusal: 'draining' });
-    expect(await signIns.finish('mal', browserState, grant)).toEqual({ outcome: 'busy' });
-  });
-
   test('waits for a code in exchange, then until its tokens are delivered, within limits', async () => {
     const signIns = create();
     const { browserState, pollSecret } = await start(signIns);

@@ -7,7 +7,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -144,27 +143,6 @@ test.each<[string, (path: string) => unknown, string]>([
   expect((refused as Error).message).toContain(message);
   expect((refused as Error).message).toStartWith(path);
 });
-
-test.each<[string, (path: string) => void]>([
-  ['removed', (path) => rmSync(path)],
-  ['replaced', (path) => renameSync(`${path}.copy`, path)],
-])(
-  'a file that was %s while the relay runs is reported at the next sweep, once',
-  async (_, change) => {
-    const path = newPath();
-    const problems: string[] = [];
-    const { store, close } = await openFile(path, {
-      onReplaced: (problem) => problems.push(problem),
-    });
-    copyFileSync(path, `${path}.copy`);
-    await store.sweep();
-    expect(problems).toEqual([]);
-    change(path);
-    for (let count = 0; count < 2; count += 1) await store.sweep();
-    expect(problems).toEqual([expect.stringContaining(`${path} was removed or replaced`)]);
-    close();
-  },
-);
 
 test('a file of another program stays as it is, and no symbolic link is followed', async () => {
   const path = newPath();

@@ -43,19 +43,20 @@ export function createRedisCommands(options: RedisCommandsOptions) {
   const deadlines = createDeadlineQueue(clock, STORE_DEADLINE_MS);
   const storeClock = createStoreClock(() => within(client.time()), clock);
   const validUntil = testClock?.now ?? storeClock.deadline;
-  let inProgress = 0;
-  let onSettled: (() => void)[] = [];
+  const inProgress = new Set<Promise<unknown>>();
 
   /**
    * `args` follow the clock, which is the first argument of every script. Throws
    * StoreUnavailable: offline, refused, or no reply in time. After the last it is unknown
    * whether the script was executed.
    */
-  async function run(script: Script, keys: string[], args: (string | number)[]): Promise<unknown> {
+  const run = (script: Script, keys: string[], args: (string | number)[]): Promise<unknown> =>
+    track(send(script, keys, args));
+
+  async function send(script: Script, keys: string[], args: (string | number)[]): Promise<unknown> {
     const command = ['EVALSHA', script.sha1, String(keys.length), ...keys, String(validUntil())];
     for (const arg of args) command.push(String(arg));
     const startedAtMs = performance.now();
-    begin();
     try {
       const reply = await within(evaluate(script, command));
       monitor.storeAnswered(performance.now() - startedAtMs);
@@ -67,8 +68,6 @@ export function createRedisCommands(options: RedisCommandsOptions) {
       if (!isTooLate(cause))
         monitor.storeFailed(cause instanceof ErrorReply ? 'refused' : 'unreachable');
       throw error;
-    } finally {
-      end();
     }
   }
 
@@ -102,20 +101,10 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     });
   }
 
-  function begin(): void {
-    inProgress += 1;
-  }
-
-  function end(): void {
-    inProgress -= 1;
-    if (inProgress > 0) return;
-    for (const resolve of onSettled) resolve();
-    onSettled = [];
-  }
-
   function track<T>(work: Promise<T>): Promise<T> {
-    begin();
-    work.then(end, end);
+    const remove = () => void inProgress.delete(work);
+    inProgress.add(work);
+    work.then(remove, remove);
     return work;
   }
 
@@ -130,7 +119,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     probeClock: storeClock.probe,
     /** Resolves once no script is in progress or repeated. */
     async settled(): Promise<void> {
-      while (inProgress > 0) await new Promise<void>((resolve) => void onSettled.push(resolve));
+      while (inProgress.size > 0) await Promise.allSettled(inProgress);
     },
   };
 }

@@ -35,8 +35,6 @@ export interface SessionsFileOptions extends Omit<SqliteStoresOptions, 'sql' | '
   readonly path: string;
   /** Called when the file refuses changes, and when it accepts them again. */
   readonly onProblem: (problem: string | undefined) => void;
-  /** Called once if another file is there, or none: what is written is lost when the relay ends. */
-  readonly onReplaced: (problem: string) => void;
 }
 
 /**
@@ -44,11 +42,9 @@ export interface SessionsFileOptions extends Omit<SqliteStoresOptions, 'sql' | '
  * and completes a sentence that begins with SESSIONS_FILE.
  */
 export async function openSessionsFile(all: SessionsFileOptions) {
-  const { path, onProblem, onReplaced, ...options } = all;
+  const { path, onProblem, ...options } = all;
   const { clock } = options;
   const database = await openDatabase(path, options);
-  const { ino } = lstatSync(path);
-  let isReplaced = false;
   let stopProbing = () => {};
 
   /** Requests may not come again: a load balancer sends none to a relay that is not ready. */
@@ -72,36 +68,12 @@ export async function openSessionsFile(all: SessionsFileOptions) {
   // On a full disk nothing else would notice before the first start of a device.
   stores.probe();
 
-  function isInPlace(): boolean {
-    try {
-      return lstatSync(path).ino === ino;
-    } catch {
-      return false;
-    }
-  }
-
-  function findReplaced(): void {
-    if (isReplaced || isInPlace()) return;
-    isReplaced = true;
-    onReplaced(
-      `SESSIONS_FILE ${path} was removed or replaced: restart the relay, which ends open sign-ins`,
-    );
-  }
-
   return {
     vault: stores.vault,
     refreshes: stores.refreshes,
     createRateLimiter: stores.createRateLimiter,
     // The next relay delivers what is in the file.
-    sessions: {
-      ...stores.sessions,
-      hasUndelivered: () => false,
-      sweep() {
-        const swept = stores.sessions.sweep();
-        findReplaced();
-        return swept;
-      },
-    },
+    sessions: { ...stores.sessions, hasUndelivered: () => false },
     findProblem(): StoreProblem | undefined {
       const problem = stores.findProblem();
       if (problem === undefined) return undefined;
