@@ -155,6 +155,14 @@ describe('login in a pipe', () => {
   });
 });
 
+test('that the link is open is said once, also after a connection that broke', async () => {
+  await dev.plan({ ending: 'cut-off', auto: true });
+  const { exitCode, stderr } = await runLogin(atDev());
+  expect(exitCode).toBe(EXIT_CODES.signedIn);
+  expect(stderr).toContain('Trouble: ');
+  expect(stderr.match(/The link is open/g)).toHaveLength(1);
+});
+
 describe('token', () => {
   test('prints one line; each service and account has its own', async () => {
     const accounts = ['A', 'B'];

@@ -5,7 +5,7 @@ import { clockText, printable, renderQr, styleFor } from '../terminal.ts';
 export interface Screen {
   /** Reports a problem that a retry may solve. */
   trouble(text: string): void;
-  /** The user has opened the link. */
+  /** The user has opened the link. May be called again, as after a trouble. */
   opened(): void;
   close(): void;
 }
@@ -96,12 +96,16 @@ const CLEAR_LINE = '\r\x1b[K';
 const PLAIN_TICK_MS = 60_000;
 
 function writeLines({ secondsLeft }: Shown): Screen {
+  let isOpened = false;
   const tick = () => stream.write(`Waiting: ${clockText(secondsLeft() * 1_000)} left.\n`);
   tick();
   const ticks = setInterval(tick, PLAIN_TICK_MS);
   return {
     trouble: (text) => void stream.write(`${printable(`Trouble: ${text}. Trying again.`)}\n`),
-    opened: () => void stream.write('The link is open: continue there.\n'),
+    opened() {
+      if (!isOpened) stream.write('The link is open: continue there.\n');
+      isOpened = true;
+    },
     close: () => clearInterval(ticks),
   };
 }
