@@ -1,9 +1,11 @@
 /// <reference types="node" />
 /** A relay and a provider for an app's own tests: `sign-in-relay dev`, of the package sign-in-relay. */
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { Prompt, SessionState } from './index.ts';
 
 export interface DevRelayOptions {
@@ -52,13 +54,6 @@ function linkOf(user: DevUser): string {
   throw new Error(`The session has no link: it is ${state.status}${reason}`);
 }
 
-/** The address on the line with this beginning. */
-function after(label: string, output: string): string {
-  const lines = output.split('\n').map((line) => line.trim());
-  const line = lines.find((each) => each.startsWith(label)) ?? '';
-  return line.slice(label.length).trim().split(' ')[0] ?? '';
-}
-
 /** Looks in the current folder, which is the app's, then from this package: in a monorepo they may differ. */
 function findPackage(): string {
   for (const from of [join(process.cwd(), 'test.js'), import.meta.url]) {
@@ -79,27 +74,23 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   const child = spawn(process.execPath, [main, 'dev', ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  const exited = once(child, 'exit');
   const kill = () => void child.kill();
   // An app's tests can end without stopping it.
   process.once('exit', kill);
-  const exited = new Promise<number | null>((resolve, reject) => {
-    child.once('exit', resolve).once('error', reject);
-  }).finally(() => process.off('exit', kill));
+  const free = () => process.off('exit', kill);
+  exited.then(free, free);
   const timer = setTimeout(kill, STARTED_WITHIN_MS);
-  const started = new Promise<string>((resolve) => {
-    let output = '';
-    child.stdout.on('data', (part) => {
-      output += part;
-      if (!output.includes('Ctrl-C')) return;
-      // Keep reading, so that it can write.
-      child.stdout.removeAllListeners('data').resume();
-      resolve(output);
-    });
-  });
-  const output = await Promise.race([started, exited]).finally(() => clearTimeout(timer));
-  if (typeof output !== 'string') throw new Error('The dev relay did not start');
-  const url = after('The relay', output);
-  const providerUrl = after('How sign-ins end', output);
+  const addresses: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    addresses.push(...(/^ *(?:The relay|How sign-ins end) +(\S+)/.exec(line)?.slice(1) ?? []));
+    if (line.includes('Ctrl-C')) break;
+  }
+  clearTimeout(timer);
+  // Keep reading, so that it can write.
+  child.stdout.resume();
+  const [url, providerUrl] = addresses;
+  if (!url || !providerUrl) throw new Error('The dev relay did not start');
 
   async function ask(path: string, body: object, method = 'POST'): Promise<void> {
     const headers = { 'Content-Type': 'application/json' };

@@ -1,5 +1,5 @@
 /** A session and what a relay offers on request: the menu, 'opened', cancelling, refreshing and blind sign-ins. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { hash, randomUUID } from 'node:crypto';
 import {
   createSession,
@@ -11,7 +11,7 @@ import {
 import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { type RelayProcess, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { createUser, makeCode } from '../kit/user.ts';
+import { makeCode } from '../kit/user.ts';
 import { failureOf } from '../kit/wait.ts';
 
 /** Public clients of one provider with S256, and of another without. Its codes are worth what their challenge says. */
@@ -58,7 +58,6 @@ beforeAll(async () => {
   relay = await startRelay({
     PROVIDERS: 'acme,confidential',
     START_BURST: '1000',
-    OPEN_ENDPOINTS: `${provider.origin}/own/authorize`,
     ACME_DISPLAY_NAME: 'Acme Music',
     ...at('ACME', 'token'),
     ...at('CONFIDENTIAL', 'token'),
@@ -201,56 +200,4 @@ test('where the relay has a secret, or the app says so, the relay exchanges', as
     ]);
     expect(provider.forms.at(-1)?.get('refresh_token')).toBe(String(tokens?.refreshToken));
   }
-});
-
-describe('an open sign-in', () => {
-  /** The user continues, and the provider sends the code back to the same browser. */
-  async function signInOpenly(options: Partial<SessionOptions>) {
-    const session = openAgain({
-      service: 'own',
-      ...options,
-      open: {
-        authorizationUrl: `${provider.origin}/own/authorize?scope=a`,
-        tokenUrl: `${provider.origin}/own/token`,
-        clientId: 'own-client',
-        issuer: 'https://issuer.test',
-      },
-    });
-    const user = createUser({ ask: (url, init) => fetch(url, { redirect: 'manual', ...init }) });
-    onLink(session, async (link) => {
-      const { headers } = await user.decide(link, 'continue', { Origin: relay.baseUrl });
-      const sent = new URL(headers.get('location') ?? '').searchParams;
-      const code = makeCode();
-      provider.challenges.set(code, sent.get('code_challenge'));
-      await user.open(`${sent.get('redirect_uri')}?state=${sent.get('state')}&code=${code}`);
-    });
-    const failure = await failureOf(session.signIn());
-    return { session, failure };
-  }
-
-  test('brings tokens of a client that the relay does not know, and refreshes them', async () => {
-    const before = provider.forms.length;
-    const { session } = await signInOpenly({});
-    expect(session.state).toMatchObject({ status: 'signed-in' });
-    const { after } = await refreshed(session);
-    expect(after).toMatchObject({
-      clientId: 'own-client',
-      tokenUrl: `${provider.origin}/own/token`,
-    });
-    const [exchange, renewal] = provider.forms.slice(before);
-    expect(exchange?.get('redirect_uri')).toBe(`${relay.baseUrl}/open/callback`);
-    expect([exchange, renewal].map((form) => form?.get('client_id'))).toEqual(
-      Array(2).fill('own-client'),
-    );
-  });
-
-  test('at a relay without them is refused', async () => {
-    const other = await startRelay({});
-    const { failure } = await signInOpenly({ relay: other.baseUrl });
-    expect(failure).toMatchObject({
-      code: 'refused',
-      detail: 'The relay does not offer an open sign-in',
-    });
-    await other.stop();
-  });
 });

@@ -14,16 +14,13 @@ import { renderToString } from 'react-dom/server';
 import { createSession } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
 import { launchChromium } from '../kit/chromium.ts';
-import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { App } from './react-app.ts';
 
 setDefaultTimeout(60_000);
 
-let provider: TokenEndpoint;
 let app: ReturnType<typeof serveApp>;
 let relay: RelayProcess;
 let browser: Browser;
@@ -53,11 +50,10 @@ function serveApp(script: string) {
 }
 
 beforeAll(async () => {
-  provider = startTokenEndpoint();
   app = serveApp(await bundle());
   [browser, relay] = await Promise.all([
     launchChromium(),
-    startRelay({ MAL_TOKEN_URL: provider.tokenUrl, CORS_ORIGINS: app.url.origin }),
+    startRelay({ CORS_ORIGINS: app.url.origin }),
   ]);
 });
 beforeEach(async () => {
@@ -65,10 +61,7 @@ beforeEach(async () => {
   await page.goto(app.url.href);
 });
 afterEach(() => page.context().close());
-afterAll(async () => {
-  await Promise.all([browser.close(), relay.stop(), app.stop(true)]);
-  provider.stop();
-});
+afterAll(() => Promise.all([browser.close(), relay.stop(), app.stop(true)]));
 
 type Shown = [status: string, secondsLeft: number, more: string | null];
 const read = async (): Promise<Shown> => JSON.parse((await page.textContent('p')) ?? '[]');
@@ -86,8 +79,6 @@ const hydrate = (isShort: boolean) =>
     `self.app = hydrate('${relay.baseUrl}', ${isShort}); self.root = app.show(); app.session.state.status`,
   );
 
-const stateOf = (link: string) => new URL(link).searchParams.get('state') ?? '';
-
 test('what a server has rendered becomes the app of a user who is signed in already', async () => {
   expect(await read()).toEqual(['loading', 0, null]);
   const place = { relay: relay.baseUrl, service: 'mal' };
@@ -101,26 +92,6 @@ test('what a server has rendered becomes the app of a user who is signed in alre
   expect(await page.evaluate('app.errors')).toEqual([]);
 });
 
-test('shows the link, its time, that it was opened, and that the user is signed in', async () => {
-  await hydrate(false);
-  await until('signed-out');
-  await page.evaluate('void app.session.signIn()');
-  const link = await until('waiting');
-  const [, before] = await read();
-  expect(before).toBeGreaterThan(0);
-  await pollUntil('it counts down', async () => (await read())[1] < before);
-  await relay.ask(link);
-  expect(await until('opened')).toBe(link);
-  const code = makeCode();
-  await bringCode(relay, stateOf(link), code);
-  await until('signed-in');
-  expect((await read())[1]).toBe(0);
-  expect(await page.evaluate('app.session.getToken()')).toBe(tokensFor(code).accessToken);
-  await page.evaluate('app.session.signOut()');
-  await until('signed-out');
-  expect(await page.evaluate('app.errors')).toEqual([]);
-});
-
 test('starts one sign-in in StrictMode, and cancels it when it is unmounted', async () => {
   let starts = 0;
   page.on('request', (request) => {
@@ -131,13 +102,4 @@ test('starts one sign-in in StrictMode, and cancels it when it is unmounted', as
   await page.evaluate('root.unmount()');
   await pollUntil('the link is cancelled', async () => (await relay.ask(link)).status === 404);
   expect([starts, await page.evaluate('app.session.state.status')]).toEqual([1, 'signed-out']);
-});
-
-test('says why a sign-in failed, and begins another', async () => {
-  await hydrate(true);
-  const link = await until('waiting');
-  await relay.ask(`/auth/mal/callback?state=${stateOf(link)}&error=access_denied`);
-  expect(await until('failed')).toBe('Sign-in was declined.');
-  await page.evaluate('void app.session.signIn()');
-  expect(await until('waiting')).not.toBe(link);
 });

@@ -203,14 +203,6 @@ describe('a session that ends', () => {
     await network.advance(600_000);
     expect([prompts.length, ends.map(({ failure }) => codeOf(failure))]).toEqual([4, ['expired']]);
   });
-
-  test('is renewed when the relay has lost it', async () => {
-    const answers = [...Array(10).fill([204]), GONE, GRANTED];
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': answers });
-    const { ends, prompts } = begin(network);
-    await network.advance(60_000);
-    expect([prompts.length, ends[0]?.tokens?.accessToken]).toEqual([2, 'a']);
-  });
 });
 
 describe('cancelling', () => {
@@ -365,20 +357,27 @@ describe('what the relay offers', () => {
     expect(ends.length).toBe(1);
   });
 
-  test('a sign-in that must be blind and cannot be is refused, whoever wants it blind', async () => {
-    const must = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
-    for (const [answer, options, who] of [
-      [[200, must], {}, 'This device has no cryptography for'],
-      [NOT_FOUND, { blind: true }, 'The relay does not offer'],
-    ] as [Answer, OpenOptions, string][]) {
-      const detail = `${who} a blind sign-in with this service`;
+  const MUST = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
+  const open = {
+    authorizationUrl: 'https://p.test/a',
+    tokenUrl: 'https://p.test/t',
+    clientId: 'c',
+  };
+
+  test.each([
+    [[200, MUST], {}, 'This device has no cryptography for a blind sign-in with this service'],
+    [NOT_FOUND, { blind: true }, 'The relay does not offer a blind sign-in with this service'],
+    [NOT_FOUND, { open: OPEN }, 'The relay does not offer an open sign-in'],
+  ] as [Answer, OpenOptions, string][])(
+    'a blind or open sign-in that cannot be is refused: %j, %j',
+    async (answer, options, detail) => {
       const network = createNetwork({ '/services': [answer], '/auth/start': [STARTED] });
       const { ends } = begin(network, options);
       await network.advance(1_000);
       expect(ends.map(({ failure }) => failure)).toEqual([new SignInError('refused', detail)]);
       expect(network.asksOf('/auth/start')).toEqual([]);
-    }
-  });
+    },
+  );
 });
 
 const OLD: Tokens = { accessToken: 'old', refreshToken: 'r1', expiresIn: 3_600, expiresAt: 0 };
