@@ -1,21 +1,11 @@
 /**
  * The bounds that operators notice, or that several modules share, each with its reason.
- * Defaults of settings are among them. A bound that one module uses is in that module.
+ * Defaults of settings are in settings/names.ts. A bound that one module uses is in that module.
  */
 
 const SECOND_MS = 1_000;
 
-/* Sessions. */
-
-/** Lifetime of a session, and the `expiresIn` that the device gets. */
-export const DEFAULT_SESSION_SECONDS = 600;
-
-/** Live sessions at once. This bounds memory. */
-export const DEFAULT_MAX_SESSIONS = 5_000;
-
-/** Sign-ins that one address may start at once, then how many per second. */
-export const DEFAULT_START_BURST = 3;
-export const DEFAULT_START_RATE_PER_SECOND = 1;
+/* Codes and names. */
 
 /** No vowels, so that no code is a word. No two letters look alike. RFC 8628 §6.1. */
 export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
@@ -26,9 +16,6 @@ export const USER_CODE_LENGTH = 8;
 export const SHOWN_NAME_CHARACTERS = 40;
 
 /* Polls and delivery. */
-
-/** How long one poll is held open. */
-export const DEFAULT_POLL_SECONDS = 50;
 
 /**
  * Polls that are parked at once in a process: twice the number that docs/scaling.md plans for,

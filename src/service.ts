@@ -99,7 +99,7 @@ export function createService(
 ): Service {
   const { baseUrl } = settings;
   const { clock, monitor = NO_MONITOR } = dependencies;
-  const { rateLimits, limiters } = createRateLimits(stores, clock, settings);
+  const rateLimits = createRateLimits(stores, clock, settings);
   const refreshes = createRefreshes(stores.refreshes, clock);
   const revocations = createRevocations(refreshes);
   const tokenEndpoint = new TokenEndpoint({
@@ -206,6 +206,9 @@ export function createService(
       await Promise.all(issuers.filter(({ name }) => !providers.find(name).ok).map(discover));
     },
     async sweep() {
+      const { codeLimits, qrLimits, ...others } = rateLimits;
+      const groups = [codeLimits, qrLimits, others];
+      const limiters = groups.flatMap((group): RateLimiter[] => Object.values(group));
       for (const limiter of limiters) limiter.sweep();
       await signIns.sweep();
     },
@@ -264,7 +267,7 @@ const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
 
 /**
  * QR codes for all addresses together, in each process: three times what
- * DEFAULT_MAX_SESSIONS sign-ins need. At 7 ms each they take a sixth of one core.
+ * 5,000 sign-ins need. At 7 ms each they take a sixth of one core.
  */
 export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
 
@@ -272,29 +275,21 @@ export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
 function createRateLimits(
   { createRateLimiter }: Stores,
   clock: Clock,
-  { startBurst, startRatePerSecond }: EnabledSettings,
-): { readonly rateLimits: RateLimits; readonly limiters: readonly RateLimiter[] } {
-  const limiters: RateLimiter[] = [];
-  const keep = (limiter: RateLimiter) => {
-    limiters.push(limiter);
-    return limiter;
-  };
-  const shared = (name: string, policy: RateLimitPolicy) => keep(createRateLimiter(name, policy));
-  const local = (policy: RateLimitPolicy) => keep(createMemoryRateLimiter(clock, policy));
-  const startLimit = { burst: startBurst, ratePerSecond: startRatePerSecond };
-  const rateLimits = {
-    startLimiter: shared('start', startLimit),
-    openLimiter: shared('open', startLimit),
-    refreshLimiter: shared('refresh', REFRESH_LIMIT),
-    revokeLimiter: shared('revoke', REVOKE_LIMIT),
+  { startBurst: burst, startRatePerSecond: ratePerSecond }: EnabledSettings,
+): RateLimits {
+  const local = (policy: RateLimitPolicy) => createMemoryRateLimiter(clock, policy);
+  return {
+    startLimiter: createRateLimiter('start', { burst, ratePerSecond }),
+    openLimiter: createRateLimiter('open', { burst, ratePerSecond }),
+    refreshLimiter: createRateLimiter('refresh', REFRESH_LIMIT),
+    revokeLimiter: createRateLimiter('revoke', REVOKE_LIMIT),
     codeLimits: {
-      perAddress: shared('code', CODE_LIMIT_PER_ADDRESS),
-      overall: shared('codes', CODE_LIMIT_OVERALL),
+      perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
+      overall: createRateLimiter('codes', CODE_LIMIT_OVERALL),
     },
     pollLimiter: local(DEVICE_POLL_LIMIT),
     qrLimits: { perAddress: local(QR_LIMIT_PER_ADDRESS), overall: local(QR_LIMIT_OVERALL) },
   };
-  return { rateLimits, limiters };
 }
 
 /** The relay is disabled if it has no base URL. A Worker with wrong settings is disabled too, because it cannot refuse to start. */

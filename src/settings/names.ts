@@ -2,13 +2,6 @@
  * All settings, in two tables, which are used for reading, `--help`, docs/configuration.md
  * and to find misspelt names.
  */
-import {
-  DEFAULT_MAX_SESSIONS,
-  DEFAULT_POLL_SECONDS,
-  DEFAULT_SESSION_SECONDS,
-  DEFAULT_START_BURST,
-  DEFAULT_START_RATE_PER_SECOND,
-} from '../limits.ts';
 import { DEFAULT_NAMES } from '../providers/profiles.ts';
 
 export interface SettingDescription {
@@ -108,31 +101,32 @@ export const RELAY_SETTINGS = {
   SESSION_SECONDS: {
     meaning: 'How long a user has to sign in, 1 to 86400.',
     example: '900',
-    default: String(DEFAULT_SESSION_SECONDS),
+    default: '600',
     shown: 'all',
   },
   POLL_SECONDS: {
     meaning: 'How long a poll is held open, 1 to 230.',
     example: '25',
-    default: String(DEFAULT_POLL_SECONDS),
+    default: '50',
     shown: 'all',
   },
   MAX_SESSIONS: {
     meaning: 'Maximum number of sign-ins in progress, 1 to 10000000.',
     example: '20000',
-    default: String(DEFAULT_MAX_SESSIONS),
+    // Bounds memory.
+    default: '5000',
     shown: 'all',
   },
   START_BURST: {
     meaning: 'Sign-ins that one client address may start at once, 1 to 1000000.',
     example: '10',
-    default: String(DEFAULT_START_BURST),
+    default: '3',
     shown: 'all',
   },
   START_RATE: {
     meaning: 'Sign-ins that one client address may start per second after that, such as 0.5.',
     example: '0.5',
-    default: String(DEFAULT_START_RATE_PER_SECOND),
+    default: '1',
     shown: 'all',
   },
   CONFIRM: {
@@ -313,27 +307,15 @@ ${describeTable('<NAME>_', PROVIDER_SETTINGS)}
 `;
 }
 
-const TERMINAL_COLUMNS = 80;
 const NAME_COLUMNS = 31;
+/** What the name leaves of a line, broken at a space. */
+const TEXT = /\S.{0,48}(?= |$)/g;
 
 function describeTable(prefix: string, table: SettingsTable): string {
   const rows = Object.entries(table).map(([name, { meaning, default: standard, isSecret }]) => {
     const ending = standard === undefined ? '' : ` Default: ${standard}.`;
-    const text = `${meaning}${ending}${isSecret ? ' A secret.' : ''}`;
-    const lines = wrap(text, TERMINAL_COLUMNS - NAME_COLUMNS);
+    const lines = `${meaning}${ending}${isSecret ? ' A secret.' : ''}`.match(TEXT) ?? [];
     return `  ${prefix}${name}`.padEnd(NAME_COLUMNS) + lines.join(`\n${' '.repeat(NAME_COLUMNS)}`);
   });
   return rows.join('\n');
-}
-
-/** Lines of at most `columns` characters, broken at spaces. */
-function wrap(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const line = lines.pop() ?? '';
-    const longer = line === '' ? word : `${line} ${word}`;
-    if (longer.length <= columns || line === '') lines.push(longer);
-    else lines.push(line, word);
-  }
-  return lines;
 }

@@ -6,12 +6,12 @@ import packageJson from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
 import { FETCHES_AT_ONCE, IDLE_MARGIN_SECONDS } from '../../src/limits.ts';
 import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
-import { DEFAULT_POLL_SECONDS } from '../kit/limits.ts';
 import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { readAcl } from '../kit/redis/acl.ts';
 import { LAUNCHER, ROOT } from '../kit/relay.ts';
 
+const POLL_SECONDS = Number(RELAY_SETTINGS.POLL_SECONDS.default);
 const read = (file: string) => readFileSync(`${ROOT}deploy/${file}`, 'utf8');
 
 interface Container {
@@ -135,18 +135,18 @@ test('Caddy may still try for 20 s when a poll that was held is lost', () => {
   const tryMs = numberOf(/lb_retries (\d+)/) * numberOf(/lb_try_interval (\d+)ms/);
   expect(tryMs).toBe(20_000);
   // It counts from the beginning of the request.
-  const longestMs = DEFAULT_POLL_SECONDS * 1_000 + tryMs;
+  const longestMs = POLL_SECONDS * 1_000 + tryMs;
   expect(numberOf(/lb_try_duration (\d+)s/) * 1_000).toBeGreaterThan(longestMs);
 });
 
 test.each(['nginx.conf', 'nginx-site.conf'])('%s waits longer than a poll is held', (file) => {
   const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(read(file)) ?? [];
-  expect(Number(seconds)).toBeGreaterThan(DEFAULT_POLL_SECONDS + 10);
+  expect(Number(seconds)).toBeGreaterThan(POLL_SECONDS + 10);
 });
 
 test('Caddy closes idle connections before the relay does', () => {
   const [, seconds] = /keepalive (\d+)s/.exec(read('Caddyfile')) ?? [];
-  const idleSeconds = DEFAULT_POLL_SECONDS + IDLE_MARGIN_SECONDS;
+  const idleSeconds = POLL_SECONDS + IDLE_MARGIN_SECONDS;
   expect(Number(seconds)).toBeLessThan(idleSeconds);
   expect(readFileSync(`${ROOT}docs/proxies.md`, 'utf8')).toContain(`the relay's ${idleSeconds} s`);
 });
