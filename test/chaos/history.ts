@@ -71,16 +71,12 @@ export const nowMs = () => Math.round(performance.now());
 export const digestOf = (secret: string) =>
   createHash('sha256').update(secret).digest('hex').slice(0, 16);
 
-export interface History extends Disposable {
-  readonly file: string;
-  record(event: HistoryEvent): void;
-}
+export type History = ReturnType<typeof openHistory>;
 
-export function openHistory(file: string): History {
+export function openHistory(file: string) {
   const descriptor = openSync(file, 'w');
   return {
-    file,
-    record: (event) => void writeSync(descriptor, `${JSON.stringify(event)}\n`),
+    record: (event: HistoryEvent) => void writeSync(descriptor, `${JSON.stringify(event)}\n`),
     [Symbol.dispose]: () => closeSync(descriptor),
   };
 }

@@ -30,13 +30,9 @@ const DELAYS_MS: Readonly<Partial<Record<Behaviour, number>>> = {
   'too slow': 17_000,
 };
 
-export interface Provider extends Disposable {
-  readonly tokenUrl: string;
-  /** A code of a user who signed in. */
-  makeCode(behaviour: Behaviour): string;
-}
+export type Provider = Awaited<ReturnType<typeof startProvider>>;
 
-export async function startProvider(history: History): Promise<Provider> {
+export async function startProvider(history: History) {
   const behaviours = new Map<string, Behaviour>();
   const used = new Set<string>();
 
@@ -68,7 +64,8 @@ export async function startProvider(history: History): Promise<Provider> {
   const { port } = server.address() as AddressInfo;
   return {
     tokenUrl: `http://127.0.0.1:${port}/token`,
-    makeCode(behaviour) {
+    /** A code of a user who signed in. */
+    makeCode(behaviour: Behaviour) {
       const code = plantSecret(`code-${randomUUID()}`);
       behaviours.set(code, behaviour);
       return code;

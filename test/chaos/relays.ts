@@ -6,21 +6,9 @@ import { type RelayProcess, startRelay } from '../kit/relay.ts';
 
 export const RELAYS = 3;
 
-export interface Relays extends AsyncDisposable {
-  /** Starts all of them. `baseUrl`: where users reach them. */
-  start(baseUrl: string): Promise<void>;
-  /** The next one in turn that was not ended, as a load balancer finds it. */
-  next(): { readonly nth: number; readonly url: string };
-  /** SIGKILL, or SIGTERM, which lets it finish what it has begun. */
-  end(nth: number, signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  restart(nth: number): Promise<void>;
-  suspend(nth: number): Promise<void>;
-  resume(nth: number): void;
-  /** What the relays logged as a bug of their own (docs/reference.md "Events"). */
-  bugs(): readonly string[];
-}
+export type Relays = Awaited<ReturnType<typeof createRelays>>;
 
-export async function createRelays(env: Readonly<Record<string, string>>): Promise<Relays> {
+export async function createRelays(env: Readonly<Record<string, string>>) {
   const ports = await Promise.all(Array.from({ length: RELAYS }, findFreePort));
   const processes: (RelayProcess | undefined)[] = [];
   const all: RelayProcess[] = [];
@@ -49,22 +37,26 @@ export async function createRelays(env: Readonly<Record<string, string>>): Promi
   const signal = (nth: number, name: 'SIGSTOP' | 'SIGCONT') =>
     process.kill(processes[nth]?.pid ?? Number.NaN, name);
   return {
-    async start(url) {
+    /** Starts all of them. `url`: where users reach them. */
+    async start(url: string) {
       baseUrl = url;
       await Promise.all(ports.map((_, nth) => restart(nth)));
     },
+    /** The next one in turn that was not ended, as a load balancer finds it. */
     next() {
       do turn = (turn + 1) % RELAYS;
       while (processes[turn] === undefined);
       return { nth: turn, url: `http://127.0.0.1:${ports[turn]}` };
     },
+    /** SIGKILL, or SIGTERM, which lets it finish what it has begun. */
     end,
     restart,
-    async suspend(nth) {
+    async suspend(nth: number) {
       signal(nth, 'SIGSTOP');
       await untilFrozen(processes[nth]?.pid ?? Number.NaN);
     },
-    resume: (nth) => void signal(nth, 'SIGCONT'),
+    resume: (nth: number) => void signal(nth, 'SIGCONT'),
+    /** What the relays logged as a bug of their own (docs/reference.md "Events"). */
     bugs: () =>
       all.flatMap((relay) =>
         relay

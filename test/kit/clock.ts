@@ -1,17 +1,9 @@
 /** Fake time: it moves only when a test moves it. */
 import type { Clock } from '../../src/sign-ins/time.ts';
 
-export interface FakeClock extends Clock {
-  /** Moves time on and runs the timers that fall due, each at its own moment. */
-  advance(ms: number): void;
-  /** Moves time on without running timers, as in a process that is suspended. They run late, with the next `advance`. */
-  stall(ms: number): void;
-  readonly timers: number;
-  /** When the next timer falls due. Infinity: there is none. */
-  dueMs(): number;
-}
+export type FakeClock = ReturnType<typeof createFakeClock>;
 
-export function createFakeClock(startMs = 1_000_000): FakeClock {
+export function createFakeClock(startMs = 1_000_000) {
   let nowMs = startMs;
   const timers = new Set<{ atMs: number; run: () => void }>();
 
@@ -22,12 +14,13 @@ export function createFakeClock(startMs = 1_000_000): FakeClock {
 
   return {
     now: () => nowMs,
-    setTimer(delayMs, run) {
+    setTimer(delayMs: number, run: () => void) {
       const timer = { atMs: nowMs + delayMs, run };
       timers.add(timer);
-      return () => timers.delete(timer);
+      return () => void timers.delete(timer);
     },
-    advance(ms) {
+    /** Moves time on and runs the timers that fall due, each at its own moment. */
+    advance(ms: number) {
       const untilMs = nowMs + ms;
       for (let due = nextDue(untilMs); due !== undefined; due = nextDue(untilMs)) {
         timers.delete(due);
@@ -36,14 +29,16 @@ export function createFakeClock(startMs = 1_000_000): FakeClock {
       }
       nowMs = untilMs;
     },
-    stall(ms) {
+    /** Moves time on without running timers, as in a process that is suspended. They run late, with the next `advance`. */
+    stall(ms: number) {
       nowMs += ms;
     },
     get timers() {
       return timers.size;
     },
+    /** When the next timer falls due. Infinity: there is none. */
     dueMs: () => nextDue(Infinity)?.atMs ?? Infinity,
-  };
+  } satisfies Clock & Record<string, unknown>;
 }
 
 /** As `advance`, for code with promises: what is ready runs before time moves on. */

@@ -1,23 +1,9 @@
 /** A dev relay in a process of its own, started as an app developer starts it: `sign-in-relay dev`. */
-import type { Target } from './device.ts';
 import { type ChildOptions, findFreePort, startChild } from './process.ts';
 import { MAIN } from './relay.ts';
 import { pollUntil } from './wait.ts';
 
-export interface DevRelayProcess extends Target, AsyncDisposable {
-  readonly relayUrl: string;
-  readonly providerUrl: string;
-  readonly port: number;
-  /** Asks the dev provider. Redirects are not followed. */
-  askProvider(path: string, init?: RequestInit): Promise<Response>;
-  /** How the next sign-in ends. */
-  plan(asked: object): Promise<Response>;
-  output(): string;
-  /** Resolves once its terminal has shown the text. */
-  untilShown(text: string): Promise<unknown>;
-  readonly exited: Promise<number>;
-  stop(signal?: NodeJS.Signals): Promise<number>;
-}
+export type DevRelayProcess = Awaited<ReturnType<typeof startDev>>;
 
 export interface DevOptions extends Pick<ChildOptions, 'cwd' | 'env'> {
   readonly args?: readonly string[];
@@ -28,7 +14,7 @@ export interface DevOptions extends Pick<ChildOptions, 'cwd' | 'env'> {
 }
 
 /** Resolves once it listens. */
-export async function startDev(options: DevOptions = {}): Promise<DevRelayProcess> {
+export async function startDev(options: DevOptions = {}) {
   const { args = [], command = [process.execPath, MAIN], origin = 'http://127.0.0.1' } = options;
   const port = await findFreePort();
   const child = startChild([...command, 'dev', '--port', String(port), ...args], {
@@ -57,10 +43,13 @@ export async function startDev(options: DevOptions = {}): Promise<DevRelayProces
     relayUrl,
     providerUrl,
     port,
+    /** Asks the dev provider. Redirects are not followed. */
     askProvider,
+    /** Resolves once its terminal has shown the text. */
     untilShown,
     ask: from(relayUrl),
-    plan: (asked) =>
+    /** How the next sign-in ends. */
+    plan: (asked: object) =>
       askProvider('/next', {
         method: 'POST',
         headers: { 'Content-Type': 'application/json' },

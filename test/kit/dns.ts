@@ -3,12 +3,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-export interface DnsServer extends Disposable {
-  readonly port: number;
-  /** From now on. A name without addresses is unknown. */
-  set(name: string, addresses: readonly string[]): void;
-}
-
 /** RFC 1035 §3.2.2 and §4.1.1 */
 const TYPE_A = 1;
 const HEADER_BYTES = 12;
@@ -17,7 +11,7 @@ const UNKNOWN_NAME = 3;
 /** The name of the question, wherever it is used again: RFC 1035 §4.1.4. */
 const SAME_NAME = 0xc000 | HEADER_BYTES;
 
-export async function startDns(): Promise<DnsServer> {
+export async function startDns() {
   const known = new Map<string, readonly string[]>();
   const socket = createSocket('udp4');
   socket.on('message', (query, { port, address }) => {
@@ -36,7 +30,8 @@ export async function startDns(): Promise<DnsServer> {
   await once(socket, 'listening');
   return {
     port: socket.address().port,
-    set: (name, addresses) => void known.set(name, addresses),
+    /** From now on. A name without addresses is unknown. */
+    set: (name: string, addresses: readonly string[]) => void known.set(name, addresses),
     [Symbol.dispose]: () => void socket.close(),
   };
 }

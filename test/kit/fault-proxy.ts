@@ -35,19 +35,13 @@ export interface Fate {
   readonly onAnswer?: (status: number) => void;
 }
 
-export interface FaultProxy extends Disposable {
-  readonly url: string;
-  /** Exchanges so far, and how many of them were cut or lost. */
-  readonly counts: { exchanges: number; cut: number };
-  /** Cuts every connection. */
-  cutAll(): void;
-}
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
 
 export async function startFaultProxy(
   /** Asked for each exchange, before its fate is decided. */
   target: string | (() => string),
   decide: (exchange: Exchange) => Fate,
-): Promise<FaultProxy> {
+) {
   const sockets = new Set<Socket>();
   const counts = { exchanges: 0, cut: 0 };
 
@@ -124,7 +118,9 @@ export async function startFaultProxy(
   }
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Exchanges so far, and how many of them were cut or lost. */
     counts,
+    /** Cuts every connection. */
     cutAll,
     [Symbol.dispose]() {
       server.close();

@@ -21,13 +21,6 @@ export interface ProviderOptions {
   readonly beforeRequest?: (request: IncomingMessage) => void | Promise<void>;
 }
 
-export interface RunningProvider {
-  readonly issuer: string;
-  /** For its events. */
-  readonly provider: Provider;
-  stop(): Promise<void>;
-}
-
 // The cookie library of oidc-provider uses a call that Bun reports as deprecated. Nobody here can act on that.
 process.noDeprecation = true;
 
@@ -35,7 +28,7 @@ const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;
 
 /** Listens on a free port of 127.0.0.1 when it returns. Prints nothing. */
-export async function startProvider(options: ProviderOptions): Promise<RunningProvider> {
+export async function startProvider(options: ProviderOptions) {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -53,6 +46,7 @@ export async function startProvider(options: ProviderOptions): Promise<RunningPr
     server.closeAllConnections();
     await closed;
   }
+  // `provider` has events.
   return { issuer, provider, stop };
 }
 

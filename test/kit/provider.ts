@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { plantSecret } from './secrets.ts';
-import { createGate, type Gate } from './wait.ts';
+import { createGate } from './wait.ts';
 
 /** `using` stops it, or the test does. */
 interface Stoppable extends Disposable {
@@ -14,16 +14,10 @@ function stoppable(stop: () => unknown): Stoppable {
   return { stop: stopNow, [Symbol.dispose]: stopNow };
 }
 
-export interface TokenEndpoint extends Stoppable {
-  readonly tokenUrl: string;
-  /** Closed, it holds every request. */
-  readonly gate: Gate;
-  /** How often this code, or refresh token, was received. */
-  requestsFor(code: string): number;
-}
+export type TokenEndpoint = ReturnType<typeof startTokenEndpoint>;
 
 /** A token endpoint that grants `tokenFor(code)`, and counts. */
-export function startTokenEndpoint(): TokenEndpoint {
+export function startTokenEndpoint() {
   const gate = createGate();
   const { url, requests, ...stop } = serveUpstream(async (_, body) => {
     await gate.pass();
@@ -32,8 +26,10 @@ export function startTokenEndpoint(): TokenEndpoint {
   return {
     ...stop,
     tokenUrl: url,
+    /** Closed, it holds every request. */
     gate,
-    requestsFor: (code) => requests.filter(({ body }) => codeIn(body) === code).length,
+    /** How often this code, or refresh token, was received. */
+    requestsFor: (code: string) => requests.filter(({ body }) => codeIn(body) === code).length,
   };
 }
 
@@ -73,16 +69,13 @@ export function discoveryDocumentOf(issuer: string) {
   };
 }
 
-export interface Upstream extends Stoppable {
-  readonly url: string;
-  readonly requests: { method: string; path: string; headers: Headers; body: string }[];
-}
+export type Upstream = ReturnType<typeof serveUpstream>;
 
 /** A server that answers as the test says. `url` is that of a token endpoint. */
 export function serveUpstream(
   answer: (request: Request, body: string) => Response | Promise<Response>,
-): Upstream {
-  const requests: Upstream['requests'] = [];
+) {
+  const requests: { method: string; path: string; headers: Headers; body: string }[] = [];
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -102,20 +95,11 @@ export function serveUpstream(
   };
 }
 
-export interface ByteServer extends Stoppable {
-  readonly url: string;
-  readonly port: number;
-  /** Connections so far. */
-  connections(): number;
-  /** Requests so far, as far as each arrives in one piece. */
-  requests(): number;
-}
-
 /** A server that speaks in bytes. `nth` counts the requests of one connection, from 1. */
 export async function serveBytes(
   onRequest: (socket: Socket, nth: number, request: string) => void,
   onConnection: (socket: Socket) => void = () => {},
-): Promise<ByteServer> {
+) {
   const sockets = new Set<Socket>();
   let requests = 0;
   const server = createServer((socket) => {
@@ -134,7 +118,9 @@ export async function serveBytes(
   return {
     url: `http://127.0.0.1:${port}/token`,
     port,
+    /** Connections so far. */
     connections: () => sockets.size,
+    /** Requests so far, as far as each arrives in one piece. */
     requests: () => requests,
     ...stoppable(() => {
       for (const socket of sockets) socket.destroy();

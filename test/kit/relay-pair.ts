@@ -9,10 +9,10 @@ import {
   startWithCode,
   UNKNOWN_SECRET,
 } from './device.ts';
-import { startTokenEndpoint, type TokenEndpoint, tokensFor } from './provider.ts';
+import { startTokenEndpoint, tokensFor } from './provider.ts';
 import { type RedisServer, startRedis } from './redis/server.ts';
 import { type RelayProcess, type StartOptions, startRelay } from './relay.ts';
-import { type CuttingProxy, startCuttingProxy } from './tcp-proxy.ts';
+import { startCuttingProxy } from './tcp-proxy.ts';
 import {
   bringCode,
   bringCodeWhenPossible,
@@ -24,10 +24,7 @@ import { pollUntil } from './wait.ts';
 
 type Env = Readonly<Record<string, string>>;
 
-export interface RelayPair extends AsyncDisposable {
-  readonly provider: TokenEndpoint;
-  readonly relays: readonly [RelayProcess, RelayProcess];
-}
+export type RelayPair = Awaited<ReturnType<typeof startRelayPair>>;
 
 export interface PairOptions {
   readonly env?: Env;
@@ -43,7 +40,7 @@ export const LONG_POLL_SECONDS = '230';
 export async function startRelayPair(
   redisUrl: string,
   { env = {}, each = [{}, {}] }: PairOptions = {},
-): Promise<RelayPair> {
+) {
   await using stack = new AsyncDisposableStack();
   const provider = stack.use(startTokenEndpoint());
   const shared = {
@@ -67,17 +64,10 @@ export async function startRelayPair(
   return { provider, relays, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** One of the two relays is behind a proxy that cuts its connections to Redis or holds bytes back. */
-export interface CutOffPair extends AsyncDisposable {
-  readonly redis: RedisServer;
-  readonly proxy: CuttingProxy;
-  /** Behind the proxy. */
-  readonly cutOff: RelayProcess;
-  readonly other: RelayProcess;
-  readonly provider: TokenEndpoint;
-}
+export type CutOffPair = Awaited<ReturnType<typeof startCutOffPair>>;
 
-export async function startCutOffPair(env: Env = {}): Promise<CutOffPair> {
+/** One of the two relays is behind a proxy that cuts its connections to Redis or holds bytes back. */
+export async function startCutOffPair(env: Env = {}) {
   await using stack = new AsyncDisposableStack();
   const redis = stack.use(await startRedis());
   const proxy = stack.use(await startCuttingProxy(redis.port));
@@ -95,6 +85,7 @@ export async function startCutOffPair(env: Env = {}): Promise<CutOffPair> {
   return {
     redis,
     proxy,
+    /** Behind the proxy. */
     cutOff,
     other,
     provider,

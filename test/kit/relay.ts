@@ -1,7 +1,6 @@
 /** A relay in a process of its own, started as its operator starts it: `bun src/cli/main.ts` and an environment. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Target } from './device.ts';
 import {
   type Child,
   type ChildOptions,
@@ -36,25 +35,7 @@ export interface LogEvent {
 
 type Matches = (event: LogEvent) => boolean;
 
-export interface RelayProcess extends Target {
-  readonly baseUrl: string;
-  readonly port: number;
-  readonly pid: number;
-  /** What was read of the log so far, which may lack lines that were written before the last response; of one event, if it is named. */
-  events(name?: string): readonly LogEvent[];
-  /** The events of this name, once there are so many. Rejects if the relay ends before. */
-  waitForEvents(name: string, count: number): Promise<readonly LogEvent[]>;
-  /** The first event that matches, past or to come. Rejects if the relay ends without it. */
-  waitForEvent(matches: string | Matches): Promise<LogEvent>;
-  /** Resolves once the relay has parked this many polls since its start. */
-  untilParked(polls: number): Promise<void>;
-  output(): string;
-  /** Resolves with the exit code, which is 128 and more after a signal. */
-  readonly exited: Promise<number>;
-  stop(signal?: NodeJS.Signals): Promise<number>;
-  /** The resident set, as the kernel counts it. */
-  residentBytes(): number;
-}
+export type RelayProcess = Awaited<ReturnType<typeof launchRelay>>;
 
 export interface StartOptions extends Pick<ChildOptions, 'cwd' | 'openFiles'> {
   /** What goes wrong in this relay (faults.ts). */
@@ -67,17 +48,14 @@ export interface StartOptions extends Pick<ChildOptions, 'cwd' | 'openFiles'> {
 }
 
 /** Resolves once the relay listens; rejects with its output if it ends before that. */
-export async function startRelay(env: Env = {}, options: StartOptions = {}): Promise<RelayProcess> {
+export async function startRelay(env: Env = {}, options: StartOptions = {}) {
   const relay = await launchRelay(env, options);
   await relay.waitForEvent('listening');
   return relay;
 }
 
 /** Starts a relay that may never listen. What `env` does not say is as in production, plus one provider and the debug log. */
-export async function launchRelay(
-  env: Env = {},
-  options: StartOptions = {},
-): Promise<RelayProcess> {
+export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
   const port = options.port ?? (await findFreePort());
   const baseUrl = `http://127.0.0.1:${port}`;
   const log = createEventLog();
@@ -99,17 +77,24 @@ export async function launchRelay(
     port,
     pid: child.pid,
     output: child.output,
+    /** Resolves with the exit code, which is 128 and more after a signal. */
     exited: child.exited,
-    ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
+    ask: (path: string, init?: RequestInit) =>
+      fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
+    /** What was read of the log so far, which may lack lines that were written before the last response; of one event, if it is named. */
     events: log.named,
+    /** The events of this name, once there are so many. Rejects if the relay ends before. */
     waitForEvents: log.waitForMany,
-    waitForEvent: (matches) =>
+    /** The first event that matches, past or to come. Rejects if the relay ends without it. */
+    waitForEvent: (matches: string | Matches) =>
       log.waitFor(typeof matches === 'string' ? ({ event }) => event === matches : matches),
-    untilParked: async (polls) => void (await log.waitForMany('poll_waiting', polls)),
-    stop(signal = 'SIGTERM') {
+    /** Resolves once the relay has parked this many polls since its start. */
+    untilParked: async (polls: number) => void (await log.waitForMany('poll_waiting', polls)),
+    stop(signal: NodeJS.Signals = 'SIGTERM') {
       child.kill(signal);
       return child.exited;
     },
+    /** The resident set, as the kernel counts it. */
     residentBytes() {
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
       return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;

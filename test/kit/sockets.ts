@@ -1,22 +1,9 @@
 /** Raw TCP: what no HTTP client would send, and connections that end as the test likes. */
 import { connect } from 'node:net';
 
-export interface RawConnection {
-  /** Resolves once the bytes are with the kernel. */
-  send(bytes: string | Buffer): Promise<void>;
-  /** What was received so far, as soon as it contains `text`. Rejects if the connection closes before that. */
-  until(text: string): Promise<string>;
-  /** All that was received, one character a byte, once the connection is closed, by whichever side. */
-  readonly closed: Promise<string>;
-  /** Half-close: sends FIN and keeps reading. */
-  sendEnd(): void;
-  /** Sends RST. */
-  reset(): void;
-  /** Sends FIN and reads no more. */
-  leave(): void;
-}
+export type RawConnection = ReturnType<typeof openRaw>;
 
-export function openRaw(url: string): RawConnection {
+export function openRaw(url: string) {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   const checks = new Set<() => void>();
@@ -40,9 +27,12 @@ export function openRaw(url: string): RawConnection {
     });
   });
   return {
-    send: (bytes) => new Promise((resolve) => socket.write(bytes, () => resolve())),
-    until(text) {
-      return new Promise((resolve, reject) => {
+    /** Resolves once the bytes are with the kernel. */
+    send: (bytes: string | Buffer) =>
+      new Promise<void>((resolve) => socket.write(bytes, () => resolve())),
+    /** What was received so far, as soon as it contains `text`. Rejects if the connection closes before that. */
+    until(text: string) {
+      return new Promise<string>((resolve, reject) => {
         function check(): void {
           if (received.includes(text)) resolve(received);
           else if (isClosed)
@@ -54,9 +44,13 @@ export function openRaw(url: string): RawConnection {
         check();
       });
     },
+    /** All that was received, one character a byte, once the connection is closed, by whichever side. */
     closed,
+    /** Half-close: sends FIN and keeps reading. */
     sendEnd: () => void socket.end(),
+    /** Sends RST. */
     reset: () => void socket.resetAndDestroy(),
+    /** Sends FIN and reads no more. */
     leave: () => void socket.destroy(),
   };
 }

@@ -6,33 +6,14 @@ import { findFreePort } from './process.ts';
 /** `requests`: the server does not receive them. `replies`: it has executed the request, and the client does not learn of it. */
 type Direction = 'requests' | 'replies';
 
-export interface CuttingProxy extends AsyncDisposable {
-  readonly port: number;
-  /** As REDIS_URL has it, without user and password. */
-  readonly url: string;
-  /** New connections go to this port, as when a name or address has moved. Those that are open stay where they are. */
-  moveTo(port: number): void;
-  /** Destroys every connection; bytes that are held back are lost. */
-  cutAll(): void;
-  /** Holds bytes back, of new connections too, until `false`. */
-  stall(what: Direction | false): void;
-  /**
-   * The same from the next request on that contains `text`, such as a script's SHA-1. Resolves with
-   * what was sent with that request. So a test need not know what a client asks before it.
-   */
-  stallFrom(text: string, what: Direction): Promise<Buffer>;
-  /** All that was sent in either direction since the start or the last call of `forgetBytes`. */
-  bytes(): Buffer;
-  forgetBytes(): void;
-  stop(): Promise<void>;
-}
+export type CuttingProxy = Awaited<ReturnType<typeof startCuttingProxy>>;
 
 interface Link {
   stall(what: Direction | false): void;
   cut(): void;
 }
 
-export async function startCuttingProxy(targetPort: number): Promise<CuttingProxy> {
+export async function startCuttingProxy(targetPort: number) {
   const links = new Set<Link>();
   let current = targetPort;
   let parts: Buffer[] = [];
@@ -74,16 +55,25 @@ export async function startCuttingProxy(targetPort: number): Promise<CuttingProx
     cutAll();
   }
   return {
+    /** As REDIS_URL has it, without user and password. */
     url: `redis://127.0.0.1:${port}`,
     port,
+    /** Destroys every connection; bytes that are held back are lost. */
     cutAll,
+    /** Holds bytes back, of new connections too, until `false`. */
     stall,
+    /**
+     * The same from the next request on that contains `text`, such as a script's SHA-1. Resolves with
+     * what was sent with that request. So a test need not know what a client asks before it.
+     */
     stallFrom,
     stop,
     [Symbol.asyncDispose]: stop,
-    moveTo(port) {
+    /** New connections go to this port, as when a name or address has moved. Those that are open stay where they are. */
+    moveTo(port: number) {
       current = port;
     },
+    /** All that was sent in either direction since the start or the last call of `forgetBytes`. */
     bytes: () => Buffer.concat(parts),
     forgetBytes() {
       parts = [];

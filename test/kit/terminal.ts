@@ -1,18 +1,7 @@
 /** A program in a pseudo-terminal, and what its screen shows. */
 import { pollUntil } from './wait.ts';
 
-export interface TerminalChild {
-  /** Everything that was written to the terminal, escape sequences and all. */
-  output(): string;
-  untilShown(text: string | RegExp): Promise<string>;
-  type(keys: string): void;
-  resize(columns: number, rows: number): void;
-  readonly pid: number;
-  /** Resolves with the exit code once all output was read too. */
-  readonly exited: Promise<number>;
-}
-
-export interface TerminalOptions {
+interface TerminalOptions {
   readonly columns?: number;
   readonly rows?: number;
   readonly env?: Readonly<Record<string, string>>;
@@ -22,7 +11,7 @@ export interface TerminalOptions {
 export function startInTerminal(
   command: readonly string[],
   { columns = 80, rows = 24, env = {} }: TerminalOptions = {},
-): TerminalChild {
+) {
   let output = '';
   const decoder = new TextDecoder();
   const closed = Promise.withResolvers<void>();
@@ -38,16 +27,19 @@ export function startInTerminal(
     },
   });
   return {
+    /** Everything that was written to the terminal, escape sequences and all. */
     output: () => output,
-    untilShown: (text) =>
+    untilShown: (text: string | RegExp) =>
       pollUntil(`the terminal shows ${text}`, () => {
         const isShown = typeof text === 'string' ? output.includes(text) : text.test(output);
         if (!isShown && child.exitCode !== null) throw new Error(`ended without it:\n${output}`);
         return isShown && output;
       }),
-    type: (keys) => void child.terminal?.write(keys),
-    resize: (newColumns, newRows) => void child.terminal?.resize(newColumns, newRows),
+    type: (keys: string) => void child.terminal?.write(keys),
+    resize: (newColumns: number, newRows: number) =>
+      void child.terminal?.resize(newColumns, newRows),
     pid: child.pid,
+    /** Resolves with the exit code once all output was read too. */
     exited: closed.promise.then(() => child.exited),
   };
 }

@@ -21,19 +21,10 @@ export async function pollUntil<Value>(
   }
 }
 
-export interface Held {
-  /** Resolves when the first caller arrives at the closed gate. */
-  readonly arrived: Promise<void>;
-  release(): void;
-}
-
 /** Closed, it holds whoever passes until the test releases them. */
-export interface Gate {
-  close(): Held;
-  pass(): Promise<void>;
-}
+export type Gate = ReturnType<typeof createGate>;
 
-export function createGate(): Gate {
+export function createGate() {
   let closed: { readonly arrive: () => void; readonly opened: Promise<void> } | undefined;
   return {
     close() {
@@ -44,6 +35,7 @@ export function createGate(): Gate {
         closed = undefined;
         opening.resolve();
       };
+      /** `arrived` resolves when the first caller arrives at the closed gate. */
       return { arrived: arrival.promise, release };
     },
     async pass() {
