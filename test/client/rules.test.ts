@@ -358,7 +358,7 @@ describe('what the relay offers', () => {
   });
 
   const MUST = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
-  const open = {
+  const OPEN = {
     authorizationUrl: 'https://p.test/a',
     tokenUrl: 'https://p.test/t',
     clientId: 'c',
