@@ -33,9 +33,9 @@ function completeGuide(name: string, profile: Profile, guide: string): string {
   const completed = sections.map((section) => {
     if (section.startsWith('## Register')) return section + describeRefusedRedirects(profile);
     if (section.startsWith('## Tokens')) {
-      const [heading, own] = section.trim().split('\n\n');
-      const items = [describeRefresh(profile), own, describeRevocation(profile)].filter(Boolean);
-      return `${describeSettings(name, profile)}${heading}\n\n${items.join('\n')}\n\n`;
+      const own = section.slice('## Tokens'.length).trim();
+      const items = [describeRefresh(profile), own, describeRevocation(profile)].join('\n');
+      return `${describeSettings(name, profile)}## Tokens\n\n${items}\n\n`;
     }
     return section.startsWith('## Sources') ? describeUse(name, profile) + section : section;
   });
