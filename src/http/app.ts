@@ -92,11 +92,20 @@ interface Found {
   readonly parameter: string;
 }
 
-/** Hono's router, which compares paths as they are. The first of several routes comes first. */
+/**
+ * Exact paths are in a map, because devices request no others. Hono's router has the rest, and
+ * compares paths as they are; the first of several routes comes first.
+ */
 function createTable(routes: readonly Route[]) {
+  const exact = new Map<string, Found>();
   const router = new TrieRouter<Route>();
-  for (const route of routes) router.add(METHOD_NAME_ALL, route.path, route);
+  for (const route of routes) {
+    if (/[:*]/.test(route.path)) router.add(METHOD_NAME_ALL, route.path, route);
+    else exact.set(route.path, { route, parameter: '' });
+  }
   return (path: string): Found | undefined => {
+    const found = exact.get(path);
+    if (found !== undefined) return found;
     for (const [route, parameters] of router.match(METHOD_NAME_ALL, path)[0]) {
       const [parameter = ''] = Object.values(parameters as Record<string, string>);
       if (route.isKnown?.(parameter) ?? true) return { route, parameter };
