@@ -15,6 +15,7 @@ import {
   SIGNED_IN,
   setUp,
 } from '../kit/chromium.ts';
+import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { has, type Need, PYTHON } from '../kit/needs.ts';
 import { startChild } from '../kit/process.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
@@ -48,6 +49,8 @@ interface Client {
   readonly declined: Choice;
   readonly expired: string;
   readonly checksIdToken?: true;
+  /** It polls again after a poll that failed. */
+  readonly survivesFaults?: true;
 }
 
 const { demo } = setup.providers;
@@ -76,6 +79,7 @@ const CLIENTS: readonly Client[] = [
     service: 'demo',
     declined: 'decline',
     expired: 'expired_token',
+    survivesFaults: true,
   },
   {
     name: 'curl',
@@ -84,6 +88,7 @@ const CLIENTS: readonly Client[] = [
     service: 'demo',
     declined: 'decline at the provider',
     expired: 'expired_token',
+    survivesFaults: true,
   },
 ];
 
@@ -141,7 +146,7 @@ const isRunHere = ({ name, need }: Client) =>
   need === undefined || has(need, `${name} signs in by the device grant`);
 
 describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
-  const { service, declined, expired, checksIdToken } = client;
+  const { service, declined, expired, checksIdToken, survivesFaults } = client;
 
   test.concurrent(
     'the user signs in; the tokens are refreshed',
@@ -179,6 +184,26 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
     },
     LONGEST_MS,
   );
+
+  if (survivesFaults)
+    test.concurrent(
+      'a page of a proxy and a lost connection do not end the sign-in',
+      async () => {
+        // The first request is the device authorization.
+        const fates: Fate[] = [
+          {},
+          { response: new Response('<html>', { status: 503 }) },
+          { losesRequest: true },
+        ];
+        using proxy = await startFaultProxy(setup.relay.baseUrl, ({ nth }) => fates[nth] ?? {});
+        using app = install(client, proxy.url, service);
+        const { link, ended } = app.run();
+        expect(await answerLink(setup, await link, service)).toMatchObject(SIGNED_IN);
+        expect(await ended).toMatchObject({ exitCode: 0 });
+        expect(proxy.counts.exchanges).toBeGreaterThanOrEqual(fates.length + 1);
+      },
+      LONGEST_MS,
+    );
 
   test.concurrent(
     'the code expires',
