@@ -100,7 +100,7 @@ export function createService(
   const { baseUrl } = settings;
   const { clock, monitor = NO_MONITOR } = dependencies;
   const rateLimits = createRateLimits(stores, clock, settings);
-  const refreshes = createRefreshes(stores.refreshes, clock);
+  const refreshes = createRefreshes(stores.refreshes, stores.vault, clock);
   const revocations = createRevocations(refreshes);
   const tokenEndpoint = new TokenEndpoint({
     fetch: dependencies.fetch,

@@ -1,13 +1,14 @@
 /**
  * Single-flight refresh over all instances: a refresh token may be valid for one use (RFC 6749
  * §6), and a device whose response was lost repeats its request. A refresh is identified by
- * the token that was sent; a store keeps at most a digest of it.
+ * the token that was sent, which also opens the result that a store keeps.
  */
 import { Buffer } from 'node:buffer';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import type { TokenResult } from './session.ts';
 import type { Awaitable } from './store.ts';
 import { type Clock, pause } from './time.ts';
+import type { RefreshKey, Vault } from './vault.ts';
 
 /**
  * Results that one relay keeps at a time, by number and by size: 330 refreshes a
@@ -27,10 +28,10 @@ export type RefreshTurn =
   | { readonly state: 'finished'; readonly result: string };
 
 export interface RefreshStore {
-  /** Atomic: of any number of callers with one key, one gets 'yours', for EXCHANGE_LEASE_MS. */
-  begin(key: string): Awaitable<RefreshTurn>;
+  /** Atomic: of any number of callers with one id, one gets 'yours', for EXCHANGE_LEASE_MS. */
+  begin(id: string): Awaitable<RefreshTurn>;
   /** Keeps the result for REFRESH_RESULT_MS. If there is none, another caller may try. */
-  finish(key: string, result: string | undefined): Awaitable<void>;
+  finish(id: string, result: string | undefined): Awaitable<void>;
 }
 
 /** What a token endpoint answers. */
@@ -54,20 +55,20 @@ export interface TokenRefresher<Failure extends RefreshFailure> {
 
 export type Refreshes = ReturnType<typeof createRefreshes>;
 
-export function createRefreshes(store: RefreshStore, clock: Clock) {
+export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh'>, clock: Clock) {
   const inProgress = new Map<string, Promise<unknown>>();
   const budget = createBudget(clock);
   let draining = false;
 
   /** Undefined if another instance has the turn and has not finished. */
   async function takeTurn(
-    key: string,
+    id: string,
   ): Promise<(RefreshTurn & { readonly leaseEndsAtMs: number }) | undefined> {
     // Until the lease of any other instance has run out, which frees its turn.
     const untilMs = clock.now() + EXCHANGE_LEASE_MS + REFRESH_CHECK_MS;
     for (;;) {
       const leaseEndsAtMs = clock.now() + EXCHANGE_LEASE_MS;
-      const turn = await store.begin(key);
+      const turn = await store.begin(id);
       if (turn.state !== 'in_progress') return { ...turn, leaseEndsAtMs };
       await pause(clock, REFRESH_CHECK_MS);
       // Never send without a turn: a provider may treat a token that is used twice as stolen. RFC 9700 §4.14.2.
@@ -76,14 +77,15 @@ export function createRefreshes(store: RefreshStore, clock: Clock) {
   }
 
   async function refreshOnce<Failure extends RefreshFailure>(
-    key: string,
+    key: RefreshKey,
     refresher: TokenRefresher<Failure>,
     refreshToken: string,
     scope: string | undefined,
   ): Promise<TokenOutcome<Failure> | undefined> {
-    const turn = await takeTurn(key);
+    const turn = await takeTurn(key.id);
     if (turn === undefined) return undefined;
-    if (turn.state === 'finished') return JSON.parse(turn.result) as TokenOutcome<Failure>;
+    if (turn.state === 'finished')
+      return JSON.parse(key.open(turn.result)) as TokenOutcome<Failure>;
     let kept: string | undefined;
     try {
       if (!refresher.reserve()) return undefined;
@@ -96,7 +98,8 @@ export function createRefreshes(store: RefreshStore, clock: Clock) {
       const mayGiveUp = clock.now() <= turn.leaseEndsAtMs;
       // The caller gets the provider's tokens even if the store cannot keep them.
       if (kept !== undefined || mayGiveUp) {
-        await Promise.resolve(store.finish(key, kept)).catch(() => {});
+        const sealed = kept && key.keep(kept);
+        await Promise.resolve(store.finish(key.id, sealed)).catch(() => {});
       }
     }
   }
@@ -112,14 +115,14 @@ export function createRefreshes(store: RefreshStore, clock: Clock) {
       refreshToken: string,
       scope: string | undefined,
     ) {
-      const key = JSON.stringify([refresher.name, scope ?? '', refreshToken]);
-      const shared = inProgress.get(key);
+      const key = vault.refresh(JSON.stringify([refresher.name, scope ?? '', refreshToken]));
+      const shared = inProgress.get(key.id);
       if (shared !== undefined) return shared as ReturnType<typeof refreshOnce<Failure>>;
       if (draining) return undefined;
       const own = refreshOnce(key, refresher, refreshToken, scope).finally(() => {
-        inProgress.delete(key);
+        inProgress.delete(key.id);
       });
-      inProgress.set(key, own);
+      inProgress.set(key.id, own);
       return own;
     },
     /** From now on no refresh starts or waits for another instance. */

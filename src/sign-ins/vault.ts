@@ -51,16 +51,26 @@ export interface CodeKey {
   browserStateOf(session: Session): string | undefined;
 }
 
+/** What the holder of a refresh token may see: the result of its refresh. */
+export interface RefreshKey {
+  readonly id: string;
+  keep(result: string): string;
+  /** Throws if it does not open. */
+  open(kept: string): string;
+}
+
 export interface Vault {
   keep(secrets: NewSecrets): VaultMembers;
   link(browserState: string): LinkKey;
   poll(pollSecret: string): PollKey;
   code(userCode: string): CodeKey;
+  /** `key`: the token, and where it is sent. */
+  refresh(key: string): RefreshKey;
 }
 
 export const EXCHANGE_FAILED = { error: 'exchange_failed' } as const;
 
-/** For a store in this process. Secrets are kept as they are, except for the poll secret: a digest is enough. */
+/** For a store in this process. Secrets are kept as they are, except for the poll secret and refresh tokens: a digest is enough. */
 export const plainVault: Vault = {
   keep: ({ browserState, pollSecret, userCode, delivery, deviceName }) => ({
     ids: { link: browserState, poll: digestOf(pollSecret), code: userCode },
@@ -77,6 +87,7 @@ export const plainVault: Vault = {
   }),
   poll: (pollSecret) => ({ id: digestOf(pollSecret), resultOf }),
   code: (userCode) => ({ id: userCode, browserStateOf: linkOf }),
+  refresh: (key) => ({ id: digestOf(key), keep: String, open: String }),
 };
 
 const plain = <Value>(value: Value) => value as unknown as Secret<Value>;

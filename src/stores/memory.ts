@@ -4,7 +4,6 @@
  */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import type { RefreshStore } from '../sign-ins/refreshes.ts';
-import { digestOf } from '../sign-ins/secrets.ts';
 import type { NewSession, Session, SessionIds } from '../sign-ins/session.ts';
 import * as machine from '../sign-ins/session.ts';
 import type { Listener, SessionKey, Store } from '../sign-ins/store.ts';
@@ -210,37 +209,35 @@ interface KeptRefresh {
 }
 
 export function createMemoryRefreshStore(clock: Clock): MemoryRefreshStore {
-  const byDigest = new Map<string, KeptRefresh>();
+  const byId = new Map<string, KeptRefresh>();
   // One millisecond more, because a result is found up to and including its last millisecond.
   const expiries = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
   return {
-    begin(key) {
-      const digest = digestOf(key);
-      const refresh = byDigest.get(digest);
+    begin(id) {
+      const refresh = byId.get(id);
       if (refresh !== undefined && clock.now() <= refresh.expiresAtMs) {
         const { result } = refresh;
         return result === undefined ? { state: 'in_progress' } : { state: 'finished', result };
       }
       const expiresAtMs = clock.now() + EXCHANGE_LEASE_MS;
-      byDigest.set(digest, { result: undefined, expiresAtMs });
+      byId.set(id, { result: undefined, expiresAtMs });
       return { state: 'yours' };
     },
-    finish(key, result) {
-      const digest = digestOf(key);
-      byDigest.delete(digest);
+    finish(id, result) {
+      byId.delete(id);
       if (result === undefined) return;
       const refresh = { result, expiresAtMs: clock.now() + REFRESH_RESULT_MS };
-      byDigest.set(digest, refresh);
+      byId.set(id, refresh);
       // Tokens are removed on time, even without another lookup.
       expiries.add({
         dueAtMs: 0,
         onDue() {
-          if (byDigest.get(digest) === refresh) byDigest.delete(digest);
+          if (byId.get(id) === refresh) byId.delete(id);
         },
       });
     },
     get size() {
-      return byDigest.size;
+      return byId.size;
     },
   };
 }

@@ -16,6 +16,7 @@ import {
   type Derived,
   deriveFromBrowserState,
   deriveFromPollSecret,
+  deriveFromRefresh,
   deriveFromUserCode,
   deviceKeyOf,
   isSealedToDevice,
@@ -32,6 +33,7 @@ const deliveryContext = (linkId: string, service: string) => `delivery ${linkId}
 const nameContext = (linkId: string) => `device name ${linkId}`;
 const keyContext = (linkId: string) => `device key ${linkId}`;
 const resultContext = (linkId: string) => `result ${linkId}`;
+const refreshContext = (id: string) => `refresh ${id}`;
 
 /** The members of KeyMaterial, each sealed. */
 interface SealedKeys {
@@ -128,6 +130,15 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
         id: code.id,
         browserStateOf: (session) =>
           tryToUnseal(code.key, codeContext(code), keysOf(session).browserState)?.toString(),
+      };
+    },
+
+    refresh(text) {
+      const { id, key } = deriveFromRefresh(text);
+      return {
+        id,
+        keep: (result) => seal(key, refreshContext(id), result, randomBytes),
+        open: (sealed) => unseal(key, refreshContext(id), sealed).toString(),
       };
     },
   };

@@ -50,17 +50,6 @@ export function deriveFromRefresh(key: string): Derived {
   return derive(key, 'sign-in-relay/1 refresh');
 }
 
-const refreshContext = ({ id }: Derived) => `refresh ${id}`;
-
-/** The result of a refresh. */
-export function sealRefresh(refresh: Derived, result: string, randomBytes: RandomBytes): string {
-  return seal(refresh.key, refreshContext(refresh), result, randomBytes);
-}
-
-export function openRefresh(refresh: Derived, sealed: string): string {
-  return unseal(refresh.key, refreshContext(refresh), sealed).toString();
-}
-
 function derive(secret: string, purpose: string): Derived {
   const bytes = expand(secret, purpose, ID_BYTES + KEY_BYTES);
   return {

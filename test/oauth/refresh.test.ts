@@ -9,6 +9,7 @@ import {
   type RefreshFailure,
   type TokenRefresher,
 } from '../../src/sign-ins/refreshes.ts';
+import { plainVault } from '../../src/sign-ins/vault.ts';
 import { createMemoryRefreshStore } from '../../src/stores/memory.ts';
 import { createFakeClock, isPending, runReady, runTurns } from '../kit/clock.ts';
 import { refresh } from '../kit/device.ts';
@@ -58,7 +59,7 @@ describe('answers that are kept for a repeated refresh', () => {
     async (_, accessToken, limit) => {
       const clock = createFakeClock();
       const kept = createMemoryRefreshStore(clock);
-      const refreshes = createRefreshes(kept, clock);
+      const refreshes = createRefreshes(kept, plainVault, clock);
       let asked = 0;
       const provider: TokenRefresher<RefreshFailure> = {
         name: 'mal',

@@ -10,16 +10,13 @@ import type { Delivery } from '../../src/sign-ins/session.ts';
 import { readRecord, writeRecord } from '../../src/stores/record.ts';
 import { createSealedVault } from '../../src/stores/sealed-vault.ts';
 import {
-  type Derived,
   deriveFromBrowserState,
   deriveFromPollSecret,
   deriveFromRefresh,
   deriveFromUserCode,
   deviceKeyOf,
   expand,
-  openRefresh,
   seal,
-  sealRefresh,
   sealToDevice,
   unseal,
   unsealAsDevice,
@@ -103,18 +100,15 @@ describe('records that were written as in the vectors', () => {
   test('the result of a refresh', () => {
     const derivation = vectors.derivations.find(({ what }) => what === 'refresh');
     const result = vectors.seals.find(({ what }) => what === 'refresh');
-    const refresh = deriveFromRefresh(derivation?.secret ?? '');
-    expect(openRefresh(refresh, result?.sealed ?? '')).toBe(
-      fromHex(result?.plaintext ?? '').toString(),
-    );
+    const { open } = vault.refresh(derivation?.secret ?? '');
+    expect(open(result?.sealed ?? '')).toBe(fromHex(result?.plaintext ?? '').toString());
   });
-});
 
-test('the result of one refresh token does not open for another', () => {
-  const [own, other] = ['mal victim', 'mal other'].map(deriveFromRefresh) as [Derived, Derived];
-  const sealed = sealRefresh(other, '{}', randomBytes);
-  expect(openRefresh(other, sealed)).toBe('{}');
-  expect(() => openRefresh(own, sealed)).toThrow();
+  test('the result of one refresh token does not open for another', () => {
+    const [own, other] = [vault.refresh('mal victim'), vault.refresh('mal other')];
+    expect(other.open(other.keep('{}'))).toBe('{}');
+    expect(() => own.open(other.keep('{}'))).toThrow();
+  });
 });
 
 describe('whatever the message', () => {

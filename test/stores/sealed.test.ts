@@ -1,6 +1,7 @@
 /** Nothing readable is in Redis: whole sign-ins, and a search for each of their secrets at each state (docs/sealing.md). */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
+import { createRefreshes } from '../../src/sign-ins/refreshes.ts';
 import { poll, start, startWithCode } from '../kit/device.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { scanRedis, watchChannels } from '../kit/redis/scan.ts';
@@ -8,7 +9,7 @@ import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { type StoredState, untilSessionIs } from '../kit/relay-pair.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { createTestService, SETTINGS } from '../kit/service.ts';
-import { openTestRedis } from '../kit/stores.ts';
+import { openTestRedis, systemClock } from '../kit/stores.ts';
 import { bringCode, continueWithCode, deny } from '../kit/user.ts';
 import { createGate, pollUntil } from '../kit/wait.ts';
 
@@ -48,7 +49,7 @@ async function openRelay(url: string) {
     remember,
     grant,
     gate,
-    refreshes: own.refreshes,
+    refreshes: createRefreshes(own.refreshes, own.stores.vault, systemClock),
     close() {
       own.close();
       other.close();
@@ -114,10 +115,21 @@ test.each<[string, string, readonly RedisServer[]]>([
   });
   await expectSealed('cancelled');
 
-  const refresh = relay.remember(`mal ${crypto.randomUUID()}`);
-  await refreshes.begin(refresh);
-  await refreshes.finish(refresh, JSON.stringify(relay.grant));
-  expect(await refreshes.begin(refresh)).toMatchObject({ state: 'finished' });
+  const refreshToken = relay.remember(makeSecret());
+  const tokens = { accessToken: relay.grant.access_token, refreshToken: makeSecret() };
+  relay.remember(tokens.refreshToken);
+  const provider = {
+    name: 'mal',
+    reserve: () => true,
+    release() {},
+    refresh: async () => ({ ok: true, tokens }) as const,
+  };
+  for (let times = 0; times < 2; times += 1) {
+    expect(await refreshes.refresh(provider, refreshToken, undefined)).toEqual({
+      ok: true,
+      tokens,
+    });
+  }
   await expectSealed('ended');
   // The client secret and two tokens; four sign-ins with three secrets, one with a code and six, a refresh.
   expect(relay.secrets.size).toBeGreaterThanOrEqual(3 + 4 * 3 + 2 + 3 + 1);

@@ -61,8 +61,9 @@ test('only its owner can read a sessions file, and it has no secret in the clear
     await store.complete(each, tokens);
   }
   await store.poll(delivered.pollSecret);
-  await refreshes.begin('old-refresh-token');
-  await refreshes.finish('old-refresh-token', JSON.stringify(tokens));
+  const refresh = store.vault.refresh('old-refresh-token');
+  await refreshes.begin(refresh.id);
+  await refreshes.finish(refresh.id, refresh.keep(JSON.stringify(tokens)));
   for (const each of [path, `${path}-wal`]) expect(statSync(each).mode & 0o777).toBe(0o600);
   const text = [path, `${path}-wal`].map((each) => readFileSync(each, 'latin1')).join('');
   for (const state of ['pending', 'exchanging', 'completed', 'delivered']) {

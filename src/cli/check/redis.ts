@@ -97,8 +97,9 @@ async function signIn({
   await signIns.poll(pollSecret, new AbortController().signal, 0);
   await signIns.countLive();
   await createRateLimiter('check', ONE_A_SECOND).take('check');
-  await refreshes.begin(browserState);
-  await refreshes.finish(browserState, undefined);
+  const refresh = vault.refresh(browserState);
+  await refreshes.begin(refresh.id);
+  await refreshes.finish(refresh.id, undefined);
 }
 
 async function checkVersion({ target }: NonNullable<Settings['redis']>): Promise<Finding> {

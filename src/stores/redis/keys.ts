@@ -1,5 +1,4 @@
 /** The names of all keys, and of the channel. docs/sealing.md "Records". */
-import type { Derived } from '../sealing.ts';
 
 export type RedisKeys = ReturnType<typeof createRedisKeys>;
 
@@ -16,7 +15,7 @@ export function createRedisKeys(prefix: string, isCluster: boolean) {
     /** These two lead to the link id. */
     poll: (id: string) => `${own}sign-in-poll:${id}`,
     code: (id: string) => `${own}sign-in-code:${id}`,
-    refresh: ({ id }: Derived) => `${own}refresh:${id}`,
+    refresh: (id: string) => `${own}refresh:${id}`,
     bucket: (limit: string, address: string) => `${own}rate:${limit}:${address}`,
     /** The key that the probe writes. */
     probe: `${own}probe`,

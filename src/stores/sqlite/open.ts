@@ -41,7 +41,7 @@ export function openSqliteStores(options: SqliteStoresOptions) {
       },
     },
     vault: createSealedVault(randomBytes),
-    refreshes: createSqliteRefreshStore(rows, clock, randomBytes),
+    refreshes: createSqliteRefreshStore(rows, clock),
     createRateLimiter: (name: string, policy: RateLimitPolicy) =>
       createSqliteRateLimiter(rows, clock, name, policy),
     findProblem: rows.findProblem,
