@@ -6,20 +6,16 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { pollUntilDone, start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { tokensFor } from '../kit/provider.ts';
-import { rulesFor } from '../kit/redis/acl.ts';
 import { startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { launchRelay, type RelayProcess, runRelay, startRelay } from '../kit/relay.ts';
 import { startRelayPair } from '../kit/relay-pair.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { openTestRedis } from '../kit/stores.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
-
-const USER = { name: 'relay', password: plantSecret('password-of-the-relay') };
 
 /** Of a start, which no other request follows. */
 const startStatus = async (relay: RelayProcess) =>
@@ -58,15 +54,6 @@ test.concurrent.each<[string, (old: RedisServer, next: RedisServer) => Promise<u
     expect(await tokens).toEqual(tokensFor(code));
   },
 );
-
-test('a start with a REDIS_PREFIX that the ACL does not allow ends with that reason', async () => {
-  await using redis = await startRedis({
-    user: { ...USER, rules: rulesFor('single', ['sign-in-relay:']) },
-  });
-  const opening = openTestRedis(redis.url, { prefix: 'other:' });
-  const problem = await opening.catch((error: Error) => error.message);
-  expect(problem).toMatch(/^the user of REDIS_URL .* may not use REDIS_PREFIX.*\(NOPERM\)$/);
-});
 
 /** That docs/scaling.md "Set-up" names. */
 const RIGHTS = '+sentinel|master +sentinel|sentinels +sentinel|replicas +subscribe &*'.split(' ');

@@ -173,27 +173,6 @@ describe('a code', () => {
   });
 });
 
-test('what a vault cannot open ends the sign-in, and no code is redeemed', async () => {
-  const closed = { ...plainVault.link('any'), deliveryOf: () => undefined };
-  const vault = { ...plainVault, link: (id: string) => ({ ...closed, id }) };
-  const signIns = create({ vault });
-  const redeem = () => {
-    throw new Error('asked');
-  };
-  const [opened, finished] = [await start(signIns), await start(signIns)];
-  expect(await signIns.find(opened)).toBeUndefined();
-  expect(await signIns.open('mal', opened.browserState)).toBe('failed');
-  expect(await signIns.finish('mal', finished.browserState, redeem)).toMatchObject({
-    outcome: 'exchange_failed',
-  });
-  for (const { pollSecret } of [opened, finished]) {
-    expect(await signIns.poll(pollSecret, NEVER, 0)).toEqual({
-      state: 'delivered',
-      result: { error: 'exchange_failed' },
-    });
-  }
-});
-
 describe('a process that ends', () => {
   /** Whether everything is delivered that the process waits for. */
   function watchEnd(signIns: SignIns) {

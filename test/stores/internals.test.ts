@@ -5,7 +5,6 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { ErrorReply } from '@redis/client';
 import type { Session } from '../../src/sign-ins/session.ts';
-import { type Clock, systemClock } from '../../src/sign-ins/time.ts';
 import { createStoreClock } from '../../src/stores/redis/commands.ts';
 import { reasonOf } from '../../src/stores/redis/failures.ts';
 import { createStoreHealth } from '../../src/stores/redis/health.ts';
@@ -14,7 +13,7 @@ import { createRecentRecords, REMEMBERED_CHARACTERS } from '../../src/stores/red
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { createFakeClock, isPending } from '../kit/clock.ts';
 import { poll, start } from '../kit/device.ts';
-import { HEARTBEAT_MS, STORE_LATEST_MS } from '../kit/limits.ts';
+import { STORE_LATEST_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { signInByLink, startRelayPair } from '../kit/relay-pair.ts';
 import { createTestService } from '../kit/service.ts';
@@ -99,33 +98,6 @@ test('a script that arrives in time is carried out', async () => {
   const inTime = `until ${Date.now() + 60_000}`;
   expect(await redis.cli('EVAL', SCRIPTS.count.text, '1', 'live', inTime)).toBe('0');
 });
-
-/** As Redis documents them. */
-const AT_MOST_LOG_N = [
-  'TIME',
-  'GET',
-  'SET',
-  'DEL',
-  'PEXPIRE',
-  'PUBLISH',
-  'EXISTS',
-  'ZADD',
-  'ZCOUNT',
-  'ZREM',
-];
-
-test.each(Object.entries(SCRIPTS))(
-  '%s scans nothing: each of its commands is O(log n) at worst',
-  (_, { text }) => {
-    const calls = [...text.matchAll(/redis\.call\('([A-Z]+)'(?=([^\n]*))/g)];
-    expect(calls.length).toBeGreaterThan(0);
-    for (const [, name = '', rest] of calls) {
-      if (name === 'ZRANGEBYSCORE') expect(rest).toMatch(/'LIMIT', 0, \d+\)/);
-      else expect(AT_MOST_LOG_N).toContain(name);
-    }
-    expect(text.match(/redis\.(?!call\('[A-Z]|error_reply\()/)).toBeNull();
-  },
-);
 
 test('however many come, and however large, only about the latest are remembered', () => {
   for (const length of [400, 100_000]) {
@@ -224,31 +196,4 @@ describe('refusals', () => {
     health.refused(new ErrorReply(word));
     expect(events).toEqual([]);
   });
-});
-
-test('the connection for notices stays while it receives heartbeats, even under load', async () => {
-  const HEARTBEATS = 1_000;
-  const fast: Clock = {
-    ...systemClock,
-    setTimer: (delayMs, run) => systemClock.setTimer(delayMs === HEARTBEAT_MS ? 1 : delayMs, run),
-  };
-  const { store, close } = await openTestRedis(redis.url, { timers: fast });
-  let isOver = false;
-  // Answers are late then, and heartbeats arrive before them.
-  async function work(): Promise<void> {
-    while (!isOver) await store.countLive();
-  }
-  const findListener = async () =>
-    /^id=\d+/.exec(await redis.cli('CLIENT', 'LIST', 'TYPE', 'pubsub'))?.[0];
-  const listener = await findListener();
-  expect(listener).toBeDefined();
-  const workers = Array.from({ length: 50 }, work);
-  await pollUntil(`${HEARTBEATS} heartbeats were sent`, async () => {
-    const stats = await redis.cli('INFO', 'commandstats');
-    return Number(/cmdstat_publish:calls=(\d+)/.exec(stats)?.[1]) >= HEARTBEATS;
-  });
-  isOver = true;
-  await Promise.all(workers);
-  expect(await findListener()).toBe(listener);
-  close();
 });
