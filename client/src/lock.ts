@@ -11,6 +11,7 @@ const LOCK_MS = 75_000;
 /** A tab sees what another one has written to localStorage a moment later, although it has the lock. */
 const LAG_MS = 250;
 
+/** The storage's own lock, or the browser's, which some pages may not use: then there is none. */
 export const lockFor =
   (platform: Platform, items: SessionStorage, key: string): Lock =>
   (run) =>
@@ -25,20 +26,11 @@ export const lockFor =
         cancelTimer();
         return run().then(resolve, reject);
       };
-      take(platform, items, key, runAlone).catch((cause) =>
-        fail('storage_failed', 'The lock of the storage failed', cause),
-      );
+      const runAndWait = () => runAlone().then(() => sleep(platform, LAG_MS));
+      const take = async () => {
+        const { locks } = globalThis.navigator || {};
+        if (items.lock) await items.lock(key, runAlone);
+        else await (locks ? locks.request(key, runAndWait).catch(runAlone) : runAlone());
+      };
+      take().catch((cause) => fail('storage_failed', 'The lock of the storage failed', cause));
     });
-
-/** Takes the storage's own lock, or the browser's. Some pages may not use that; then there is no lock. */
-async function take(
-  platform: Platform,
-  items: SessionStorage,
-  key: string,
-  run: () => Promise<void>,
-): Promise<void> {
-  const { locks } = globalThis.navigator || {};
-  const runAndWait = () => run().then(() => sleep(platform, LAG_MS));
-  if (items.lock) await items.lock(key, run);
-  else await (locks ? locks.request(key, runAndWait).catch(run) : run());
-}

@@ -43,7 +43,10 @@ function createStorage(folder: string): SessionStorage {
       await make();
       await replace(pathOf(key), value);
     },
-    removeItem: (key) => rm(pathOf(key), { force: true }),
+    async removeItem(key) {
+      await rm(pathOf(key), { force: true });
+      await sweep(folder);
+    },
     async lock(key, run) {
       await make();
       const release = await take(join(folder, `${key}.lock`));
@@ -54,7 +57,7 @@ function createStorage(folder: string): SessionStorage {
 
 /** Removes what killed processes have left beside its place, which may have tokens. */
 async function sweep(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
+  for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
     if (ASIDE.test(name) && (await ageOf(path)) > STALE_MS) await rm(path, { force: true });
   }

@@ -173,13 +173,12 @@ beforeAll(() => {
 
 const PROGRAMS = ['app.mts', 'app.cts', 'tv.ts'];
 
-test('its types are complete by themselves for Node', async () => {
+test.each([
   // The programs are run below.
-  expect(await compile('node16', 'node16', PROGRAMS)).toEqual({ exitCode: 0, output: '' });
-});
-
-test('its types are complete by themselves for a bundler', async () => {
-  const checked = await compile('preserve', 'bundler', PROGRAMS, ['--noEmit']);
+  ['node16', 'node16', []],
+  ['preserve', 'bundler', ['--noEmit']],
+])('its types are complete by themselves: %s, %s', async (module, resolution, more) => {
+  const checked = await compile(module, resolution, PROGRAMS, more);
   expect(checked).toEqual({ exitCode: 0, output: '' });
 });
 
