@@ -307,15 +307,26 @@ ${describeTable('<NAME>_', PROVIDER_SETTINGS)}
 `;
 }
 
+const TERMINAL_COLUMNS = 80;
 const NAME_COLUMNS = 31;
-/** What the name leaves of a line, broken at a space. */
-const TEXT = /\S.{0,48}(?= |$)/g;
 
 function describeTable(prefix: string, table: SettingsTable): string {
   const rows = Object.entries(table).map(([name, { meaning, default: standard, isSecret }]) => {
     const ending = standard === undefined ? '' : ` Default: ${standard}.`;
-    const lines = `${meaning}${ending}${isSecret ? ' A secret.' : ''}`.match(TEXT) ?? [];
+    const lines = wrap(`${meaning}${ending}${isSecret ? ' A secret.' : ''}`);
     return `  ${prefix}${name}`.padEnd(NAME_COLUMNS) + lines.join(`\n${' '.repeat(NAME_COLUMNS)}`);
   });
   return rows.join('\n');
+}
+
+/** Broken at spaces, into what the name leaves of a line. */
+function wrap(text: string): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1);
+    const fits = line !== undefined && NAME_COLUMNS + `${line} ${word}`.length <= TERMINAL_COLUMNS;
+    if (fits) lines.push(`${lines.pop()} ${word}`);
+    else lines.push(word);
+  }
+  return lines;
 }
