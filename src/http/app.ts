@@ -93,7 +93,7 @@ interface Found {
 }
 
 /**
- * Exact paths are in a map, because devices request no others. Hono's router has the rest, and
+ * Exact paths, such as those of starts and polls, are in a map. Hono's router has the rest, and
  * compares paths as they are; the first of several routes comes first.
  */
 function createTable(routes: readonly Route[]) {

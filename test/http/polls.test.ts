@@ -6,6 +6,7 @@ import { isPending, runReady, runTurns } from '../kit/clock.ts';
 import { authorizeDevice, poll, pollToken, start, UNKNOWN_SECRET } from '../kit/device.ts';
 import { STALL_GRACE_MS, STORE_RETRY_MAX_MS, STORE_RETRY_MS } from '../kit/limits.ts';
 import {
+  BASE_URL,
   createTestService,
   nameOf,
   StoreUnavailable,
@@ -47,6 +48,23 @@ test.each<[string, (parked: Parked) => unknown]>([
     expect(service.clock.timers).toBeLessThanOrEqual(timersBefore);
   },
 );
+
+test('a parked poll keeps no headers of its request, however long they are', async () => {
+  const service = createTestService();
+  const { session } = await start(service);
+  const requests: WeakRef<Request>[] = [];
+  async function park(): Promise<void> {
+    const headers = { 'X-Long': 'x'.repeat(15_000) };
+    const request = new Request(`${BASE_URL}/auth/result?session=${session}`, { headers });
+    requests.push(new WeakRef(request));
+    void service.handle(request, { requestIP: () => null });
+  }
+  for (let count = 0; count < 20; count += 1) await park();
+  expect((await service.readState()).parkedPolls).toBe(20);
+  Bun.gc(true);
+  // One or two may still be on the stack.
+  expect(requests.filter((each) => each.deref() !== undefined).length).toBeLessThan(5);
+});
 
 describe('a poll whose session expires while it is held', () => {
   /** A session that expires in 5 s, and a poll that is held until then. */
