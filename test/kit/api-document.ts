@@ -13,9 +13,6 @@ export interface Seen {
   readonly body: string;
 }
 
-/** What is wrong with an answer; empty if the document describes it. */
-export type FindProblems = (seen: Seen) => string[];
-
 type Node = Readonly<Record<string, unknown>>;
 
 /** A node of the document and the JSON pointer to it. RFC 6901. */
@@ -29,7 +26,8 @@ export async function readApiDocument(target: Target): Promise<Node> {
   return (await (await target.ask('/openapi.json')).json()) as Node;
 }
 
-export function createFindProblems(document: Node): FindProblems {
+/** The function returns what is wrong with an answer: nothing if the document describes it. */
+export function createFindProblems(document: Node) {
   const validatorAt = createValidators(document);
   const findPath = createFindPath(document);
 
@@ -75,7 +73,7 @@ export function createFindProblems(document: Node): FindProblems {
     return problemsOf('body', type === 'application/json' ? parse(body) : body, validate);
   }
 
-  return (seen) => {
+  return (seen: Seen): string[] => {
     const general = findInHeaders('/x-every-response/headers', seen);
     const described = isForBrowser(seen) ? undefined : describedFor(seen);
     if (described === undefined) return general;

@@ -56,18 +56,7 @@ export function scanTerminal(lines: readonly string[]): string | undefined {
   return jsqr(new Uint8ClampedArray(rgba), width, rows.length)?.data;
 }
 
-export interface Measures {
-  /** Whole when every module is equally many pixels wide. */
-  readonly modulePx: number;
-  /** Along one side, without the quiet zone. */
-  readonly modules: number;
-  /** Around the code, in modules: left, top, right, bottom. */
-  readonly quietZone: readonly number[];
-  /** Pixels that are neither the black nor the white of their whole module. */
-  readonly strayPixels: number;
-}
-
-export function measure({ widthPx, heightPx, rgba }: Picture): Measures {
+export function measure({ widthPx, heightPx, rgba }: Picture) {
   const colours = new Uint32Array(rgba.buffer);
   const colourAt = (x: number, y: number) => colours[y * widthPx + x];
   const isLight = (x: number, y: number) => colourAt(x, y) === WHITE;
@@ -91,9 +80,13 @@ export function measure({ widthPx, heightPx, rgba }: Picture): Measures {
     }
   }
   return {
+    /** Whole when every module is equally many pixels wide. */
     modulePx,
+    /** Along one side, without the quiet zone. */
     modules: (right + 1 - left) / modulePx,
+    /** Around the code, in modules: left, top, right, bottom. */
     quietZone: [left, top, widthPx - 1 - right, heightPx - 1 - bottom].map((px) => px / modulePx),
+    /** Pixels that are neither the black nor the white of their whole module. */
     strayPixels,
   };
 }

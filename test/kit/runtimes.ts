@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import type * as client from '../../client/src/index.ts';
 import { launchChromium } from './chromium.ts';
 import { PATH_WITHOUT_BUN, runChild } from './process.ts';
@@ -65,17 +65,9 @@ const PAGES: Readonly<Record<string, string>> = {
   '/empty': '',
 };
 
-export interface Runtimes {
-  readonly browser: Browser;
-  /** Of the pages: an API allows it. */
-  readonly origin: string;
-  run<Given, Result>(runtime: Runtime, app: App<Given, Result>, given: Given): Promise<Result>;
-  /** Opens a page that has the client. */
-  open(page: Page, runtime: Runtime): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Runtimes = Awaited<ReturnType<typeof startRuntimes>>;
 
-export async function startRuntimes(): Promise<Runtimes> {
+export async function startRuntimes() {
   const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-runtimes-'));
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -127,8 +119,13 @@ process.stdout.write(JSON.stringify(result) ?? 'null', () => process.exit(0));`,
 
   return {
     browser,
+    /** Of the pages: an API allows it. */
     origin: server.url.origin,
-    async run(runtime, app, given) {
+    async run<Given, Result>(
+      runtime: Runtime,
+      app: App<Given, Result>,
+      given: Given,
+    ): Promise<Result> {
       const source = `(${app})(client, ${JSON.stringify(given)}, (${createTools})())`;
       const path = process.env.PATH ?? '';
       return JSON.parse(
@@ -139,6 +136,7 @@ process.stdout.write(JSON.stringify(result) ?? 'null', () => process.exit(0));`,
             : await runInPage(runtime, source),
       );
     },
+    /** Opens a page that has the client. */
     open,
     async stop() {
       await Promise.all([browser.close(), server.stop(true)]);

@@ -87,15 +87,8 @@ function withEscapes(form: SecretForm): SecretForm[] {
   return [form, ...others];
 }
 
-export interface LogSearch {
-  readonly secrets: number;
-  readonly logs: number;
-  /** Which log contains which secret, of which the beginning is shown. Empty: none. */
-  readonly findings: readonly string[];
-}
-
-/** Searches each file of the folder for each planted secret. */
-export function searchLogs(logFolder: string, secretsFile: string): LogSearch {
+/** Searches each file of the folder for each planted secret. A finding shows the beginning of the secret. */
+export function searchLogs(logFolder: string, secretsFile: string) {
   const secrets = [...new Set(readFileSync(secretsFile, 'utf8').split('\n').filter(Boolean))];
   const logs = readdirSync(logFolder);
   const find = createFinder(secrets);

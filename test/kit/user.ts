@@ -75,13 +75,7 @@ export function stateOf({ headers }: Response): string {
   return new URL(headers.get('location') ?? '').searchParams.get('state') ?? '';
 }
 
-export interface SetCookie {
-  readonly name: string;
-  readonly value: string;
-  readonly attributes: readonly string[];
-}
-
-export function cookiesOf({ headers }: Response): SetCookie[] {
+export function cookiesOf({ headers }: Response) {
   return headers.getSetCookie().map((line) => {
     const [pair = '', ...attributes] = line.split('; ');
     const [name = '', value = ''] = pair.split('=');
