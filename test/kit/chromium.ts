@@ -6,7 +6,8 @@ import { type Browser, chromium, type Page, type Response } from 'playwright-cor
 import type { Branding } from '../../src/pages/pages.ts';
 import { poll, type Started, start, startWithCode } from './device.ts';
 import { CHROMIUM } from './needs.ts';
-import { PLAIN_OWNER, startOpenId, startPlainPkce } from './openid.ts';
+import { startOpenId } from './openid.ts';
+import { PLAIN_OWNER, startPlainPkce } from './plain-pkce.ts';
 import { findFreePort } from './process.ts';
 import { type RelayProcess, startRelay } from './relay.ts';
 import { plantIfLong, plantSecret } from './secrets.ts';

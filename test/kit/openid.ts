@@ -1,15 +1,30 @@
-/** Real providers that this project did not write: a certified OpenID provider, and OAuth with PKCE `plain`. */
-import type { IncomingHttpHeaders } from 'node:http';
-import OAuth2Server from '@node-oauth/oauth2-server';
-import { startProvider } from './openid-provider.ts';
+/** Real providers that this project did not write: here `oidc-provider`, which is certified, and in plain-pkce.ts OAuth with PKCE `plain`. */
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js';
+import { Provider } from 'oidc-provider/lib/provider.js';
 import { plantSecret } from './secrets.ts';
 import { createGate } from './wait.ts';
+
+// The cookie library of oidc-provider uses a call that Bun reports as deprecated. Nobody here can act on that.
+process.noDeprecation = true;
+
+const HOUR_SECONDS = 3_600;
+const DAY_SECONDS = 24 * HOUR_SECONDS;
 
 export type RealProvider = ReturnType<typeof describe>;
 export type OpenIdProvider = Awaited<ReturnType<typeof startOpenId>>;
 
 /** Every request to a provider, without its query. */
-function createWatch() {
+export function createWatch() {
   const requests: { method: string; path: string; headers: IncomingHttpHeaders }[] = [];
   const tokenGate = createGate();
   async function see(method: string, path: string, headers: IncomingHttpHeaders): Promise<void> {
@@ -19,7 +34,7 @@ function createWatch() {
   return { requests, tokenGate, see };
 }
 
-function describe(
+export function describe(
   origin: string,
   client: { readonly client_id: string; readonly client_secret?: string },
   { requests, tokenGate }: ReturnType<typeof createWatch>,
@@ -55,21 +70,42 @@ function describe(
 }
 
 /**
- * A provider that requires PKCE with S256. The client is confidential with a secret,
- * public without. Each refresh token of a public client is good for one use, and a
- * second use revokes all tokens of the sign-in.
+ * A provider that requires PKCE with S256. One page signs the user in, by any name, and asks for
+ * consent. The client is confidential with a secret, public without. Each refresh token of a public
+ * client is good for one use, and a second use revokes all tokens of the sign-in.
  */
 export async function startOpenId(redirectUri: string, clientSecret?: string) {
   const watch = createWatch();
   const clientId = 'relay-at-openid';
-  const { issuer, provider, stop } = await startProvider({
-    clientId,
-    ...(clientSecret !== undefined && { clientSecret: plantSecret(clientSecret) }),
-    redirectUris: [redirectUri],
-    appName: 'Test TV',
-    beforeRequest: ({ method = '', url = '', headers }) =>
-      watch.see(method, new URL(url, issuer).pathname, headers),
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const secret = clientSecret !== undefined && { client_secret: plantSecret(clientSecret) };
+  const authMethod = clientSecret === undefined ? 'none' : 'client_secret_post';
+  const provider = new Provider(
+    issuer,
+    configure({
+      client_id: clientId,
+      redirect_uris: [redirectUri],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: authMethod,
+      ...secret,
+    }),
+  );
+  const handle = provider.callback();
+  server.on('request', async (request, response) => {
+    const { method = '', url = '', headers } = request;
+    await watch.see(method, new URL(url, issuer).pathname, headers);
+    if (!url.startsWith('/interaction/')) return handle(request, response);
+    await showOrTakeForm(provider, request, response);
   });
+  async function stop(): Promise<void> {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
   provider.on('authorization.success', (_context, sent: object) => plantFields(sent));
   let grants = 0;
   provider.on('grant.success', ({ body, oidc }: { body: object; oidc: { params: object } }) => {
@@ -77,7 +113,6 @@ export async function startOpenId(redirectUri: string, clientSecret?: string) {
     plantFields(body);
     plantFields(oidc.params);
   });
-  const secret = clientSecret !== undefined && { client_secret: clientSecret };
   return {
     ...describe(issuer, { client_id: clientId, ...secret }, watch, stop),
     issuer,
@@ -103,111 +138,83 @@ function plantFields(fields: object): void {
   }
 }
 
-/** The only user of the plain provider. */
-export const PLAIN_OWNER = 'Grace';
-
-/** A provider like MyAnimeList: public client, PKCE `plain` and no other method, one page with Allow and Deny. */
-export async function startPlainPkce(redirectUri: string): Promise<RealProvider> {
-  const watch = createWatch();
-  const clientId = 'relay-at-plain';
-  const oauth = createPlainServer(clientId, redirectUri);
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      const { pathname } = new URL(request.url);
-      await watch.see(request.method, pathname, Object.fromEntries(request.headers));
-      return answer(oauth, pathname, request);
+function configure(client: object) {
+  const { privateKey: signingKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return {
+    adapter: createMemoryAdapter(),
+    clients: [client],
+    // Also of clients that register themselves (RFC 7591).
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    responseTypes: ['code'],
+    pkce: { required: () => true },
+    claims: { openid: ['sub'], profile: ['name'] },
+    findAccount: (_context: unknown, accountId: string) => ({
+      accountId,
+      claims: async () => ({ sub: accountId, name: accountId }),
+    }),
+    features: {
+      devInteractions: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      registration: { enabled: true },
+      // RFC 8707, which MCP clients use.
+      resourceIndicators: { enabled: true, getResourceServerInfo: async () => ({ scope: '' }) },
     },
-  });
-  return describe(server.url.origin, { client_id: clientId }, watch, () => server.stop(true));
+    interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+    // New keys each time, so that cookies of an earlier run are not valid.
+    jwks: { keys: [{ ...signingKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' }] },
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    ttl: {
+      AccessToken: HOUR_SECONDS,
+      IdToken: HOUR_SECONDS,
+      Interaction: HOUR_SECONDS,
+      Session: DAY_SECONDS,
+      Grant: DAY_SECONDS,
+      RefreshToken: DAY_SECONDS,
+    },
+  };
 }
 
-/** Codes and tokens are in memory, of one client and one user. */
-function createPlainServer(clientId: string, redirectUri: string): OAuth2Server {
-  const grants = ['authorization_code', 'refresh_token'];
-  const client = { id: clientId, redirectUris: [redirectUri], grants };
-  const user = { name: PLAIN_OWNER };
-  const codes = new Map<string, OAuth2Server.AuthorizationCode>();
-  /** By the access token and by the refresh token. */
-  const tokens = new Map<string, OAuth2Server.Token>();
-  const model: OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel = {
-    getClient: async (id) => id === clientId && client,
-    async saveAuthorizationCode(code) {
-      const saved = { ...code, client, user };
-      codes.set(plantSecret(code.authorizationCode), saved);
-      return saved;
-    },
-    getAuthorizationCode: async (code) => codes.get(code),
-    revokeAuthorizationCode: async ({ authorizationCode }) => codes.delete(authorizationCode),
-    async saveToken(token) {
-      const saved = { ...token, client, user };
-      for (const each of [token.accessToken, token.refreshToken]) {
-        if (each !== undefined) tokens.set(plantSecret(each), saved);
-      }
-      return saved;
-    },
-    getAccessToken: async (token) => tokens.get(token),
-    getRefreshToken: async (token) => tokens.get(token) as OAuth2Server.RefreshToken | undefined,
-    revokeToken: async ({ refreshToken }) => tokens.delete(refreshToken),
-  };
-  // `enablePlainPKCE` is not in the package's types.
-  const options: OAuth2Server.ServerOptions & { enablePlainPKCE: boolean } = {
-    model,
-    enablePlainPKCE: true,
-    requireClientAuthentication: { refresh_token: false },
-    authenticateHandler: { handle: () => user },
-  };
-  return new OAuth2Server(options);
-}
-
-async function answer(oauth: OAuth2Server, pathname: string, request: Request): Promise<Response> {
-  const { searchParams } = new URL(request.url);
-  const asked = new OAuth2Server.Request({
-    method: request.method,
-    headers: Object.fromEntries(request.headers),
-    query: Object.fromEntries(searchParams),
-    body: Object.fromEntries(new URLSearchParams(await request.text())),
-  });
-  const reply = new OAuth2Server.Response();
+/** Shows the form, or takes what the user sent with it and returns to the provider's own pages. */
+async function showOrTakeForm(
+  provider: Provider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   try {
-    switch (pathname) {
-      case '/auth':
-        if (searchParams.get('code_challenge_method') !== 'plain') return refuse('not plain');
-        plantSecret(searchParams.get('state') ?? '');
-        plantSecret(searchParams.get('code_challenge') ?? '');
-        if (request.method === 'GET') return showForm();
-        await oauth.authorize(asked, reply);
-        return toResponse(reply);
-      case '/token':
-        await oauth.token(asked, reply);
-        return toResponse(reply);
-      case '/me':
-        return Response.json((await oauth.authenticate(asked, reply)).user);
-      default:
-        return refuse('there is no such page');
+    const { client_id: clientId, scope = 'openid' } = (
+      await provider.interactionDetails(request, response)
+    ).params;
+    if (request.method !== 'POST') return sendPage(response, 200, FORM);
+    const form = new URLSearchParams(await text(request));
+    let result: object = { error: 'access_denied', error_description: 'the user pressed Cancel' };
+    if (form.get('answer') === 'allow') {
+      const accountId = form.get('name') || 'Somebody';
+      const grant = new provider.Grant({ accountId, clientId });
+      grant.addOIDCScope(scope);
+      result = { login: { accountId }, consent: { grantId: await grant.save() } };
     }
-  } catch (error) {
-    // The server has put its verdict into the reply, unless it does not trust even the redirect URI.
-    return reply.status === 200 ? refuse(String(error)) : toResponse(reply);
+    await provider.interactionFinished(request, response, result);
+  } catch {
+    sendPage(response, 400, '<p>This sign-in has ended. Start again on your device.</p>');
   }
 }
 
-function toResponse({ status = 200, headers = {}, body }: OAuth2Server.Response): Response {
-  return status === 302
-    ? new Response(null, { status, headers })
-    : Response.json(body, { status, headers });
-}
+const FORM = `
+<p>Sign in to let <b>Test TV</b> know your name. Any name and password will do.</p>
+<form method="post">
+  <label>Name <input name="name" autocomplete="off" required autofocus></label>
+  <label>Password <input name="password" type="password" autocomplete="off" required></label>
+  <button name="answer" value="allow">Sign in</button>
+  <button name="answer" value="deny" formnovalidate>Cancel</button>
+</form>`;
 
-const refuse = (problem: string) => new Response(problem, { status: 400 });
-
-/** The form is sent to its own address, with the same query. */
-function showForm(): Response {
-  const html = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Plain provider</title><link rel="icon" href="data:,"></head>
-<body><form method="post">
-<button name="allowed" value="true">Allow</button>
-<button name="allowed" value="false">Deny</button>
-</form></body></html>`;
-  return new Response(html, { headers: { 'Content-Type': 'text/html; charset=utf-8' } });
+function sendPage(response: ServerResponse, status: number, body: string): void {
+  const headers = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' };
+  response.writeHead(status, headers).end(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>Demo provider</title>
+<main><h1>Demo provider</h1>${body}</main>`);
 }
