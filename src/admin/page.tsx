@@ -43,7 +43,7 @@ p{margin:.25rem 0}
 table{width:100%;border-collapse:collapse}
 th,td{padding:.25rem .5rem;border-bottom:1px solid var(--rule);text-align:end;font-variant-numeric:tabular-nums;vertical-align:top}
 th{color:var(--quiet);font-weight:600}
-th:first-child,td:first-child,.text{text-align:start}
+th:first-child,td:first-child,#failures :is(th,td){text-align:start}
 svg{display:block;width:100%}
 figure{margin:0 0 .75rem}
 .ends{display:flex;justify-content:space-between;font-size:.8125rem}
@@ -175,24 +175,22 @@ const Table = ({
   rows,
 }: {
   id: string;
-  columns: readonly Column[];
+  columns: readonly string[];
   rows: readonly (readonly (string | number)[])[];
 }) => (
   <table id={id}>
     <thead>
       <tr>
-        {columns.map(({ name, isText }) => (
-          <th class={isText ? 'text' : undefined}>{name}</th>
+        {columns.map((name) => (
+          <th>{name}</th>
         ))}
       </tr>
     </thead>
     <tbody>
       {rows.map((cells) => (
         <tr>
-          {columns.map(({ name, isText }, index) => (
-            <td data-column={name} class={isText ? 'text' : undefined}>
-              {cells[index]}
-            </td>
+          {columns.map((name, index) => (
+            <td data-column={name}>{cells[index]}</td>
           ))}
         </tr>
       ))}
@@ -200,22 +198,11 @@ const Table = ({
   </table>
 );
 
-interface Column {
-  readonly name: string;
-  readonly isText?: boolean;
-}
-
-const text = (name: string): Column => ({ name, isText: true });
-const numbers = (...names: readonly string[]): Column[] => names.map((name) => ({ name }));
-
 /** With a shared store, percentages are left out: another relay may have started the sign-in. */
 const FunnelTable = ({ funnels, isShared }: { funnels: readonly Funnel[]; isShared: boolean }) => (
   <Table
     id="funnel"
-    columns={[
-      text('provider'),
-      ...numbers('started', 'opened', 'called back', 'exchanged', 'delivered', 'expired'),
-    ]}
+    columns={['provider', 'started', 'opened', 'called back', 'exchanged', 'delivered', 'expired']}
     rows={funnels.map(({ displayName, own, expired }) => [
       displayName,
       own.started,
@@ -229,7 +216,7 @@ const FunnelTable = ({ funnels, isShared }: { funnels: readonly Funnel[]; isShar
 const LatencyTable = ({ latencies }: { latencies: readonly Latency[] }) => (
   <Table
     id="latencies"
-    columns={[text('of'), ...numbers('number', 'half within', '99 % within')]}
+    columns={['of', 'number', 'half within', '99 % within']}
     rows={latencies.map(({ name, count, p50, p99 }) => [
       name,
       count,
@@ -242,7 +229,7 @@ const LatencyTable = ({ latencies }: { latencies: readonly Latency[] }) => (
 const FailureTable = ({ failures }: { failures: readonly RecentFailure[] }) => (
   <Table
     id="failures"
-    columns={['UTC', 'times', 'sign-in', 'provider', 'event', 'what to do'].map(text)}
+    columns={['UTC', 'times', 'sign-in', 'provider', 'event', 'what to do']}
     rows={failures.map(({ atMs, endedAtMs, count, signIn = '–', service = '–', event, hint }) => [
       endedAtMs === undefined ? clockOf(atMs) : `${clockOf(atMs)}, over ${clockOf(endedAtMs)}`,
       count,
