@@ -82,14 +82,16 @@ async function installMissing(): Promise<readonly string[]> {
 
 /** Each part once, though several files or processes may have left it out. */
 function readLeftOut(folder: string): readonly string[] {
-  const files = Object.values(FILES).flatMap((part) => describeLeftOut(part) ?? []);
+  const files = Object.entries(FILES).flatMap(
+    ([path, needs]) => describeLeftOut(needs, `test/${path}`) ?? [],
+  );
   const parts = readFileSync(join(folder, LEFT_OUT), 'utf8').split('\n').filter(Boolean);
   return [...new Set([...files, ...parts])].toSorted();
 }
 
 function tellLeftOut(missing: readonly string[], parts: readonly string[]): void {
   if (parts.length === 0) return;
-  console.log('\nLeft out, for want of what comes first; and what each would have shown:');
+  console.log('\nLeft out, for want of what comes first:');
   for (const part of parts) console.log(`  ${part}`);
   console.log(`\n${parts.length} parts were left out. This machine lacks: ${missing.join(', ')}.`);
   console.log(`${INSTALL} installs the programs on Debian, as root; there npm test runs it.`);
@@ -134,7 +136,7 @@ async function check(name: string, command: readonly string[]): Promise<Counts> 
 async function runTests(env: Env): Promise<Counts> {
   console.log('\ntests:');
   const leftOut = Object.entries(FILES)
-    .filter(([, part]) => describeLeftOut(part) !== undefined)
+    .filter(([path, needs]) => describeLeftOut(needs, path) !== undefined)
     .map(([path]) => `--path-ignore-patterns=test/${path}*`);
   const options = ['--dots', '--timeout=30000', `--parallel=${FILES_AT_ONCE}`, ...leftOut];
   const child = Bun.spawn([bun, 'test', ...options], {

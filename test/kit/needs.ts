@@ -1,7 +1,6 @@
 /**
  * What the tests run besides packages: programs, and systems. `npm test` leaves out what this
- * machine cannot run, and names each part with what it would have shown. With CI=true nothing may
- * be missing.
+ * machine cannot run, and names each part. With CI=true nothing may be missing.
  */
 import { appendFileSync, existsSync } from 'node:fs';
 
@@ -64,112 +63,45 @@ export const forgetFound = () => found.clear();
 
 export const findMissing = () => (Object.keys(FOUND) as Need[]).filter((need) => !isHere(need));
 
-/** A part of the tests, and what it shows. */
-export interface Part {
-  readonly needs: readonly Need[];
-  readonly shows: string;
-}
-
 /** Whole files: `npm test` does not run those that begin so, and tests run alone fail for want of the program. */
-export const FILES: Readonly<Record<string, Part>> = {
-  'browser/': {
-    needs: ['Chromium'],
-    shows:
-      'users sign in in a browser, at real providers, also on bad networks and without a mouse',
-  },
-  'client/browser.': {
-    needs: ['Chromium'],
-    shows: 'the client works in web pages, and its TV build on old engines',
-  },
-  'client/killed.': {
-    needs: ['processes of POSIX'],
-    shows: 'an app that is killed or suspended at any moment loses no sign-in',
-  },
-  'clients/': {
-    needs: ['Chromium'],
-    shows: 'OAuth libraries and the starter of React sign in, with a user in a browser',
-  },
-  'deploy/alerts.': {
-    needs: ['Prometheus', 'Redis'],
-    shows: 'each alert fires when it should, and no other',
-  },
-  'deploy/old-paths.': {
-    needs: ['nginx', 'Caddy', 'OpenSSL'],
-    shows: 'apps of an older relay sign in by the addresses that it had',
-  },
-  'deploy/package.': {
-    needs: ['Linux'],
-    shows: 'the npm package and the executable serve wherever they are started',
-  },
-  'deploy/proxy': {
-    needs: ['nginx', 'Caddy', 'OpenSSL', 'Redis', 'Valkey'],
-    shows: 'proxies as deploy/ configures them hold polls, log no secret and survive restarts',
-  },
-  'deploy/systemd.': {
-    needs: ['systemd as root', 'curl and qrencode'],
-    shows: 'the unit installs, starts, restarts and upgrades a relay under systemd',
-  },
-  'deploy/valkey.': {
-    needs: ['Valkey', 'OpenSSL'],
-    shows: 'passwords of Valkey are replaced in the middle of a sign-in',
-  },
-  'deploy/': {
-    needs: ['processes of POSIX'],
-    shows: 'the npm package, the executable and the files of deploy/ do what the docs say',
-  },
-  'dev/page.': { needs: ['Chromium'], shows: 'the pages of `dev` work in a browser' },
-  'dev/tv.': { needs: ['Chromium'], shows: 'the television of `dev` works by remote control' },
-  'dev/': { needs: ['processes of POSIX'], shows: '`dev` ends each sign-in as it was told to' },
-  'devices/sign-in.': {
-    needs: ['processes of POSIX'],
-    shows: 'the programs for devices sign in on networks that fail',
-  },
-  'login/': {
-    needs: ['processes of POSIX'],
-    shows: '`login`, `token` and `logout` work in a terminal and in scripts',
-  },
-  'redis/': {
-    needs: ['Redis'],
-    shows: 'relays that share a Redis lose nothing, whatever fails there',
-  },
-  'serve/redis-start.': {
-    needs: ['Redis', 'OpenSSL'],
-    shows: 'a relay starts as soon as its Redis can be used, and says what is wrong until then',
-  },
-  'serve/smuggling.': {
-    needs: ['nginx', 'OpenSSL'],
-    shows: 'no request is hidden in another, on Bun, on Node and behind nginx',
-  },
-  'serve/': {
-    needs: ['processes of POSIX'],
-    shows: 'relays start, listen, drain and end as the docs say, on Bun and on Node',
-  },
-  'stores/acl.': {
-    needs: ['Redis', 'Valkey'],
-    shows: 'the rights that docs/scaling.md grants suffice',
-  },
-  'stores/internals.': { needs: ['Redis'], shows: 'what the store in Redis does by itself' },
-  'stores/redis.': {
-    needs: ['Redis', 'OpenSSL'],
-    shows: 'the store keeps its contract in Redis, with Sentinel, in a Cluster and over TLS',
-  },
-  'stores/sealed.': { needs: ['Redis'], shows: 'nothing in Redis can be read without its secret' },
-  'stores/tampered.': { needs: ['Redis'], shows: 'a record of Redis that was changed is refused' },
-  'workers/': {
-    needs: ['processes of POSIX'],
-    shows: 'the Worker keeps the promises of the relay in Durable Objects',
-  },
+export const FILES: Readonly<Record<string, readonly Need[]>> = {
+  'browser/': ['Chromium'],
+  'client/browser.': ['Chromium'],
+  'client/killed.': ['processes of POSIX'],
+  'clients/': ['Chromium'],
+  'deploy/alerts.': ['Prometheus', 'Redis'],
+  'deploy/old-paths.': ['nginx', 'Caddy', 'OpenSSL'],
+  'deploy/package.': ['Linux'],
+  'deploy/proxy': ['nginx', 'Caddy', 'OpenSSL', 'Redis', 'Valkey'],
+  'deploy/systemd.': ['systemd as root', 'curl and qrencode'],
+  'deploy/valkey.': ['Valkey', 'OpenSSL'],
+  'deploy/': ['processes of POSIX'],
+  'dev/page.': ['Chromium'],
+  'dev/tv.': ['Chromium'],
+  'dev/': ['processes of POSIX'],
+  'devices/sign-in.': ['processes of POSIX'],
+  'login/': ['processes of POSIX'],
+  'redis/': ['Redis'],
+  'serve/redis-start.': ['Redis', 'OpenSSL'],
+  'serve/smuggling.': ['nginx', 'OpenSSL'],
+  'serve/': ['processes of POSIX'],
+  'stores/acl.': ['Redis', 'Valkey'],
+  'stores/internals.': ['Redis'],
+  'stores/redis.': ['Redis', 'OpenSSL'],
+  'stores/sealed.': ['Redis'],
+  'stores/tampered.': ['Redis'],
+  'workers/': ['processes of POSIX'],
 };
 
 /** How the end of `npm test` names a part that is left out. Undefined: nothing is missing. */
-export function describeLeftOut({ needs, shows }: Part): string | undefined {
+export function describeLeftOut(needs: readonly Need[], shows: string): string | undefined {
   const missing = needs.filter((need) => !isHere(need));
   return missing.length === 0 ? undefined : `${missing.join(', ')}: ${shows}`;
 }
 
 /** Whether this machine can run a part of a file, for `test.if` and `describe.if`. What it cannot run is recorded. */
 export function has(needs: Need | readonly Need[], shows: string): boolean {
-  const leftOut = describeLeftOut({ needs: [needs].flat(), shows });
+  const leftOut = describeLeftOut([needs].flat(), shows);
   const { RELAY_TEST_LEFT_OUT } = process.env;
   if (RELAY_TEST_LEFT_OUT && leftOut) appendFileSync(RELAY_TEST_LEFT_OUT, `${leftOut}\n`);
   return leftOut === undefined;
