@@ -51,6 +51,7 @@ export interface Metadata {
   readonly code_challenge_methods_supported: readonly string[] | undefined;
   readonly token_endpoint_auth_methods_supported: readonly string[] | undefined;
   readonly authorization_response_iss_parameter_supported: unknown;
+  readonly require_pushed_authorization_requests: unknown;
 }
 
 /**
@@ -147,6 +148,7 @@ function parseMetadata(text: string): Metadata | undefined {
     token_endpoint_auth_methods_supported: json?.token_endpoint_auth_methods_supported ?? undefined,
     authorization_response_iss_parameter_supported:
       json?.authorization_response_iss_parameter_supported,
+    require_pushed_authorization_requests: json?.require_pushed_authorization_requests,
   };
   const { issuer, authorization_endpoint, token_endpoint } = metadata;
   const { code_challenge_methods_supported, token_endpoint_auth_methods_supported } = metadata;
@@ -178,6 +180,10 @@ function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Dis
       findDiscoveredProblem(issuer, 'authorization_endpoint', authorizeUrl)) ||
     (given.tokenUrl === undefined && findDiscoveredProblem(issuer, 'token_endpoint', tokenUrl));
   if (problem) return { problem: `${issuer}: ${problem}` };
+  // RFC 9126 §5. Bluesky and other servers of the AT Protocol: https://atproto.com/specs/oauth
+  if (metadata.require_pushed_authorization_requests === true) {
+    return { problem: `${issuer} takes only pushed authorization requests, which the relay lacks` };
+  }
   const { token_endpoint_auth_methods_supported: methods } = metadata;
   const clientAuth = given.clientAuth ?? chooseClientAuth(given.clientSecret, methods);
   if (!clientAuth)

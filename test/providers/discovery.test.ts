@@ -199,6 +199,7 @@ test.each<[string, document: object, given: Given, provider: object]>([
 
 test.each<[document: object, given: Given, problem: string]>([
   [methodsOf('token', 'private_key_jwt'), SECRET, 'neither by post nor basic'],
+  [{ require_pushed_authorization_requests: true }, {}, 'only pushed authorization requests'],
   [
     { issuer: 'https://evil.example' },
     {},
