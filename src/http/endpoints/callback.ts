@@ -27,13 +27,14 @@ export function createLink({ signIns, providers, signInLog, pages }: BrowserDepe
     if (!lookup.ok) return lookup;
     const browserState = request.stateOfLink();
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
-    const opened = isPrefetch(request)
-      ? await findDelivery(signIns, service, browserState)
-      : await signIns.open(service, browserState);
+    const isTap = !isPrefetch(request);
+    const opened = isTap
+      ? await signIns.open(service, browserState)
+      : await findDelivery(signIns, service, browserState);
     if (typeof opened !== 'object') {
       return respondWithPage(opened === 'cancelled' ? opened : 'link_invalid', request);
     }
-    if (!isPrefetch(request)) signInLog.opened(request, service, browserState);
+    if (isTap) signInLog.opened(request, service, browserState);
     return redirectResponse(lookup.provider.authorizeUrl(browserState, opened));
   };
 }
