@@ -18,7 +18,6 @@ import {
 /** The largest `wait`. */
 export const MAX_WAIT_SECONDS = 50;
 
-/** `GET /auth/result`: the device waits for its tokens, acknowledges them, or cancels. docs/protocol.md §3, §4. */
 export function createResult(signIns: SignIns, pollSeconds: number): Handler {
   return (request) => {
     const pollSecret = request.query('session') ?? '';

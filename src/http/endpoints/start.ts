@@ -47,7 +47,7 @@ export type StartDependencies = Pick<
   | 'sessionSeconds'
 >;
 
-/** `POST /auth/start`. Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
+/** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
 export function createStart(dependencies: StartDependencies): Handler {
   const { signIns, providers, admission, bodies, signInLog, randomBytes, blind } = dependencies;
   return async (request) => {
