@@ -18,11 +18,6 @@ export interface Journal {
   remove(session: Session): void;
 }
 
-export interface MemoryStore extends Store {
-  /** Sessions and tombstones held, expired or not. */
-  readonly size: number;
-}
-
 /**
  * Tombstones at most, about two megabytes. One more evicts the oldest, whose link is then unknown
  * to pages.
@@ -35,16 +30,12 @@ interface Entry {
 
 const NO_JOURNAL: Journal = { load: () => [], write() {}, remove() {} };
 
-export function createMemoryStore(
-  clock: Clock,
-  maxSessions: number,
-  journal = NO_JOURNAL,
-): MemoryStore {
+export function createMemoryStore(clock: Clock, maxSessions: number, journal = NO_JOURNAL) {
   const byLink = new Map<string, Entry>();
   const byPoll = new Map<string, Entry>();
   const byCode = new Map<string, Entry>();
-  /** By when they change or are no longer needed. */
-  const expiries = createExpiries<Entry>();
+  /** One set for each duration, of which there are few, in the order in which they end. */
+  const byDuration = new Map<number, Set<Entry>>();
   const tombstones = new Set<Entry>();
   const listeners: Listener[] = [];
   /** Their time as live ones has ended since the last sweep. */
@@ -59,7 +50,14 @@ export function createMemoryStore(
     byLink.set(link, entry);
     byPoll.set(poll, entry);
     if (code !== undefined) byCode.set(code, entry);
-    expiries.add(entry, endOf(session));
+    schedule(entry);
+  }
+
+  /** The tombstone after a redelivery comes behind sessions that end later, so it is removed late. */
+  function schedule(entry: Entry): void {
+    for (const entries of byDuration.values()) entries.delete(entry);
+    const { durationMs } = endOf(entry.session);
+    byDuration.set(durationMs, (byDuration.get(durationMs) ?? new Set()).add(entry));
   }
 
   function remove(entry: Entry): void {
@@ -68,7 +66,7 @@ export function createMemoryStore(
     byPoll.delete(poll);
     // A new session may already have its code.
     if (code !== undefined && byCode.get(code) === entry) byCode.delete(code);
-    expiries.remove(entry);
+    for (const entries of byDuration.values()) entries.delete(entry);
     tombstones.delete(entry);
   }
 
@@ -77,10 +75,7 @@ export function createMemoryStore(
     else journal.write(next);
     const wasDelivered = entry.session.state === 'delivered';
     entry.session = next;
-    if (wasDelivered || next.state === 'delivered') {
-      expiries.remove(entry);
-      expiries.add(entry, endOf(next));
-    }
+    if (wasDelivered || next.state === 'delivered') schedule(entry);
     if (next.state !== 'ended') return;
     tombstones.add(entry);
     const [oldest] = tombstones.size > MAX_TOMBSTONES ? tombstones : [];
@@ -89,16 +84,24 @@ export function createMemoryStore(
 
   /** What has changed because time has passed. */
   function expire(nowMs: number): void {
-    for (const entry of expiries.expired(nowMs)) {
-      const { session } = entry;
-      const next = machine.stateAt(session, nowMs);
-      if (next !== undefined) replace(entry, next);
-      else {
-        if (session.state !== 'ended') journal.remove(session);
-        remove(entry);
+    for (const entries of byDuration.values()) {
+      for (const entry of entries) {
+        if (nowMs <= endOf(entry.session).atMs) break;
+        end(entry, nowMs);
       }
-      if (session.state !== 'ended') ended.push(session);
     }
+  }
+
+  function end(entry: Entry, nowMs: number): void {
+    const { session } = entry;
+    const wasLive = session.state !== 'ended';
+    const next = machine.stateAt(session, nowMs);
+    if (next !== undefined) replace(entry, next);
+    else {
+      if (wasLive) journal.remove(session);
+      remove(entry);
+    }
+    if (wasLive) ended.push(session);
   }
 
   /** The code of a link that has expired may be drawn again. */
@@ -165,7 +168,7 @@ export function createMemoryStore(
     get size() {
       return byPoll.size;
     },
-  };
+  } satisfies Store & { readonly size: number };
 }
 
 /** The last millisecond before a session changes or is removed, and how long that took: there are few durations. */
@@ -175,40 +178,13 @@ function endOf(session: Session): { readonly atMs: number; readonly durationMs: 
     : { atMs: session.expiresAtMs, durationMs: session.expiresAtMs - session.startedAtMs };
 }
 
-/** Entries in the order in which they end: one set for each duration. */
-function createExpiries<Value>() {
-  const byDuration = new Map<number, Map<Value, number>>();
-  return {
-    add(value: Value, { atMs, durationMs }: ReturnType<typeof endOf>): void {
-      const values = byDuration.get(durationMs) ?? new Map<Value, number>();
-      byDuration.set(durationMs, values.set(value, atMs));
-    },
-    remove(value: Value): void {
-      for (const values of byDuration.values()) if (values.delete(value)) return;
-    },
-    /** The caller removes each. */
-    *expired(nowMs: number): Iterable<Value> {
-      for (const values of byDuration.values()) {
-        for (const [value, atMs] of values) {
-          if (nowMs <= atMs) break;
-          yield value;
-        }
-      }
-    },
-  };
-}
-
-export interface MemoryRefreshStore extends RefreshStore {
-  readonly size: number;
-}
-
 interface KeptRefresh {
   /** Undefined while the refresh is in progress. */
   readonly result: string | undefined;
   readonly expiresAtMs: number;
 }
 
-export function createMemoryRefreshStore(clock: Clock): MemoryRefreshStore {
+export function createMemoryRefreshStore(clock: Clock) {
   const byId = new Map<string, KeptRefresh>();
   // One millisecond more, because a result is found up to and including its last millisecond.
   const expiries = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
@@ -239,5 +215,5 @@ export function createMemoryRefreshStore(clock: Clock): MemoryRefreshStore {
     get size() {
       return byId.size;
     },
-  };
+  } satisfies RefreshStore & { readonly size: number };
 }
