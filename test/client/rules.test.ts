@@ -511,41 +511,36 @@ describe('refreshing', () => {
 
 /** What takes longer than a test may; everything else is in tokens.test.ts. */
 describe('keeping tokens', () => {
-  function keep(
-    tokens: Partial<Tokens>,
-    answers: readonly Answer[],
-    lock?: SessionStorage['lock'],
-  ) {
-    const network = createNetwork({ '/refresh': answers });
-    const items = { ...createMemory(), ...(lock && { lock }) };
-    items.setItem(KEY, JSON.stringify({ accessToken: 'old', expiresIn: 3_600, ...tokens }));
-    const { session } = open(network, { items });
-    const given: unknown[] = [];
-    const take = (rejected?: string) =>
-      void session.getToken({ rejected }).then(
-        (token) => given.push(token),
-        (failure) => given.push(codeOf(failure)),
-      );
-    return { ...network, given, session, take };
-  }
-
   const FRESH: Answer = [200, '{"accessToken":"new","refreshToken":"r2","expiresIn":3600}'];
 
+  function keep(expiresAt: number, answers: readonly Answer[], own: Partial<SessionStorage> = {}) {
+    const network = createNetwork({ '/refresh': answers });
+    const items = { ...createMemory(), ...own } as SessionStorage;
+    items.setItem(KEY, JSON.stringify({ ...OLD, expiresAt }));
+    const { session } = open(network, { items });
+    const given: unknown[] = [];
+    const take = () =>
+      void session
+        .getToken()
+        .catch(codeOf)
+        .then((each) => given.push(each));
+    return { ...network, given, take };
+  }
+
   test('tries to refresh a valid token again 10 s after a failure', async () => {
-    const answers: Answer[] = [[401, '{"error":"invalid_client"}'], FRESH];
-    const keeper = keep({ refreshToken: 'r1', expiresAt: 30_000 }, answers);
-    keeper.take();
-    await keeper.advance(9_000);
-    keeper.take();
-    await keeper.advance(0);
-    expect(keeper.asked.length).toBe(1);
-    await keeper.advance(2_000);
-    keeper.take();
-    await keeper.advance(100);
-    keeper.take();
-    await keeper.advance(0);
-    expect(keeper.given).toEqual(['old', 'old', 'old', 'new']);
-    expect(keeper.asked.length).toBe(2);
+    const refused: Answer = [401, '{"error":"invalid_client"}'];
+    const { take, advance, asked, given } = keep(30_000, [refused, FRESH]);
+    take();
+    await advance(9_000);
+    take();
+    await advance(0);
+    expect(asked.length).toBe(1);
+    await advance(2_000);
+    take();
+    await advance(100);
+    take();
+    await advance(0);
+    expect([given, asked.length]).toEqual([['old', 'old', 'old', 'new'], 2]);
   });
 
   test('gives up after 75 s if another process keeps the lock, and may get it later', async () => {
@@ -554,17 +549,17 @@ describe('keeping tokens', () => {
       new Promise<void>((resolve) => {
         held.push(() => run().then(resolve));
       });
-    const keeper = keep({ refreshToken: 'r1', expiresAt: -5 }, [FRESH], lock);
-    keeper.take();
-    await keeper.advance(74_000);
-    expect(keeper.given).toEqual([]);
-    await keeper.advance(2_000);
-    expect(keeper.given).toEqual(['busy']);
+    const { take, advance, asked, given, clock } = keep(-5, [FRESH], { lock });
+    take();
+    await advance(74_000);
+    expect(given).toEqual([]);
+    await advance(2_000);
+    expect(given).toEqual(['busy']);
     void held[0]?.();
-    await keeper.advance(1_000);
-    keeper.take();
-    await keeper.advance(1_000);
-    expect([keeper.given, keeper.asked.length]).toEqual([['busy', 'new'], 1]);
-    expect([held.length, keeper.clock.timers]).toEqual([1, 0]);
+    await advance(1_000);
+    take();
+    await advance(1_000);
+    expect([given, asked.length]).toEqual([['busy', 'new'], 1]);
+    expect([held.length, clock.timers]).toEqual([1, 0]);
   });
 });

@@ -160,16 +160,6 @@ describe('an unfinished sign-in', () => {
     expect(unfinished()).toBeUndefined();
   });
 
-  test('that is cancelled is removed', async () => {
-    const { items, unfinished } = createItems();
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
-    const { session } = begin(network, { items });
-    await network.advance(5_000);
-    session.cancel();
-    await network.advance(0);
-    expect(unfinished()).toBeUndefined();
-  });
-
   test('that is cancelled before the storage has answered is removed, at the relay too', async () => {
     const { items, unfinished } = createItems(await leave(1_000));
     const network = createNetwork({ '&cancel=1': [[204]] }, 2_000);

@@ -28,68 +28,53 @@ import { createGate, failureOf, pollUntil } from '../kit/wait.ts';
 
 const HOUR_MS = 3_600_000;
 
-/**
- * Refreshes as strictly as a provider may: each refresh token is good for one use, without
- * a second chance.
- */
+/** A provider whose refresh tokens are good for one use, without a second chance. */
 function startRefresher() {
   const gate = createGate();
-  let valid = '';
-  let serial = 0;
-  let answer: (() => Response) | undefined;
   const seen: string[] = [];
-  /** Refresh tokens of which the app has signed out. */
   const revoked: string[] = [];
+  let serial = 0;
+  let valid = '';
+  let isDown = false;
 
-  const issue = () => {
+  function issue() {
     serial += 1;
     valid = plantSecret(`refresh-token-${serial}-of-the-keeper`);
-    return { access: plantSecret(`access-token-${serial}-of-the-keeper`), refresh: valid };
-  };
+    const accessToken = plantSecret(`access-token-${serial}-of-the-keeper`);
+    return { accessToken, refreshToken: valid, expiresIn: 3_600 };
+  }
 
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request) {
-      const { pathname } = new URL(request.url);
-      if (request.method !== 'POST') return new Response('', { status: 404 });
-      const text = await request.text();
-      if (pathname === '/revoke') {
-        const { refreshToken } = JSON.parse(text) as { refreshToken?: string };
+      const { refreshToken } = await request.json();
+      if (request.url.endsWith('/revoke')) {
         if (refreshToken) revoked.push(refreshToken);
         return Response.json({});
       }
-      const spent = (JSON.parse(text) as { refreshToken: string }).refreshToken;
-      seen.push(spent);
-      const isValid = spent === valid;
-      const { access, refresh } = isValid ? issue() : { access: '', refresh: '' };
+      seen.push(refreshToken);
+      const tokens = refreshToken === valid && !isDown && issue();
       await gate.pass();
-      if (answer) return answer();
-      if (!isValid) return Response.json({ error: 'invalid_grant' }, { status: 400 });
-      return Response.json({ accessToken: access, refreshToken: refresh, expiresIn: 3_600 });
+      if (tokens) return Response.json(tokens);
+      const error = isDown ? 'invalid_client' : 'invalid_grant';
+      return Response.json({ error }, { status: isDown ? 401 : 400 });
     },
   });
-  const relay = server.url.origin;
   return {
     gate,
     seen,
     revoked,
-    relay,
+    relay: server.url.origin,
     server,
     /** Tokens with so much left, and none of the earlier ones work any more. */
     grant(leftMs: number, more: Partial<Tokens> = {}): Tokens {
-      const { access, refresh } = issue();
       seen.length = 0;
       revoked.length = 0;
-      answer = undefined;
-      const expiry = { expiresIn: 3_600, expiresAt: Date.now() + leftMs };
-      return { accessToken: access, refreshToken: refresh, ...expiry, ...more };
+      return { ...issue(), expiresAt: Date.now() + leftMs, ...more };
     },
-    fail(status: number, body = '') {
-      answer = () => new Response(body, { status });
-    },
-    recover() {
-      answer = undefined;
+    setDown(value: boolean) {
+      isDown = value;
     },
   };
 }
@@ -108,24 +93,20 @@ afterAll(async () => {
 });
 
 interface KeepOptions {
-  readonly load?: () => unknown;
   readonly save?: (tokens: Tokens) => unknown;
   readonly lock?: (key: string, run: () => Promise<void>) => unknown;
-  readonly account?: string;
 }
 
 /** A session whose storage the test sees. */
-function keep(first: unknown, { load, save, lock, account }: KeepOptions = {}) {
-  const storage = { tokens: first as Tokens | undefined, loads: 0, saves: 0 };
+function keep(first: unknown, { save, lock }: KeepOptions = {}) {
+  const storage = { tokens: first as Tokens | undefined, loads: 0 };
   const session = createSession({
     relay: refresher.relay,
     service: 'mal',
-    account,
     storage: {
       async getItem(key) {
         if (key.startsWith('unfinished')) return null;
         storage.loads += 1;
-        if (load) await load();
         return storage.tokens === undefined ? null : JSON.stringify(storage.tokens);
       },
       async setItem(_key, text) {
@@ -213,14 +194,13 @@ describe('a relay that cannot refresh now', () => {
   test('ends nothing: a token that may work is given, another not until the relay can', async () => {
     const clockSetBack = keep(refresher.grant(24 * HOUR_MS));
     const expired = keep(refresher.grant(-1));
-    refresher.fail(401, '{"error":"invalid_client"}');
+    refresher.setDown(true);
     const { accessToken } = clockSetBack.storage.tokens as Tokens;
     expect(await clockSetBack.accessToken()).toBe(accessToken);
     for (const asked of [clockSetBack.accessToken(accessToken), expired.accessToken()]) {
       expect(await failureOf(asked)).toMatchObject({ code: 'refused' });
     }
-    refresher.recover();
-    expired.storage.tokens = refresher.grant(-1);
+    refresher.setDown(false);
     expect(await expired.accessToken()).toBe(String(expired.storage.tokens?.accessToken));
   });
 });
