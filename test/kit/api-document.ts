@@ -1,6 +1,5 @@
 /** Checks answers against the API document (docs/api.md): the relay does what the document says. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
-import type { Target } from './device.ts';
 
 /** An answer, and the request that it answers. */
 export interface Seen {
@@ -19,11 +18,6 @@ type Node = Readonly<Record<string, unknown>>;
 interface Described {
   readonly node: Node;
   readonly pointer: string;
-}
-
-/** The document of a relay, as it describes itself. */
-export async function readApiDocument(target: Target): Promise<Node> {
-  return (await (await target.ask('/openapi.json')).json()) as Node;
 }
 
 /** The function returns what is wrong with an answer: nothing if the document describes it. */

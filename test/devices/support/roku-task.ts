@@ -94,84 +94,74 @@ class TaskNode extends RoAssociativeArray {
   }
 }
 
-let transfers = 0;
-
-class UrlTransfer extends BrsComponent {
+class Component extends BrsComponent {
   readonly kind = object;
 
-  constructor(port: MessagePort) {
-    super('roUrlTransfer');
-    transfers += 1;
-    const id = transfers;
-    let url = '';
-    const start = (body?: string) => {
-      port.postMessage({ id, url, body } satisfies FromProgram);
-      return BrsBoolean.True;
-    };
-    this.appendMethods([
-      method('seturl', [text], (address: types.BrsString) => {
-        url = address.value;
-        return BrsInvalid.Instance;
-      }),
-      method('setcertificatesfile', [text], nothing),
-      method('initclientcertificates', [], nothing),
-      method('retainbodyonerror', [boolean], nothing),
-      method('setport', [object], nothing),
-      method('addheader', [text, text], nothing),
-      method('asyncgettostring', [], () => start()),
-      method('asyncpostfromstring', [text], (body: types.BrsString) => start(body.value)),
-      method('asynccancel', [], nothing),
-      method('getidentity', [], () => new Int32(id)),
-    ]);
+  constructor(
+    private readonly name: string,
+    methods: types.Callable[],
+  ) {
+    super(name);
+    this.appendMethods(methods);
   }
 
-  override toString = () => '<Component: roUrlTransfer>';
+  override toString = () => `<Component: ${this.name}>`;
   equalTo = () => BrsBoolean.False;
 }
 
-class UrlEvent extends BrsComponent {
-  readonly kind = object;
+let transfers = 0;
 
-  constructor({ id, status, body, headers }: Reply) {
-    super('roUrlEvent');
-    const members = Object.entries(headers).map(([name, value]) => ({
-      name: new BrsString(name),
-      value: new BrsString(value),
-    }));
-    this.appendMethods([
-      method('getsourceidentity', [], () => new Int32(id)),
-      // Negative: an error of curl, such as CURLE_RECV_ERROR.
-      method('getresponsecode', [], () => new Int32(status || -56)),
-      method('getstring', [], () => new BrsString(body)),
-      method('getresponseheaders', [], () => new RoAssociativeArray(members)),
-    ]);
-  }
+function createUrlTransfer(port: MessagePort) {
+  transfers += 1;
+  const id = transfers;
+  let url = '';
+  const start = (body?: string) => {
+    port.postMessage({ id, url, body } satisfies FromProgram);
+    return BrsBoolean.True;
+  };
+  return new Component('roUrlTransfer', [
+    method('seturl', [text], (address: types.BrsString) => {
+      url = address.value;
+      return BrsInvalid.Instance;
+    }),
+    method('setcertificatesfile', [text], nothing),
+    method('initclientcertificates', [], nothing),
+    method('retainbodyonerror', [boolean], nothing),
+    method('setport', [object], nothing),
+    method('addheader', [text, text], nothing),
+    method('asyncgettostring', [], () => start()),
+    method('asyncpostfromstring', [text], (body: types.BrsString) => start(body.value)),
+    method('asynccancel', [], nothing),
+    method('getidentity', [], () => new Int32(id)),
+  ]);
+}
 
-  override toString = () => '<Component: roUrlEvent>';
-  equalTo = () => BrsBoolean.False;
+function createUrlEvent({ id, status, body, headers }: Reply) {
+  const members = Object.entries(headers).map(([name, value]) => ({
+    name: new BrsString(name),
+    value: new BrsString(value),
+  }));
+  return new Component('roUrlEvent', [
+    method('getsourceidentity', [], () => new Int32(id)),
+    // Negative: an error of curl, such as CURLE_RECV_ERROR.
+    method('getresponsecode', [], () => new Int32(status || -56)),
+    method('getstring', [], () => new BrsString(body)),
+    method('getresponseheaders', [], () => new RoAssociativeArray(members)),
+  ]);
 }
 
 /** A section of the registry with one key, in a file. It is full while the place of a new file is taken. */
-class RegistrySection extends BrsComponent {
-  readonly kind = object;
-
-  constructor() {
-    super('roRegistrySection');
-    this.appendMethods([
-      method('exists', [text], () => BrsBoolean.from(existsSync(REGISTRY))),
-      method('read', [text], () => new BrsString(readFileSync(REGISTRY, 'utf8'))),
-      method('write', [text, text], (_: types.BrsString, value: types.BrsString) => {
-        if (existsSync(`${REGISTRY}.new/in-the-way`)) return BrsBoolean.False;
-        writeFileSync(REGISTRY, value.value, { mode: 0o600 });
-        return BrsBoolean.True;
-      }),
-      method('flush', [], () => BrsBoolean.True),
-    ]);
-  }
-
-  override toString = () => '<Component: roRegistrySection>';
-  equalTo = () => BrsBoolean.False;
-}
+const createRegistrySection = () =>
+  new Component('roRegistrySection', [
+    method('exists', [text], () => BrsBoolean.from(existsSync(REGISTRY))),
+    method('read', [text], () => new BrsString(readFileSync(REGISTRY, 'utf8'))),
+    method('write', [text, text], (_: types.BrsString, value: types.BrsString) => {
+      if (existsSync(`${REGISTRY}.new/in-the-way`)) return BrsBoolean.False;
+      writeFileSync(REGISTRY, value.value, { mode: 0o600 });
+      return BrsBoolean.True;
+    }),
+    method('flush', [], () => BrsBoolean.True),
+  ]);
 
 async function runProgram({ port, sent, relay, service }: Shared): Promise<void> {
   // The interpreter's own wait is a loop that knows of no events from outside.
@@ -190,9 +180,9 @@ async function runProgram({ port, sent, relay, service }: Shared): Promise<void>
   const eventOf = (message: ToProgram) =>
     message === 'back'
       ? new RoSGNodeEvent(top as never, new BrsString('cancel'), BrsBoolean.True)
-      : (new UrlEvent(message) as never);
-  types.BrsObjects.set('roUrlTransfer', () => new UrlTransfer(port));
-  types.BrsObjects.set('roRegistrySection', () => new RegistrySection(), 1);
+      : (createUrlEvent(message) as never);
+  types.BrsObjects.set('roUrlTransfer', () => createUrlTransfer(port));
+  types.BrsObjects.set('roRegistrySection', createRegistrySection, 1);
   const program = join(import.meta.dir, '../../../examples/devices/roku');
   const files = ['SignIn.brs', 'SignInTask.brs'].map((file) => join(program, file));
   const execute = await createExecuteWithScope(files, { root: program });
