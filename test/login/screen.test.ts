@@ -6,11 +6,11 @@ import { clockText, renderQr } from '../../src/cli/terminal.ts';
 import { scanTerminal } from '../kit/qr.ts';
 
 const SHOWN = {
-  service: 'mal',
   link: 'https://sign-in.relay.example/L/BCDF-GHJK',
   verificationUrl: 'https://sign-in.relay.example/link',
   userCode: 'BCDF-GHJK',
   expiresIn: 600,
+  qr: undefined,
   secondsLeft: () => 600,
 };
 
@@ -50,7 +50,7 @@ describe('login: what is below the title', () => {
     [40, 24],
   ])('%i columns, %i rows: the whole code is on the screen, and scans', (columns, rows) => {
     for (const shown of [SHOWN, LONG]) {
-      const [, ...lines] = plain(describeLink(shown, columns, rows));
+      const [, ...lines] = plain(describeLink('mal', shown, columns, rows));
       const code = lines.filter((line) => /[▀▄█]/.test(line));
       const text = lines.filter((line) => !code.includes(line) && line.trim() !== '');
       expect(text.map((line) => line.trim())).toEqual([
@@ -72,7 +72,7 @@ describe('login: what is below the title', () => {
     [80, 20],
     [30, 40],
   ])('%i columns, %i rows: no code that would be cut', (columns, rows) => {
-    const shown = plain(describeLink(LONG, columns, rows));
+    const shown = plain(describeLink('mal', LONG, columns, rows));
     expect(shown).toEqual(['  Sign in to mal: open the link in any browser.', `  ${LONG.link}`]);
   });
 });

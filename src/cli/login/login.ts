@@ -3,13 +3,12 @@ import { hostname } from 'node:os';
 import {
   type OpenClient,
   type Session,
-  type SessionState,
   SignInError,
   type SignInErrorCode,
 } from '../../../client/src/index.ts';
 import { CommandError } from '../command-line.ts';
 import { COMMON_USAGE, EXIT_CODES, openSession, runCommand, say } from './options.ts';
-import { openScreen, type Screen } from './screen.ts';
+import { createScreen } from './screen.ts';
 
 const USAGE = `sign-in-relay login: sign in from this terminal
 
@@ -58,7 +57,7 @@ export const login = (args: readonly string[]): Promise<number> =>
     const open = readOpen(values);
     const stopping = new AbortController();
     stopOnSignal(stopping);
-    const display = createDisplay(service);
+    const screen = createScreen(service);
     const session = openSession(place, {
       device: values.device ?? `Terminal on ${hostname()}`,
       details: values.details,
@@ -66,10 +65,10 @@ export const login = (args: readonly string[]): Promise<number> =>
       blind: false,
       open,
     });
-    const stopShowing = session.subscribe(() => display.show(session.state));
+    const stopShowing = session.subscribe(() => screen.show(session.state));
     const leaveScreen = () => {
       stopShowing();
-      display.close();
+      screen.close();
     };
     try {
       await signIn(session, stopping).finally(leaveScreen);
@@ -91,39 +90,6 @@ function readOpen(values: Values): OpenClient | undefined {
     throw new CommandError(problem, EXIT_CODES.usage, USAGE);
   }
   return undefined;
-}
-
-/** A trouble that ends the sign-in is said once, by what ends it. */
-const TROUBLE_MS = 100;
-
-/** The screen of the link that is open, and another one for the next. */
-function createDisplay(service: string) {
-  let link: string | undefined;
-  let screen: Screen | undefined;
-  let saying: NodeJS.Timeout | undefined;
-
-  function close(): void {
-    clearTimeout(saying);
-    screen?.close();
-    screen = undefined;
-  }
-
-  return {
-    show(state: SessionState): void {
-      const prompt = 'prompt' in state ? state.prompt : undefined;
-      if (prompt !== undefined && prompt.link !== link) {
-        close();
-        link = prompt.link;
-        screen = openScreen({ ...prompt, service });
-      }
-      if (state.status === 'opened') screen?.opened();
-      if (state.status !== 'reconnecting') return;
-      clearTimeout(saying);
-      if (screen) screen.trouble(state.detail);
-      else saying = setTimeout(say, TROUBLE_MS, `Trouble: ${state.detail}.`);
-    },
-    close,
-  };
 }
 
 /** A user waits for the link: shorter than the minute for which the client tries. */

@@ -1,18 +1,15 @@
 /** What `login` shows while it waits: a QR code, the link, a code and a countdown in a terminal, plain lines elsewhere. */
-import type { Prompt } from '../../../client/src/index.ts';
+import type { Prompt, SessionState } from '../../../client/src/index.ts';
 import { clockText, printable, renderQr, styleFor } from '../terminal.ts';
 
-export interface Screen {
-  /** Reports a problem that a retry may solve. */
-  trouble(text: string): void;
-  /** The user has opened the link. May be called again, as after a trouble. */
-  opened(): void;
-  close(): void;
-}
-
-export interface Shown extends Omit<Prompt, 'qr'> {
-  readonly service: string;
-}
+/** How long a trouble waits: one that ends the sign-in is said once, by what ends it. */
+const TROUBLE_AFTER_MS = 100;
+const TROUBLE_SHOWN_MS = 5_000;
+const TICK_MS = 1_000;
+const PLAIN_TICK_MS = 60_000;
+const WAITING = 'Waiting for you. Ctrl-C cancels.';
+const OPENED = 'The link is open: continue there.';
+const CLEAR_LINE = '\r\x1b[K';
 
 /** stdout is for tokens. */
 const stream = process.stderr;
@@ -25,10 +22,68 @@ const canDraw = stream.isTTY && stream.columns > 0 && process.env.TERM !== 'dumb
 const colour = styleFor(stream);
 const style: typeof colour = (format, text) => (canDraw ? colour(format, text) : text);
 
-export function openScreen(shown: Shown): Screen {
-  const lines = canDraw ? describeLink(shown, stream.columns, stream.rows) : describeLink(shown);
-  stream.write(`${lines.join('\n')}\n`);
-  return canDraw ? countDown(shown) : writeLines(shown);
+/** Shows one link after the other. In a terminal only the last line changes. */
+export function createScreen(service: string) {
+  let prompt: Prompt | undefined;
+  let words = WAITING;
+  let trouble = { text: '', untilMs: 0 };
+  let ticks: NodeJS.Timeout | undefined;
+  let troubling: NodeJS.Timeout | undefined;
+
+  const clock = () => clockText((prompt?.secondsLeft() ?? 0) * 1_000);
+  const writePlain = (text: string) => stream.write(`${printable(text)}\n`);
+
+  function draw(): void {
+    const isTroubled = performance.now() < trouble.untilMs;
+    const line = `${clock()}  ${isTroubled ? trouble.text : words}`;
+    // The last column stays empty, so that nothing wraps.
+    const fitting = line.slice(0, Math.max(0, stream.columns - MARGIN.length - 1));
+    stream.write(CLEAR_LINE + MARGIN + style(['bold', isTroubled ? 'yellow' : 'green'], fitting));
+  }
+
+  function open(next: Prompt): void {
+    close();
+    prompt = next;
+    words = WAITING;
+    trouble.untilMs = 0;
+    const size = canDraw ? [stream.columns, stream.rows] : [];
+    stream.write(`${describeLink(service, next, ...size).join('\n')}\n`);
+    const tick = canDraw ? draw : () => writePlain(`Waiting: ${clock()} left.`);
+    tick();
+    ticks = setInterval(tick, canDraw ? TICK_MS : PLAIN_TICK_MS);
+  }
+
+  function tellTrouble(text: string): void {
+    if (!canDraw || prompt === undefined) writePlain(`Trouble: ${text}. Trying again.`);
+    else {
+      trouble = { text: printable(text), untilMs: performance.now() + TROUBLE_SHOWN_MS };
+      draw();
+    }
+  }
+
+  function close(): void {
+    clearTimeout(troubling);
+    clearInterval(ticks);
+    if (canDraw && prompt !== undefined) stream.write(CLEAR_LINE);
+  }
+
+  return {
+    show(state: SessionState): void {
+      if ('prompt' in state && state.prompt && state.prompt.link !== prompt?.link) {
+        open(state.prompt);
+      }
+      if (state.status === 'opened' && words !== OPENED) {
+        words = OPENED;
+        if (canDraw) draw();
+        else writePlain(OPENED);
+      }
+      if (state.status === 'reconnecting') {
+        clearTimeout(troubling);
+        troubling = setTimeout(tellTrouble, TROUBLE_AFTER_MS, state.detail);
+      }
+    },
+    close,
+  };
 }
 
 const MARGIN = '  ';
@@ -36,8 +91,8 @@ const MARGIN = '  ';
 const SMALL_QUIET_ZONE = 2;
 
 /** The largest margin with which the whole code is on the screen, or no code. */
-export function describeLink(shown: Shown, columns = 0, rows = 0): string[] {
-  const { service, link, userCode, verificationUrl } = shown;
+export function describeLink(service: string, prompt: Prompt, columns = 0, rows = 0): string[] {
+  const { link, userCode, verificationUrl } = prompt;
   const byCode = userCode && `Or type ${userCode} at ${printable(verificationUrl ?? '')}`;
   const width = Math.max(columns, 1);
   const rowsOf = (text = '') => Math.ceil((MARGIN.length + text.length) / width);
@@ -55,57 +110,4 @@ export function describeLink(shown: Shown, columns = 0, rows = 0): string[] {
     style(['cyan', 'underline'], link),
     ...(byCode ? [byCode.replace(userCode, style('bold', userCode))] : []),
   ].map((line) => MARGIN + line);
-}
-
-const TICK_MS = 1_000;
-const TROUBLE_SHOWN_MS = 5_000;
-
-/** In the last line, which is removed when it is closed. */
-function countDown({ secondsLeft }: Shown): Screen {
-  let waiting = 'Waiting for you. Ctrl-C cancels.';
-  let trouble = { text: '', untilMs: 0 };
-
-  function draw(): void {
-    const isTroubled = performance.now() < trouble.untilMs;
-    const words = `${clockText(secondsLeft() * 1_000)}  ${isTroubled ? trouble.text : waiting}`;
-    // The last column stays empty, so that nothing wraps.
-    const fitting = words.slice(0, Math.max(0, stream.columns - MARGIN.length - 1));
-    const line = style(['bold', isTroubled ? 'yellow' : 'green'], fitting);
-    stream.write(CLEAR_LINE + MARGIN + line);
-  }
-
-  draw();
-  const ticks = setInterval(draw, TICK_MS);
-  return {
-    trouble(text) {
-      trouble = { text: printable(text), untilMs: performance.now() + TROUBLE_SHOWN_MS };
-      draw();
-    },
-    opened() {
-      waiting = 'Opened: continue there.';
-      draw();
-    },
-    close() {
-      clearInterval(ticks);
-      stream.write(CLEAR_LINE);
-    },
-  };
-}
-
-const CLEAR_LINE = '\r\x1b[K';
-const PLAIN_TICK_MS = 60_000;
-
-function writeLines({ secondsLeft }: Shown): Screen {
-  let isOpened = false;
-  const tick = () => stream.write(`Waiting: ${clockText(secondsLeft() * 1_000)} left.\n`);
-  tick();
-  const ticks = setInterval(tick, PLAIN_TICK_MS);
-  return {
-    trouble: (text) => void stream.write(`${printable(`Trouble: ${text}. Trying again.`)}\n`),
-    opened() {
-      if (!isOpened) stream.write('The link is open: continue there.\n');
-      isOpened = true;
-    },
-    close: () => clearInterval(ticks),
-  };
 }
