@@ -80,19 +80,6 @@ test('a browser that leaves in the middle of an exchange: the device gets the to
   expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
 });
 
-test('a device that leaves: its poll takes no result', async () => {
-  const { session, state } = await start(relay);
-  const device = new AbortController();
-  const before = relay.events('poll_waiting').length;
-  const left = poll(relay, session, { signal: device.signal }).catch(() => 'cut');
-  await untilParked(before + 1);
-  device.abort();
-  expect(await left).toBe('cut');
-  const code = makeCode();
-  await bringCode(relay, state, code);
-  expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
-});
-
 test('a storage that refuses: starts and callbacks get a 503, polls wait, all is kept', async () => {
   const { session, state } = await start(relay);
   await tell('fill');
