@@ -14,10 +14,7 @@ import type {
 import { EXCHANGE_FAILED, type NewSecrets, type Vault } from '../sign-ins/vault.ts';
 import {
   type Derived,
-  deriveFromBrowserState,
-  deriveFromPollSecret,
-  deriveFromRefresh,
-  deriveFromUserCode,
+  derive,
   deviceKeyOf,
   isSealedToDevice,
   seal,
@@ -48,9 +45,9 @@ interface SealedKeys {
 export function createSealedVault(randomBytes: RandomBytes): Vault {
   function keep(secrets: NewSecrets) {
     const { browserState, pollSecret, userCode, service, delivery, deviceName } = secrets;
-    const link = deriveFromBrowserState(browserState);
-    const poll = deriveFromPollSecret(pollSecret);
-    const code = userCode === undefined ? undefined : deriveFromUserCode(userCode);
+    const link = derive(browserState, 'browser state');
+    const poll = derive(pollSecret, 'poll secret');
+    const code = userCode === undefined ? undefined : derive(userCode, 'user code');
     const sealed = (context: string, text: string) => seal(link.key, context, text, randomBytes);
     const keys: SealedKeys = {
       sessionKey: seal(poll.key, pointerContext(poll, link.id), link.key, randomBytes),
@@ -76,7 +73,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
     keep,
 
     link(browserState) {
-      const link = deriveFromBrowserState(browserState);
+      const link = derive(browserState, 'browser state');
       const open = (context: string, kept: unknown) => tryToUnseal(link.key, context, kept);
       const sealed = (result: SessionResult) =>
         asSecret<SessionResult>(
@@ -104,7 +101,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
     },
 
     poll(pollSecret) {
-      const poll = deriveFromPollSecret(pollSecret);
+      const poll = derive(pollSecret, 'poll secret');
       return {
         id: poll.id,
         resultOf(session) {
@@ -125,7 +122,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
     },
 
     code(userCode) {
-      const code = deriveFromUserCode(userCode);
+      const code = derive(userCode, 'user code');
       return {
         id: code.id,
         browserStateOf: (session) =>
@@ -134,7 +131,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
     },
 
     refresh(text) {
-      const { id, key } = deriveFromRefresh(text);
+      const { id, key } = derive(text, 'refresh');
       return {
         id,
         keep: (result) => seal(key, refreshContext(id), result, randomBytes),

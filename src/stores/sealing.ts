@@ -26,32 +26,18 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The session id, and the session key, which seals the verifier and the result. */
-export function deriveFromBrowserState(browserState: string): Derived {
-  return derive(browserState, 'sign-in-relay/1 browser state');
-}
-
-/** The id of the pointer to the session, and the key that wraps the session key. */
-export function deriveFromPollSecret(pollSecret: string): Derived {
-  return derive(pollSecret, 'sign-in-relay/1 poll secret');
-}
-
 /**
- * The id of the record that contains the link, and the key that seals its browser state.
- * Anybody who has the store can find a code by trying all of them, so nothing else may depend on
- * it: the result is sealed to the device (below).
+ * The browser state gives the id of the session, and the key that seals its delivery and its
+ * result; the poll secret the id that leads there, and the key that wraps that key; the refresh
+ * token, with where it is sent, the id of a refresh and the key to its result. Anybody who has the
+ * store can find a user code by trying all of them, so its key seals only the browser state, and
+ * the result is sealed to the device (below).
  */
-export function deriveFromUserCode(userCode: string): Derived {
-  return derive(userCode, 'sign-in-relay/1 user code');
-}
-
-/** Derived from the refresh token and its provider: the id of a refresh, and the key that seals its result. */
-export function deriveFromRefresh(key: string): Derived {
-  return derive(key, 'sign-in-relay/1 refresh');
-}
-
-function derive(secret: string, purpose: string): Derived {
-  const bytes = expand(secret, purpose, ID_BYTES + KEY_BYTES);
+export function derive(
+  secret: string,
+  kind: 'browser state' | 'poll secret' | 'user code' | 'refresh',
+): Derived {
+  const bytes = expand(secret, `sign-in-relay/1 ${kind}`, ID_BYTES + KEY_BYTES);
   return {
     id: bytes.subarray(0, ID_BYTES).toString('base64url'),
     key: bytes.subarray(ID_BYTES),

@@ -10,10 +10,7 @@ import type { Delivery } from '../../src/sign-ins/session.ts';
 import { readRecord, writeRecord } from '../../src/stores/record.ts';
 import { createSealedVault } from '../../src/stores/sealed-vault.ts';
 import {
-  deriveFromBrowserState,
-  deriveFromPollSecret,
-  deriveFromRefresh,
-  deriveFromUserCode,
+  derive,
   deviceKeyOf,
   expand,
   seal,
@@ -27,15 +24,8 @@ const KEY = randomBytes(32);
 const fromHex = (hex: string) => Buffer.from(hex, 'hex');
 
 describe('as in the vectors', () => {
-  const DERIVE: Readonly<Record<string, (secret: string) => { id: string; key: Buffer }>> = {
-    'browser state': deriveFromBrowserState,
-    'poll secret': deriveFromPollSecret,
-    'user code': deriveFromUserCode,
-    refresh: deriveFromRefresh,
-  };
-
   test.each(vectors.derivations)('id and key of the $what $secret', (vector) => {
-    const { id, key } = DERIVE[vector.what]?.(vector.secret) ?? expect.unreachable();
+    const { id, key } = derive(vector.secret, vector.what as Parameters<typeof derive>[1]);
     expect({ id, key: key.toString('hex') }).toEqual({ id: vector.id, key: vector.key });
   });
 

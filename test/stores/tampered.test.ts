@@ -6,12 +6,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { createSignIns } from '../../src/sign-ins/sign-ins.ts';
-import {
-  deriveFromBrowserState,
-  deriveFromUserCode,
-  unseal,
-  unsealAsDevice,
-} from '../../src/stores/sealing.ts';
+import { derive, unseal, unsealAsDevice } from '../../src/stores/sealing.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import {
   create,
@@ -42,7 +37,7 @@ interface Opened {
   write(session: TestSession, text: string): Promise<unknown>;
 }
 
-const linkOf = ({ browserState }: TestSession) => deriveFromBrowserState(browserState).id;
+const linkOf = ({ browserState }: TestSession) => derive(browserState, 'browser state').id;
 
 async function openRedisStore(): Promise<Opened> {
   const prefix = `stolen-${crypto.randomUUID()}:`;
@@ -213,14 +208,14 @@ describe.each([
       const opened = await open();
       const session = await create(opened.store, asked());
       const { userCode = '', browserState, pollSecret } = session;
-      const code = deriveFromUserCode(userCode);
+      const code = derive(userCode, 'user code');
       const { keyMaterial } = bodyOf(await opened.read(session));
       const state = unseal(code.key, `code ${code.id}`, keyMaterial.browserState ?? '');
       expect(state.toString()).toBe(browserState);
       await opened.store.lease(session);
       expect(await (await opened.reopen()).complete(session)).toBe(true);
 
-      const { id, key } = deriveFromBrowserState(browserState);
+      const { id, key } = derive(browserState, 'browser state');
       const sealed = String(bodyOf(await opened.read(session)).result);
       const context = `result ${id}`;
       for (const part of [sealed, ...sealed.split('.')]) {
