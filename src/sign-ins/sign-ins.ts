@@ -126,30 +126,6 @@ export function createSignIns(options: SignInOptions) {
     return { state: 'delivered', result };
   }
 
-  async function finishWith<Failure>(
-    service: string,
-    browserState: string,
-    redeem: (delivery: Delivery) => Awaitable<Redeemed<Failure>>,
-  ): Promise<EndedCallback<Failure>> {
-    const link = vault.link(browserState);
-    const key = { link: link.id };
-    const leased = await store.update(key, forService(service, machine.lease));
-    if (typeof leased !== 'object') return { outcome: refusalFor(leased) };
-    const delivery = link.deliveryOf(leased);
-    const deviceName = link.deviceNameOf(leased);
-    const redeemed = delivery && (await redeem(delivery));
-    const result = redeemed?.ok ? redeemed.result : EXCHANGE_FAILED;
-    const kept = link.keepResult(leased, result);
-    const isGood = kept !== undefined && !('error' in result);
-    const end = machine.complete(isGood ? 'signed_in' : 'failed', kept);
-    // Only this process has the tokens.
-    const stored = await store.update(key, end, 'until lease ends');
-    const ended = { deviceName, ...(redeemed?.ok === false && { failure: redeemed.failure }) };
-    if (stored !== true) return { outcome: refusalFor(stored), ...ended };
-    if (isGood) return { outcome: 'signed_in', ...ended };
-    return { outcome: 'error' in result ? result.error : 'exchange_failed', ...ended };
-  }
-
   return {
     /** Starts a sign-in. */
     async start(service: string, asked: NewSignIn): Promise<StartOutcome> {
@@ -222,7 +198,23 @@ export function createSignIns(options: SignInOptions) {
       if (isDraining) return { outcome: 'busy' };
       exchanges += 1;
       try {
-        return await finishWith(service, browserState, redeem);
+        const link = vault.link(browserState);
+        const key = { link: link.id };
+        const leased = await store.update(key, forService(service, machine.lease));
+        if (typeof leased !== 'object') return { outcome: refusalFor(leased) };
+        const delivery = link.deliveryOf(leased);
+        const deviceName = link.deviceNameOf(leased);
+        const redeemed = delivery && (await redeem(delivery));
+        const result = redeemed?.ok ? redeemed.result : EXCHANGE_FAILED;
+        const kept = link.keepResult(leased, result);
+        const isGood = kept !== undefined && !('error' in result);
+        const end = machine.complete(isGood ? 'signed_in' : 'failed', kept);
+        // Only this process has the tokens.
+        const stored = await store.update(key, end, 'until lease ends');
+        const ended = { deviceName, ...(redeemed?.ok === false && { failure: redeemed.failure }) };
+        if (stored !== true) return { outcome: refusalFor(stored), ...ended };
+        if (isGood) return { outcome: 'signed_in', ...ended };
+        return { outcome: 'error' in result ? result.error : 'exchange_failed', ...ended };
       } finally {
         exchanges -= 1;
       }
