@@ -10,7 +10,7 @@ import { hostname } from 'node:os';
 const HOST = /^[\w.:[\]-]+$/;
 
 /** The URL of a request. Undefined if its Host is invalid. HTTP/1.0 needs no Host: Bun then gives only the path. */
-export function parseUrl({ url, headers }: Request): URL | undefined {
+export function readUrl({ url, headers }: Request): URL | undefined {
   const host = headers.get('host') || 'localhost';
   if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return undefined;
   const absolute = url.startsWith('/') ? `http://${host}${url}` : url;

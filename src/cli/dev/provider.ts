@@ -13,7 +13,7 @@ import { redirectUriOf } from '../../providers/provider.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { ENDING_NAMES, type Plan, parseEnding, planFor } from './endings.ts';
 import { createMcpServer } from './mcp.ts';
-import { crossSiteProblem, parseUrl } from './origin.ts';
+import { crossSiteProblem, readUrl } from './origin.ts';
 import { say } from './output.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
@@ -36,7 +36,7 @@ const HEADERS = {
 };
 
 export class DevProvider {
-  readonly #app = new Hono({ getPath: (request) => parseUrl(request)?.pathname ?? '' });
+  readonly #app = new Hono({ getPath: (request) => readUrl(request)?.pathname ?? '' });
   readonly #issuer: TokenIssuer;
 
   constructor(private readonly relay: DevRelay) {
@@ -70,13 +70,13 @@ export class DevProvider {
   }
 
   async handle(request: Request): Promise<Response> {
-    return parseUrl(request) === undefined
+    return readUrl(request) === undefined
       ? errorResponse('malformed_request')
       : this.#app.fetch(request);
   }
 
   async #rejectCrossSite(c: Context, next: () => Promise<void>) {
-    const url = parseUrl(c.req.raw);
+    const url = readUrl(c.req.raw);
     const problem = url && crossSiteProblem(c.req.raw, url);
     if (problem === undefined) return next();
     say(`${c.req.method} ${c.req.path} got 403: ${problem}`);

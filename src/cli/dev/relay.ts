@@ -25,7 +25,7 @@ import { createMemoryRefreshStore, createMemoryStore } from '../../stores/memory
 import { readTextFile } from '../../text-file.ts';
 import { CommandError } from '../command-line.ts';
 import type { Plan } from './endings.ts';
-import { parseUrl } from './origin.ts';
+import { readUrl } from './origin.ts';
 import { describeRequest, explainRefusal, say } from './output.ts';
 import { type DevRequest, type DevSignIn, DevSignIns } from './sign-ins.ts';
 
@@ -100,7 +100,7 @@ export class DevRelay {
   }
 
   async handle(request: Request, peers = LOCAL_PEERS): Promise<Response> {
-    const url = parseUrl(request);
+    const url = readUrl(request);
     if (url === undefined) return errorResponse('malformed_request');
     const { signIns } = this;
     const plan = isStart(request, url) ? signIns.planned.shift() : undefined;
