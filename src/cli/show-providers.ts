@@ -174,9 +174,9 @@ ${OTHERS}
 }
 
 function cellsOf(name: string, profile: Profile): readonly string[] {
-  const { displayName, pkce, clientSecret, refreshToken, hasDeviceFlow, unverified } = profile;
+  const { displayName, pkce, clientSecret, refreshToken, hasDeviceFlow, hasUnverified } = profile;
   return [
-    unverified ? `${name} *` : name,
+    hasUnverified ? `${name} *` : name,
     displayName,
     pkce,
     clientSecret ?? 'required',

@@ -38,6 +38,6 @@ export interface Profile extends Defaults {
   readonly hasDeviceFlow?: true;
   /** Which redirect URIs it refuses. Absent if no rule is known. */
   readonly refusedRedirects?: readonly RedirectKind[];
-  /** Facts that may be wrong. The guide says why. */
-  readonly unverified?: readonly string[];
+  /** True if some facts may be wrong. The guide says which, and why. */
+  readonly hasUnverified?: true;
 }

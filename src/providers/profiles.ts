@@ -34,7 +34,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'read',
     revocation: { url: 'https://api.annict.com/oauth/revoke', takes: 'access tokens' },
     refreshToken: 'never',
-    unverified: ['PKCE', 'host of the authorization endpoint'],
+    hasUnverified: true,
   },
   bangumi: {
     displayName: 'Bangumi',
@@ -52,7 +52,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'openid',
     refreshToken: 'sometimes',
     rotation: 'sometimes',
-    unverified: ['PKCE', 'refresh token', 'lifetime'],
+    hasUnverified: true,
   },
   box: {
     displayName: 'Box',
@@ -60,7 +60,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.box.com/oauth2/token',
     pkce: 'none',
     revocation: { url: 'https://api.box.com/oauth2/revoke' },
-    unverified: ['PKCE', 'registration'],
+    hasUnverified: true,
   },
   discord: {
     displayName: 'Discord',
@@ -97,14 +97,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'basic_profile',
     revocation: { url: 'https://api.epicgames.dev/epic/oauth/v2/revoke' },
     hasDeviceFlow: true,
-    unverified: [
-      'refresh token',
-      'rotation',
-      'lifetime',
-      'revocation',
-      'registration',
-      'device flow',
-    ],
+    hasUnverified: true,
   },
   facebook: {
     displayName: 'Facebook',
@@ -114,7 +107,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'public_profile',
     refreshToken: 'never',
     hasDeviceFlow: true,
-    unverified: ['PKCE', 'scope', 'lifetime', 'who can sign in before the app is published'],
+    hasUnverified: true,
   },
   figma: {
     displayName: 'Figma',
@@ -125,7 +118,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientAuth: 'basic',
     scope: 'current_user:read',
     rotation: 'never',
-    unverified: ['PKCE', 'refresh address', 'lifetime'],
+    hasUnverified: true,
   },
   github: {
     displayName: 'GitHub',
@@ -172,7 +165,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.meethue.com/v2/oauth2/token',
     pkce: 'none',
     clientAuth: 'basic',
-    unverified: ['PKCE', 'lifetime'],
+    hasUnverified: true,
   },
   huggingface: {
     displayName: 'Hugging Face',
@@ -184,7 +177,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'openid profile',
     refreshToken: 'sometimes',
     hasDeviceFlow: true,
-    unverified: ['refresh token', 'lifetime'],
+    hasUnverified: true,
   },
   kick: {
     displayName: 'Kick',
@@ -206,7 +199,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       takes: 'access tokens',
       tokenIn: 'bearer',
     },
-    unverified: ['PKCE', 'client secret', 'revocation'],
+    hasUnverified: true,
   },
   mal: {
     displayName: 'MyAnimeList',
@@ -224,13 +217,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'openid profile library.read offline_access',
     revocation: { url: 'https://mangabaka.org/auth/oauth2/revoke' },
     rotation: 'sometimes',
-    unverified: [
-      'the scope for a refresh token',
-      'revocation',
-      'rotation',
-      'lifetime',
-      'registration',
-    ],
+    hasUnverified: true,
   },
   mastodon: {
     displayName: 'Mastodon',
@@ -240,7 +227,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'read',
     revocation: { url: '[url]/oauth/revoke', takes: 'access tokens' },
     refreshToken: 'never',
-    unverified: ['registration'],
+    hasUnverified: true,
   },
   microsoft: {
     displayName: 'Microsoft',
@@ -258,7 +245,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.netatmo.com/oauth2/token',
     pkce: 'none',
     scope: 'read_station',
-    unverified: ['PKCE'],
+    hasUnverified: true,
   },
   nextcloud: {
     displayName: 'Nextcloud',
@@ -274,7 +261,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       },
     ],
     hasDeviceFlow: true,
-    unverified: ['PKCE', 'device flow'],
+    hasUnverified: true,
   },
   notion: {
     displayName: 'Notion',
@@ -286,7 +273,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     quirks: { tokenRequest: 'json' },
     revocation: { url: 'https://api.notion.com/v1/oauth/revoke', takes: 'access tokens' },
     refusedRedirects: ['loopback', 'http'],
-    unverified: ['lifetime', 'revocation'],
+    hasUnverified: true,
   },
   oura: {
     displayName: 'Oura',
@@ -294,7 +281,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://moi.ouraring.com/oauth/v2/ext/oauth-token',
     pkce: 'none',
     scope: 'extapi:personal extapi:daily',
-    unverified: ['endpoints', 'scope', 'PKCE'],
+    hasUnverified: true,
   },
   patreon: {
     displayName: 'Patreon',
@@ -305,7 +292,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     userAgentNames: 'your app',
     revocation: { url: 'https://www.patreon.com/oauth2/revoke' },
     removeAt: 'Settings, More, Connected Apps',
-    unverified: ['PKCE', 'lifetime', 'revocation', 'registration'],
+    hasUnverified: true,
   },
   putio: {
     displayName: 'put.io',
@@ -314,7 +301,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     refreshToken: 'never',
     hasDeviceFlow: true,
-    unverified: ['token request', 'lifetime', 'scope'],
+    hasUnverified: true,
   },
   reddit: {
     displayName: 'Reddit',
@@ -334,7 +321,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     ],
     revocation: { url: 'https://www.reddit.com/api/v1/revoke_token' },
     rotation: 'never',
-    unverified: ['rotation', 'lifetime', 'refused refreshes'],
+    hasUnverified: true,
   },
   roblox: {
     displayName: 'Roblox',
@@ -345,7 +332,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'openid profile',
     revocation: { url: 'https://apis.roblox.com/oauth/v1/token/revoke' },
     refusedRedirects: ['http'],
-    unverified: ['PKCE'],
+    hasUnverified: true,
   },
   shikimori: {
     displayName: 'Shikimori',
@@ -374,7 +361,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     clientAuth: 'basic',
     scope: 'r:devices:*',
-    unverified: ['PKCE'],
+    hasUnverified: true,
   },
   soundcloud: {
     displayName: 'SoundCloud',
@@ -389,7 +376,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       body: 'json',
     },
     hasDeviceFlow: true,
-    unverified: ['client secret', 'scope', 'device flow'],
+    hasUnverified: true,
   },
   spotify: {
     displayName: 'Spotify',
@@ -427,7 +414,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     ],
     revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },
     rotation: 'sometimes',
-    unverified: ['PKCE'],
+    hasUnverified: true,
   },
   tidal: {
     displayName: 'TIDAL',
@@ -439,7 +426,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     refreshToken: 'sometimes',
     rotation: 'sometimes',
     hasDeviceFlow: true,
-    unverified: ['refresh token', 'lifetime', 'registration', 'client secret'],
+    hasUnverified: true,
   },
   trakt: {
     displayName: 'Trakt',
@@ -455,7 +442,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     userAgentNames: 'your app and its version',
     revocation: { url: 'https://auth.trakt.tv/oauth/revoke', takes: 'access tokens' },
     hasDeviceFlow: true,
-    unverified: ['PKCE', 'client secret'],
+    hasUnverified: true,
   },
   twitch: {
     displayName: 'Twitch',
@@ -486,7 +473,7 @@ const profiles: Readonly<Record<string, Profile>> = {
     },
     refreshToken: 'never',
     hasDeviceFlow: true,
-    unverified: ['lifetime', 'device flow'],
+    hasUnverified: true,
   },
   whoop: {
     displayName: 'WHOOP',
@@ -500,7 +487,7 @@ const profiles: Readonly<Record<string, Profile>> = {
       method: 'DELETE',
       tokenIn: 'bearer',
     },
-    unverified: ['PKCE', 'revocation', 'registration'],
+    hasUnverified: true,
   },
   x: {
     displayName: 'X',

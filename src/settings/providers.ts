@@ -115,10 +115,10 @@ function findProfileWarnings(
   isSet: (setting: string) => boolean,
 ): readonly SettingWarning[] {
   const prefix = prefixOf(name);
-  const { displayName, userAgentNames, clientSecret, pkce, unverified } = profile;
+  const { displayName, userAgentNames, clientSecret, pkce, hasUnverified } = profile;
   const warnings: SettingWarning[] = [];
-  if (unverified) {
-    const problem = `belongs to ${displayName}, of which this is unverified: ${unverified.join(', ')}. Run sign-in-relay providers ${name}`;
+  if (hasUnverified) {
+    const problem = `belongs to ${displayName}, of which some facts are unverified: run sign-in-relay providers ${name}`;
     warnings.push({ setting: `${prefix}CLIENT_ID`, problem });
   }
   if (userAgentNames && !isSet('USER_AGENT')) {

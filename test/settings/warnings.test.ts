@@ -59,7 +59,7 @@ test.each<[string, Record<string, string>, string[]]>([
     'facts that may be wrong',
     STRAVA,
     [
-      'STRAVA_CLIENT_ID belongs to Strava, of which this is unverified: PKCE. Run sign-in-relay providers strava',
+      'STRAVA_CLIENT_ID belongs to Strava, of which some facts are unverified: run sign-in-relay providers strava',
     ],
   ],
   [
