@@ -197,7 +197,7 @@ function describeStartFailure(error: unknown, settings: Settings): string | unde
 /** An unexpected error, without its message, which may contain a setting. */
 function describeUnexpected(error: unknown): string {
   const { error: name, at = [] } = describeError(error);
-  return [`The relay did not start because of a bug: ${name}`, ...at, ''].join('\n  ');
+  return [`sign-in-relay ended because of a bug: ${name}`, ...at, ''].join('\n  ');
 }
 
 function readOptions() {

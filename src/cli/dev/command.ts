@@ -56,15 +56,14 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
   }
   startLog({ level: 'debug', format: 'json', write: takeLog });
   const hostname = lan ? EVERY_ADDRESS : LOOPBACK;
-  const common = { hostname, host, services, blind, open, runtime };
-  const relay = await listen(options.port, common);
+  const relay = await listen(options.port, { hostname, host, services, blind, open, runtime });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => process.exit(0));
   }
   // Nobody reads it any more, as after `| head`: the ports become free.
   process.stdout.once('error', () => process.exit(0));
   const others = found.filter((each) => each !== host);
-  introduce(options, relay.options, others);
+  introduce(options, relay, others);
   return undefined;
 }
 
@@ -74,9 +73,7 @@ const EVERY_ADDRESS = '0.0.0.0';
 /** Where `--port 0` begins to look: above what others use, and below what Linux gives to clients. */
 const FREE_PORTS = [20_000, 30_000] as const;
 
-type Common = Omit<DevRelayOptions, 'port' | 'baseUrl' | 'providerUrl' | 'askProvider'> & {
-  readonly host: string;
-};
+type Common = Omit<DevRelayOptions, 'port' | 'askProvider'>;
 
 /** On this port and the next one. Undefined or 0: on the first two that are free. */
 async function listen(asked: number | undefined, common: Common): Promise<DevRelay> {
@@ -93,10 +90,9 @@ async function listen(asked: number | undefined, common: Common): Promise<DevRel
 
 class PortTaken extends CommandError {}
 
-async function listenOn(port: number, { host, ...common }: Common): Promise<DevRelay> {
-  const [baseUrl, providerUrl] = [`http://${host}:${port}`, `http://${host}:${port + 1}`];
+async function listenOn(port: number, common: Common): Promise<DevRelay> {
   const handle = (request: Request) => provider.handle(request);
-  const relay = new DevRelay({ ...common, port, baseUrl, providerUrl, askProvider: handle });
+  const relay = new DevRelay({ ...common, port, askProvider: handle });
   const provider = new DevProvider(relay);
   const { hostname, runtime } = common;
   let trying = port;
@@ -124,7 +120,7 @@ const LOGIN = process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : `
 
 function introduce(
   { lan, port: asked }: DevOptions,
-  { port, baseUrl, providerUrl, services, open }: DevRelayOptions,
+  { baseUrl, providerUrl, options: { port, services, open } }: DevRelay,
   otherAddresses: readonly string[],
 ): void {
   const link = (text: string) => style(['cyan', 'underline'], text);

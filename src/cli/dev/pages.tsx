@@ -111,8 +111,8 @@ export function messagePage(heading: string, text: string): string {
 /** Sign-ins that the page shows. */
 const SHOWN_SIGN_INS = 10;
 
-export function listPage({ options, signIns }: DevRelay): string {
-  const { baseUrl, providerUrl, services } = options;
+export function listPage({ baseUrl, providerUrl, options, signIns }: DevRelay): string {
+  const { services } = options;
   return render(
     'Dev relay',
     <>

@@ -62,11 +62,12 @@ export class DevProvider {
         return c.json({ planned: [] });
       })
       .post('/open', (c) => this.#openLink(c))
-      .get('/tv', (c) => showTv(c, relay.options.baseUrl))
+      .get('/tv', (c) => showTv(c, relay.baseUrl))
       // The page names it by this path, to work from a file too.
       .get('/client/dist/tv.js', (c) => this.#sendTvClient(c));
-    const { open, baseUrl, providerUrl } = relay.options;
-    if (open) this.#app.route('/', createMcpServer(providerUrl, openRedirectUri(baseUrl), issuer));
+    const { baseUrl, providerUrl } = relay;
+    if (relay.options.open)
+      this.#app.route('/', createMcpServer(providerUrl, openRedirectUri(baseUrl), issuer));
   }
 
   async handle(request: Request): Promise<Response> {
@@ -103,7 +104,7 @@ export class DevProvider {
 
   /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
   #isValid(asked: URLSearchParams, { session: { service } }: DevSignIn): boolean {
-    const { baseUrl } = this.relay.options;
+    const { baseUrl } = this.relay;
     const redirectUri =
       service === OPEN_SERVICE ? openRedirectUri(baseUrl) : redirectUriOf(service, baseUrl);
     return (
@@ -124,7 +125,7 @@ export class DevProvider {
   ): Promise<Response> {
     const back = (result: Record<string, string>) => {
       // RFC 9207 §2.
-      const iss = this.relay.options.providerUrl;
+      const iss = this.relay.providerUrl;
       const query = new URLSearchParams({ ...result, state: asked.get('state') ?? '', iss });
       return c.redirect(`${asked.get('redirect_uri')}?${query}`, 303);
     };

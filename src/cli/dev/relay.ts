@@ -55,10 +55,11 @@ const choose = (choice: 'continue' | 'decline') => ({
 });
 
 export interface DevRelayOptions {
+  /** Where it listens, and the address in its links. */
   readonly hostname: string;
+  readonly host: string;
+  /** The provider has the next one. */
   readonly port: number;
-  readonly baseUrl: string;
-  readonly providerUrl: string;
   readonly services: readonly string[];
   /** Whether there are open sign-ins, at the dev provider alone, and an MCP server. */
   readonly open: boolean;
@@ -71,6 +72,8 @@ export interface DevRelayOptions {
 
 export class DevRelay {
   readonly signIns = new DevSignIns();
+  readonly baseUrl: string;
+  readonly providerUrl: string;
   readonly #settings: EnabledSettings;
   #stores: Stores;
   #service: Service;
@@ -79,7 +82,10 @@ export class DevRelay {
 
   /** Throws CommandError if a setting of the pages is wrong. */
   constructor(readonly options: DevRelayOptions) {
-    this.#settings = settingsFor(options);
+    const { host, port } = options;
+    this.baseUrl = `http://${host}:${port}`;
+    this.providerUrl = `http://${host}:${port + 1}`;
+    this.#settings = createSettings(this.baseUrl, this.providerUrl, options);
     this.#stores = createStores(this.signIns, this.#settings.maxSessions);
     this.#service = startBackgroundTasks(this.#create(), systemClock);
   }
@@ -121,7 +127,7 @@ export class DevRelay {
   /** As a user would, in this process, so it needs no network. */
   async openLink(signIn: DevSignIn): Promise<void> {
     await pause(AUTO_DELAY_MS);
-    const { baseUrl, askProvider } = this.options;
+    const { baseUrl } = this;
     const { service, ids } = signIn.session;
     const isOpen = service === OPEN_SERVICE;
     const link = isOpen ? `${baseUrl}/open?state=${ids.link}` : linkOf(baseUrl, service, ids.link);
@@ -131,7 +137,7 @@ export class DevRelay {
       const continued = await this.handle(new Request(link, init));
       const authorizeUrl = continued.headers.get('location');
       if (authorizeUrl === null) return;
-      const { headers } = await askProvider(new Request(authorizeUrl));
+      const { headers } = await this.options.askProvider(new Request(authorizeUrl));
       const callbackUrl = headers.get('location');
       // By its cookie the relay knows the browser that has continued.
       const cookies = continued.headers.getSetCookie().map((cookie) => cookie.split(';', 1));
@@ -237,7 +243,11 @@ const createStores = (signIns: DevSignIns, maxSessions: number): Stores => ({
 const PAGE_SETTINGS = ['APP_NAME', 'LOGO', 'ACCENT', 'PRIVACY_URL', 'TERMS_URL', 'SUPPORT_URL'];
 
 /** Read as an operator's settings are, to get the relay's defaults. */
-function settingsFor({ baseUrl, providerUrl, services, blind, open }: DevRelayOptions) {
+function createSettings(
+  baseUrl: string,
+  providerUrl: string,
+  { services, blind, open }: DevRelayOptions,
+): EnabledSettings {
   const env: Record<string, string | undefined> = {
     ...Object.fromEntries(PAGE_SETTINGS.map((name) => [name, process.env[name]])),
     OAUTH_BASE_URL: baseUrl,
