@@ -93,8 +93,8 @@ interface Found {
 }
 
 /**
- * Exact paths, such as those of starts and polls, are in a map. Hono's router has the rest, and
- * compares paths as they are; the first of several routes comes first.
+ * Exact paths, such as those of starts and polls, are in a map. Hono's router has the patterns, and
+ * compares paths as they are. Of several patterns the first comes first.
  */
 function createTable(routes: readonly Route[]) {
   const exact = new Map<string, Found>();

@@ -48,7 +48,7 @@ import {
   textResponseTo,
 } from './responses.ts';
 
-/** The first route that matches responds. */
+/** An exact path comes before a pattern; of several patterns the first responds. */
 export function createRoutes(options: RoutesOptions): Route[] {
   const { baseUrl, branding, providerNames, corsOrigins, confirm, openEndpoints } = options;
   const { findClientAddress, startLimiter, monitor, clock, sessionSeconds } = options;
