@@ -23,7 +23,7 @@ def tokens_in_kodi(relay, service, rejected=None):
     try:
         while worker.is_alive() and not window.is_cancelled and window.pause():
             window.draw()
-        if not worker.is_alive():
+        if not worker.is_alive() and not window.is_cancelled:
             return worker.result()
         window.is_cancelled = True
         if window.session:
