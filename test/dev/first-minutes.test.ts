@@ -76,7 +76,8 @@ test('the commands of the README work in a folder with spaces and other alphabet
   await fetch(`${provider}/next`, { method: 'POST', body });
   const relay = ['--relay', `http://127.0.0.1:${port}`, '--tokens', join(home, 'from npm')];
   const login = await runChild(['npm', 'run', 'login', '--', 'dev', ...relay], options);
-  expect(login).toMatchObject({ exitCode: 0, output: expect.stringContaining('Signed in to dev') });
+  const next = `npx sign-in-relay token dev --relay http://127.0.0.1:${port}\n`;
+  expect(login).toMatchObject({ exitCode: 0, output: expect.stringContaining(next) });
   // npm passes it on.
   dev.kill('SIGTERM');
   expect(await dev.exited).toBe(0);
