@@ -52,8 +52,11 @@ function hintForBody(
       return `${displayName} answers ${status} where RFC 6749 §5.1 demands 200, ${NO_SETTING}`;
     case 'nested':
       return `${displayName} sends tokens inside another member of its JSON, where RFC 6749 §5.1 has none, ${NO_SETTING}`;
-    case 'jsonp':
-      return `${displayName} answers with JSONP where RFC 6749 §5.1 demands JSON, ${NO_SETTING}`;
+    case 'form':
+    case 'jsonp': {
+      const what = answer === 'form' ? 'a form' : 'JSONP';
+      return `${displayName} answers with ${what} where RFC 6749 §5.1 demands JSON, ${NO_SETTING}`;
+    }
     case 'compressed':
       return `the response of ${host} is not compressed as its Content-Encoding says: ${displayName}, or a proxy in between, does that`;
     case 'temporary':

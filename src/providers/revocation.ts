@@ -13,7 +13,7 @@ import {
 import {
   describeErrors,
   failed,
-  readObject,
+  parseObject,
   type TokenFailure,
   type TokenResponse,
 } from './token-response.ts';
@@ -72,8 +72,8 @@ function parseAnswer(
   revocation: Revocation,
   answer: TokenResponse,
 ): RevocationOutcome<TokenFailure> {
-  const { status } = answer;
-  const json = readObject(answer);
+  const { status, text } = answer;
+  const json = text === undefined ? undefined : parseObject(text);
   const errors = describeErrors(answer, json, provider, { grant: 'revoke', hasScope: false });
   if (errors.refusal === 'invalid_grant' || isUnknownToken(revocation, status, json)) {
     return { ok: true, wasKnown: false };

@@ -54,6 +54,7 @@ export type BodyKind =
   | 'error'
   | 'json'
   | 'nested'
+  | 'form'
   | 'jsonp'
   | 'compressed'
   | 'html'
@@ -85,8 +86,8 @@ export function failed(failure: TokenFailure): Failed {
 }
 
 /**
- * What a token endpoint gave: JSON with status 200 (RFC 6749 §5.1), or a form. After a refresh any
- * 2xx will do, as the old token may have been replaced.
+ * What a token endpoint gave: JSON with status 200 (RFC 6749 §5.1). After a refresh any 2xx will do,
+ * as the old token may have been replaced.
  */
 export function readTokens(
   answer: TokenResponse,
@@ -95,7 +96,7 @@ export function readTokens(
 ): TokenOutcome<TokenFailure> {
   const { status, text } = answer;
   const isSuccess = status === 200 || (asked.grant === 'refresh' && status > 200 && status < 300);
-  const json = readObject(answer);
+  const json = text === undefined ? undefined : parseObject(text);
   const tokens = isSuccess && json !== undefined ? parseTokens(json, answer, provider) : undefined;
   if (tokens !== undefined) return { ok: true, tokens };
   const details = describeErrors(answer, json, provider, asked);
@@ -118,6 +119,8 @@ function kindOf(
   if (isEncoded || body.startsWith('\x1f\ufffd')) return 'compressed';
   if (body.startsWith('<')) return 'html';
   if (/^[\w.$]{1,60}\(/.test(body)) return 'jsonp';
+  if (/^(?:access_token|error|token_type|expires_in)=/.test(body)) return 'form';
+  if (type.startsWith('application/x-www-form-urlencoded')) return 'form';
   return type.startsWith('text/html') ? 'html' : 'other';
 }
 
@@ -331,18 +334,6 @@ function parseMoment(value: unknown, nowMs: number): number | undefined {
 
 function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
-}
-
-/** The members of a JSON object, or of a form, which QQ and Stack Exchange send as text. */
-export function readObject({
-  headers,
-  text = '',
-}: TokenResponse): Record<string, unknown> | undefined {
-  const type = headers.get('content-type') ?? '';
-  const isForm =
-    type.startsWith('application/x-www-form-urlencoded') ||
-    (/^(?:text\/|$)/.test(type) && /^(?:access_token|error|token_type|expires_in)=/.test(text));
-  return parseObject(text) ?? (isForm ? Object.fromEntries(new URLSearchParams(text)) : undefined);
 }
 
 export function parseObject(text: string): Record<string, unknown> | undefined {
