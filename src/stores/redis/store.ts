@@ -67,13 +67,15 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     const [nowMs, record] = reply as [number, string];
     const [tokens = '', version, startedAtMs, expiresAtMs] = record.split(' ', 4);
     if (Number(version) > RECORD_VERSION) throw newerRecord();
+    const known = recent.get(link);
+    if (known?.tokens === tokens) return { ...known, nowMs };
     const header = `${tokens} ${version} ${startedAtMs} ${expiresAtMs} `;
     const body = record.slice(header.length);
     const session = readBody(body, Number(startedAtMs), Number(expiresAtMs));
     // A record that was put in another's place.
     if (session?.ids.link !== link) return undefined;
     const found = { tokens, session, nowMs };
-    if (!isBefore(found, recent.get(link))) recent.set(found, body.length);
+    if (!isBefore(found, known)) recent.set(found, body.length);
     return found;
   }
 
