@@ -149,17 +149,17 @@ export function createSignIns(options: SignInOptions) {
 
     /**
      * A pending session by its link or its code, or its outcome, which is known until the link
-     * would have expired. Undefined if there is none, or none of a service that `isOwn` accepts.
+     * would have expired. Undefined if there is none, or none of this service.
      * Changes nothing.
      */
     async find(
       by: { readonly browserState: string } | { readonly userCode: string },
-      isOwn: (service: string) => boolean = () => true,
+      ofService?: string,
     ): Promise<SessionInfo | SessionOutcome | undefined> {
       const code = 'userCode' in by ? vault.code(by.userCode) : undefined;
       const key: SessionKey =
         'browserState' in by ? { link: vault.link(by.browserState).id } : { code: code?.id ?? '' };
-      const found = await store.update(key, forServices(isOwn, machine.find));
+      const found = await store.update(key, forService(ofService, machine.find));
       if (typeof found !== 'object') return found;
       const { pending, ageMs } = found;
       const browserState = 'browserState' in by ? by.browserState : code?.browserStateOf(pending);
@@ -299,14 +299,13 @@ export function createSignIns(options: SignInOptions) {
   };
 }
 
-/** The event, for a session of one of these services. For any other there is none. */
-const forServices =
-  <Reply>(isOwn: (service: string) => boolean, event: Event<Reply>): Event<Reply | undefined> =>
+/** The event, for a session of this service, or of any if it is undefined. For another there is none. */
+const forService =
+  <Reply>(service: string | undefined, event: Event<Reply>): Event<Reply | undefined> =>
   (session, nowMs) =>
-    isOwn(session.service) ? event(session, nowMs) : { reply: undefined };
-
-const forService = <Reply>(service: string, event: Event<Reply>) =>
-  forServices((each) => each === service, event);
+    service === undefined || service === session.service
+      ? event(session, nowMs)
+      : { reply: undefined };
 
 const refusalFor = (outcome: SessionOutcome | undefined) =>
   outcome === 'cancelled' ? 'cancelled' : 'link_invalid';

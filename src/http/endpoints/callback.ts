@@ -47,7 +47,7 @@ function isPrefetch(request: RelayRequest): boolean {
 }
 
 async function findDelivery(signIns: SignIns, service: string, browserState: string) {
-  const found = await signIns.find({ browserState }, (each) => each === service);
+  const found = await signIns.find({ browserState }, service);
   return typeof found === 'object' ? found.delivery : found;
 }
 
@@ -100,9 +100,8 @@ export async function respondToSecondCallback(
   outcome: 'link_invalid' | 'cancelled' | 'busy',
   isKnown: boolean,
 ): Promise<Response> {
-  const isOwn = (each: string) => each === service;
   const found =
-    outcome === 'link_invalid' && isKnown && (await signIns.find({ browserState }, isOwn));
+    outcome === 'link_invalid' && isKnown && (await signIns.find({ browserState }, service));
   return pages.respondWithPage(typeof found === 'string' ? outcomePageOf(found) : outcome, request);
 }
 
@@ -112,7 +111,7 @@ async function respondToOtherBrowser(
   browserState: string,
   { signIns, pages }: BrowserDependencies,
 ): Promise<Response> {
-  const found = await signIns.find({ browserState }, (each) => each === service);
+  const found = await signIns.find({ browserState }, service);
   // Stale links are routine.
   if (typeof found !== 'object') {
     return pages.respondWithPage('link_invalid', request);

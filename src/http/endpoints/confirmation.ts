@@ -34,17 +34,17 @@ export async function readChoice(
   return choice === 'continue' || choice === 'decline' ? choice : undefined;
 }
 
-/** A link with a state, by GET and POST. `isOwn`: whether it may lead to sessions of this service. */
+/** A link with a state, by GET and POST, to a session of this service. */
 export async function confirmLink(
   dependencies: ConfirmationDependencies,
   request: RelayRequest,
-  isOwn: (service: string) => boolean,
+  service: string,
 ): Promise<Response> {
   const { signIns, pages } = dependencies;
   const choice = await readChoice(dependencies, request);
   const browserState = request.stateOfLink();
   if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
-  const found = await signIns.find({ browserState }, isOwn);
+  const found = await signIns.find({ browserState }, service);
   if (found === undefined) return pages.respondWithPage('link_invalid', request);
   return carryOut(dependencies, request, choice, found);
 }

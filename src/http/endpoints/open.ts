@@ -74,7 +74,7 @@ export const isOpenLink = (request: RelayRequest) => request.query('state') !== 
 
 /** `/open?state=`, by GET and POST: always the confirmation page first. */
 export function createOpenLink(dependencies: ConfirmationDependencies): Handler {
-  return (request) => confirmLink(dependencies, request, (service) => service === OPEN_SERVICE);
+  return (request) => confirmLink(dependencies, request, OPEN_SERVICE);
 }
 
 export type OpenCallbackDependencies = Pick<
@@ -101,7 +101,7 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
     const session = { service: OPEN_SERVICE, browserState };
-    const found = await signIns.find({ browserState }, (each) => each === OPEN_SERVICE);
+    const found = await signIns.find({ browserState }, OPEN_SERVICE);
     if (typeof found !== 'object' || found.delivery.kind !== 'callback') {
       const isKnown = openCookies.isKnown(request, browserState);
       return respondToSecondCallback(dependencies, request, session, 'link_invalid', isKnown);

@@ -96,7 +96,7 @@ export function createConfirmLink(dependencies: ConfirmationDependencies): Handl
   return (request) => {
     const service = request.parameter;
     if (!dependencies.providers.has(service)) return refuse('unknown_service');
-    return confirmLink(dependencies, request, (own) => own === service);
+    return confirmLink(dependencies, request, service);
   };
 }
 
