@@ -64,7 +64,7 @@ export const makeChallenge = () =>
 const TRIES = 12;
 
 /** A client address that has no start left, and the answer that said so. */
-export async function exhaust({ relay }: Kit) {
+async function exhaust({ relay }: Kit) {
   const from = relay.nextAddress();
   // All at once: on a slow machine a bucket fills as fast as one start follows another.
   const starts = times(TRIES, () => relay.postStart({ service: SERVICE_A }, from));

@@ -85,7 +85,7 @@ export interface DeviceAuthorization {
   readonly interval: number;
 }
 
-export interface OAuthAnswer {
+interface OAuthAnswer {
   readonly status: number;
   readonly headers: Headers;
   /** As received. */

@@ -32,7 +32,7 @@ const INTERVAL = '1m';
 const QUIET_MINUTES = 120;
 
 /** One target of Prometheus, which is scraped each minute. */
-export interface Watch {
+interface Watch {
   readonly instance: string;
   /** Undefined: the relay did not answer. */
   readonly scrapes: readonly (string | undefined)[];

@@ -69,8 +69,6 @@ export function discoveryDocumentOf(issuer: string) {
   };
 }
 
-export type Upstream = ReturnType<typeof serveUpstream>;
-
 /** A server that answers as the test says. `url` is that of a token endpoint. */
 export function serveUpstream(
   answer: (request: Request, body: string) => Response | Promise<Response>,

@@ -131,7 +131,7 @@ const FILES = {
   ACME_CLIENT_SECRET_FILE: '/files/secret',
 };
 
-export interface MalformedSecrets {
+interface MalformedSecrets {
   readonly env: Readonly<Record<string, string>>;
   /** Contents by path; the paths are in `env`. */
   readonly files: Readonly<Record<string, string>>;

@@ -26,7 +26,7 @@ type Env = Readonly<Record<string, string>>;
 
 export type RelayPair = Awaited<ReturnType<typeof startRelayPair>>;
 
-export interface PairOptions {
+interface PairOptions {
   readonly env?: Env;
   /** For each relay in particular. */
   readonly each?: readonly [PartOptions, PartOptions];

@@ -58,7 +58,7 @@ export function makeStrangeFolder(
   return folder;
 }
 
-export interface StrangeOptions {
+interface StrangeOptions {
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
 }

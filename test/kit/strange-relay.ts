@@ -10,7 +10,7 @@ import { plantSecret } from './secrets.ts';
 export type Offered = 'relayed' | 'blind' | 'open';
 
 /** Every option of the client, every member of its tokens and of an unfinished sign-in, and what an object inherits. */
-export function strangeMembers(origin: string): Readonly<Record<string, unknown>> {
+function strangeMembers(origin: string): Readonly<Record<string, unknown>> {
   const endpoints = {
     tokenUrl: `${origin}/token`,
     revocationUrl: `${origin}/revoke`,

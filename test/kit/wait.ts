@@ -22,8 +22,6 @@ export async function pollUntil<Value>(
 }
 
 /** Closed, it holds whoever passes until the test releases them. */
-export type Gate = ReturnType<typeof createGate>;
-
 export function createGate() {
   let closed: { readonly arrive: () => void; readonly opened: Promise<void> } | undefined;
   return {

@@ -13,7 +13,7 @@ import { createEventLog, type RelayProcess, ROOT, untilHealthy } from './relay.t
 
 type Env = Readonly<Record<string, string>>;
 
-export interface WorkersOptions {
+interface WorkersOptions {
   readonly port?: number;
   /** Source of the Worker. Not given: that of the relay. */
   readonly entry?: string;
