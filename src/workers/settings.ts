@@ -4,26 +4,15 @@ import { readSettings } from '../settings/index.ts';
 import { type SettingFault, showValue } from '../settings/problems.ts';
 import { type Environment, withoutBlank } from '../settings/reading.ts';
 
-const ON_WORKERS = 'must not be set on Cloudflare Workers';
-
-const NO_SECOND_PORT = 'a Worker has no second port, and no metrics';
-const IN_OBJECTS = 'sessions are in Durable Objects';
-
-const WITHOUT_MEANING: Readonly<Record<string, string>> = {
-  HOST: 'Cloudflare listens',
-  PORT: 'Cloudflare listens',
-  ADMIN_PORT: NO_SECOND_PORT,
-  ADMIN_HOST: NO_SECOND_PORT,
-  ADMIN_NAMES: NO_SECOND_PORT,
-  ADMIN_TOKEN: NO_SECOND_PORT,
-  TRUSTED_PROXY_CIDRS: 'the client address is the CF-Connecting-IP of Cloudflare',
-  NOTIFY_URL: 'no process runs that could watch',
-  SESSIONS_FILE: IN_OBJECTS,
-  REDIS_URL: IN_OBJECTS,
-  REDIS_PREFIX: IN_OBJECTS,
-  REDIS_SENTINEL_USERNAME: IN_OBJECTS,
-  REDIS_SENTINEL_PASSWORD: IN_OBJECTS,
-};
+/** Settings that are refused, also as a file, and why. */
+const WITHOUT_MEANING: readonly (readonly [RegExp, string])[] = [
+  [/^(?:HOST|PORT)$/, 'Cloudflare listens'],
+  [/^ADMIN_/, 'a Worker has no second port, and no metrics'],
+  [/^TRUSTED_PROXY_CIDRS$/, 'the client address is the CF-Connecting-IP of Cloudflare'],
+  [/^NOTIFY_URL/, 'no process runs that could watch'],
+  [/^(?:SESSIONS_FILE$|REDIS_)/, 'sessions are in Durable Objects'],
+  [/_CLIENT_SECRET_FILE$/, 'a Worker has no files; use wrangler secret put for the secret itself'],
+];
 
 export type WorkerSettings = ReturnType<typeof readWorkerSettings>;
 
@@ -43,14 +32,10 @@ export function readWorkerSettings(env: object) {
 
 function findWithoutMeaning(environment: Environment): SettingFault[] {
   return Object.entries(environment).flatMap(([setting, text = '']) => {
-    const reason =
-      WITHOUT_MEANING[setting.replace(/_FILE$/, '')] ??
-      (/^\w+_CLIENT_SECRET_FILE$/.test(setting)
-        ? `a Worker has no files; use wrangler secret put ${setting.replace(/_FILE$/, '')}`
-        : undefined);
+    const [, reason] = WITHOUT_MEANING.find(([pattern]) => pattern.test(setting)) ?? [];
     if (reason === undefined) return [];
-    const value = showValue(setting, text);
-    return { setting, value, problem: `${ON_WORKERS}: ${reason}` };
+    const problem = `must not be set on Cloudflare Workers: ${reason}`;
+    return { setting, value: showValue(setting, text), problem };
   });
 }
 

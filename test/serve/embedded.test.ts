@@ -49,8 +49,8 @@ describe.concurrent.each([
   test.each([
     ['in memory', ''],
     ...(redis ? [['in Redis', redis.url]] : []),
-    ...(group ? [['in Redis with Sentinel', group.url]] : []),
-    ...(cluster ? [['in a Redis Cluster', cluster.url]] : []),
+    ...(group && runtime === NODE ? [['in Redis with Sentinel', group.url]] : []),
+    ...(cluster && runtime === NODE ? [['in a Redis Cluster', cluster.url]] : []),
   ])('when polls are parked, which get a 204: sessions %s', async (_, url) => {
     const host = await startHost({ REDIS_URL: url });
     const { session } = await start(host);
