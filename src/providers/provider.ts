@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { DISCOVERY_RETRY_MS, MAX_CALLBACK_CHARACTERS } from '../limits.ts';
 import type { RevocationScope, TokenKind } from '../sign-ins/revocations.ts';
 import type { Delivery, SessionResult } from '../sign-ins/session.ts';
-import type { Redeemed } from '../sign-ins/sign-ins.ts';
+import type { CodeOutcome } from '../sign-ins/sign-ins.ts';
 import {
   mayTakeChallenge,
   type PkceMethod,
@@ -101,10 +101,10 @@ export function createProvider(
     release: () => tokenEndpoint.release(name),
 
     /**
-     * Makes the result of a code: sends it to the token endpoint, once, or passes it on to a device
-     * that exchanges it itself. Never rejects. RFC 6749 §4.1.3.
+     * Sends the code to the token endpoint, once, or passes it on to a device that exchanges it
+     * itself. Never rejects. RFC 6749 §4.1.3.
      */
-    async redeem(code: string, delivery: Delivery): Promise<Redeemed<TokenFailure>> {
+    async resolveCode(code: string, delivery: Delivery): Promise<CodeOutcome<TokenFailure>> {
       if (delivery.kind !== 'tokens') return { ok: true, result: codeForDevice(code) };
       const { verifier, details } = delivery;
       const grant = `grant_type=authorization_code&code=${formEncode(code)}${redirectParameter}`;

@@ -63,8 +63,8 @@ export interface SessionInfo {
   readonly deviceName: string | undefined;
 }
 
-/** What a code was exchanged for, by the relay or by nobody. */
-export type Redeemed<Failure> =
+/** The result that a code leads to: tokens, or the code itself if the relay does not exchange it. */
+export type CodeOutcome<Failure> =
   | { readonly ok: true; readonly result: SessionResult }
   | { readonly ok: false; readonly failure: Failure };
 
@@ -188,13 +188,13 @@ export function createSignIns(options: SignInOptions) {
       return delivery;
     },
 
-    /** Redeems a code and stores the result. However often it is called, `redeem` is called once. */
+    /** Resolves a code and stores the result. However often it is called, `resolveCode` is called once. */
     async finish<Failure>(
       service: string,
       browserState: string,
-      redeem: (delivery: Delivery) => Awaitable<Redeemed<Failure>>,
+      resolveCode: (delivery: Delivery) => Awaitable<CodeOutcome<Failure>>,
     ): Promise<EndedCallback<Failure>> {
-      // Another instance or the next process can redeem it.
+      // Another instance or the next process can do it.
       if (isDraining) return { outcome: 'busy' };
       exchanges += 1;
       try {
@@ -204,14 +204,14 @@ export function createSignIns(options: SignInOptions) {
         if (typeof leased !== 'object') return { outcome: refusalFor(leased) };
         const delivery = link.deliveryOf(leased);
         const deviceName = link.deviceNameOf(leased);
-        const redeemed = delivery && (await redeem(delivery));
-        const result = redeemed?.ok ? redeemed.result : EXCHANGE_FAILED;
+        const resolved = delivery && (await resolveCode(delivery));
+        const result = resolved?.ok ? resolved.result : EXCHANGE_FAILED;
         const kept = link.keepResult(leased, result);
         const isGood = kept !== undefined && !('error' in result);
         const end = machine.complete(isGood ? 'signed_in' : 'failed', kept);
         // Only this process has the tokens.
         const stored = await store.update(key, end, 'until lease ends');
-        const ended = { deviceName, ...(redeemed?.ok === false && { failure: redeemed.failure }) };
+        const ended = { deviceName, ...(resolved?.ok === false && { failure: resolved.failure }) };
         if (stored !== true) return { outcome: refusalFor(stored), ...ended };
         if (isGood) return { outcome: 'signed_in', ...ended };
         return { outcome: 'error' in result ? result.error : 'exchange_failed', ...ended };

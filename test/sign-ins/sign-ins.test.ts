@@ -124,11 +124,11 @@ test('a link of one service does nothing at another', async () => {
   const signIns = create();
   const { browserState } = await start(signIns);
   expect(await signIns.open('anilist', browserState)).toBeUndefined();
-  const redeem = () => {
+  const resolveCode = () => {
     throw new Error('asked');
   };
   const invalid = { outcome: 'link_invalid' } as const;
-  expect(await signIns.finish('anilist', browserState, redeem)).toEqual(invalid);
+  expect(await signIns.finish('anilist', browserState, resolveCode)).toEqual(invalid);
   expect(await signIns.fail('anilist', browserState, DENIED)).toEqual(invalid);
   expect(await signIns.find({ browserState })).toMatchObject({ service: 'mal' });
 });
@@ -138,12 +138,12 @@ describe('a code', () => {
     const signIns = create();
     const { browserState } = await start(signIns, { deviceName: 'Living room' });
     const asked: Delivery[] = [];
-    const redeem = (delivery: Delivery) => {
+    const resolveCode = (delivery: Delivery) => {
       asked.push(delivery);
       return grant();
     };
     const ended = await Promise.all(
-      Array.from({ length: 3 }, () => signIns.finish('mal', browserState, redeem)),
+      Array.from({ length: 3 }, () => signIns.finish('mal', browserState, resolveCode)),
     );
     expect(asked).toEqual([ASKED.delivery]);
     expect(ended).toEqual([

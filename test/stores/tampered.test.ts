@@ -142,8 +142,8 @@ describe.each([
         if (step === 'open') {
           expect(await signIns.open(service, session.browserState)).toBe('failed');
         } else {
-          const redeem = () => expect.unreachable();
-          const ended = await signIns.finish(service, session.browserState, redeem);
+          const resolveCode = () => expect.unreachable();
+          const ended = await signIns.finish(service, session.browserState, resolveCode);
           expect(ended.outcome).toBe('exchange_failed');
         }
         expect(await store.poll(session.pollSecret)).toEqual(FAILED);

@@ -111,7 +111,7 @@ async function sendMadeUpCode(config: ProviderConfig, baseUrl: string, fetch: Fe
   const provider = createProvider(config, baseUrl, tokenEndpoint);
   const code = `sign-in-relay-check-${randomBytes(9).toString('hex')}`;
   const verifier = provider.usesPkce ? createVerifier(randomBytes) : undefined;
-  const outcome = await provider.redeem(code, { kind: 'tokens', verifier });
+  const outcome = await provider.resolveCode(code, { kind: 'tokens', verifier });
   return { provider, failure: outcome.ok ? undefined : outcome.failure };
 }
 

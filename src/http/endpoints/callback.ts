@@ -152,14 +152,14 @@ async function endSignIn(
     }
     return ended;
   }
-  const ended = await redeem(signIns, provider, browserState, code);
+  const ended = await finish(signIns, provider, browserState, code);
   if (ended.failure !== undefined) {
     signInLog.fail('exchange_failed', request, provider, ended.failure, browserState);
   }
   return ended;
 }
 
-async function redeem(
+async function finish(
   signIns: SignIns,
   provider: Provider,
   browserState: string,
@@ -168,7 +168,7 @@ async function redeem(
   if (!provider.reserve()) return { outcome: 'busy' };
   try {
     return await signIns.finish(provider.name, browserState, (delivery) =>
-      provider.redeem(code, delivery),
+      provider.resolveCode(code, delivery),
     );
   } finally {
     provider.release();
