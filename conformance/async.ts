@@ -23,8 +23,8 @@ export async function atMost<T>(
 }
 
 /**
- * Turns that `count` may have at once; others wait, the first first. Each call resolves, once it
- * has a turn, with the function that ends it. Ending it twice is ending it once.
+ * At most `count` callers have a turn at once; the others wait in order. Each call resolves with
+ * the function that ends its turn. A second call of that function does nothing.
  */
 export function createTurns(count: number): () => Promise<() => void> {
   let free = count;

@@ -1,8 +1,8 @@
 /**
- * How slow relay, proxy and suite are for other reasons than the rule that a case checks. While
- * the suite runs, it asks again and again for a page that waits for nothing. An answer is late if
- * it comes later than its rule says, and by more than those pages took meanwhile. So other work on
- * the machine, or another case that sends many requests at once, breaks no rule.
+ * Measures how slow the machine is, so that other work on it, or another case that sends many
+ * requests at once, does not fail a case. While the suite runs, it asks every half second for a
+ * page that waits for nothing. A response is late only if it comes later than its rule says by
+ * more than those pages took.
  */
 
 interface Control {
@@ -12,7 +12,7 @@ interface Control {
 
 const controls: Control[] = [];
 
-/** Notes how long such a page takes, also if it does not come. */
+/** Records how long such a page takes, even if it never arrives. */
 export function noteControl(page: Promise<unknown>): void {
   const control: Control = { startedAt: performance.now(), endedAt: undefined };
   controls.push(control);
@@ -22,7 +22,7 @@ export function noteControl(page: Promise<unknown>): void {
   page.then(end, end);
 }
 
-/** The longest time that one of them took, of those that were under way at this time or later. */
+/** The longest time that any such page took which was requested or arrived after `startedAt`. */
 export function slowSecondsSince(startedAt: number): number {
   const now = performance.now();
   const seconds = controls
