@@ -1,7 +1,7 @@
 /** Reads what an operator wrote into a file: settings, a secret, a picture. */
 import { readFileSync, statSync } from 'node:fs';
 
-/** More than a file of settings needs that contains a picture. */
+/** A file of settings is smaller, even if it contains a logo. */
 const MAX_BYTES = 1_048_576;
 
 /** `code` is for the operator, instead of that of a system call. */

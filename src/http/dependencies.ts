@@ -21,7 +21,7 @@ import type { BodyReader } from './request.ts';
 import type { PageResponses } from './responses.ts';
 import type { SignInLog } from './sign-in-log.ts';
 
-/** What the service gives. */
+/** What service.ts passes to `createRoutes`. */
 export interface RoutesOptions extends RateLimits {
   readonly signIns: SignIns;
   readonly refreshes: Refreshes;
@@ -50,7 +50,7 @@ export interface RoutesOptions extends RateLimits {
   readonly blind: BlindPolicy;
 }
 
-/** The same, and what routes.ts makes of it. */
+/** `RoutesOptions`, and the objects that routes.ts creates from them. */
 export interface Dependencies extends RoutesOptions {
   /** Path of the base URL; empty without one. */
   readonly basePath: string;

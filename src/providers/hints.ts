@@ -9,7 +9,10 @@ import { type ClientAuthentication, prefixOf } from './config.ts';
 import type { Provider } from './provider.ts';
 import type { TokenFailure } from './token-response.ts';
 
-/** What the body says comes first, then the status: a provider that answers in words of its own is at the right address. */
+/**
+ * An error in the body counts before the status: a provider that names an error is at the right
+ * address, even with a 404.
+ */
 export function hintForTokenFailure(
   provider: Provider,
   failure: TokenFailure,
@@ -32,7 +35,7 @@ export function hintForTokenFailure(
   }
   if (providerError !== undefined) return hintForError(provider, providerError, grant);
   if (status >= 300 && status < 400) return `${host} redirects: correct ${url}`;
-  // Also in JSON, as gateways answer.
+  // Also if the body is JSON: gateways send such errors.
   if (status === 404 || status === 405) return `there is no ${kind} endpoint: correct ${url}`;
   return hintForBody(provider, failure, grant) ?? hintForStatus(provider, failure, grant);
 }
@@ -49,16 +52,16 @@ function hintForBody(
   const { host } = endpointOf(provider, grant);
   switch (answer) {
     case 'tokens':
-      return `${displayName} answers ${status} where RFC 6749 §5.1 demands 200, ${NO_SETTING}`;
+      return `${displayName} answers ${status}, but RFC 6749 §5.1 requires 200, ${NO_SETTING}`;
     case 'nested':
-      return `${displayName} sends tokens inside another member of its JSON, where RFC 6749 §5.1 has none, ${NO_SETTING}`;
+      return `${displayName} sends the tokens inside another member of its JSON, not at the top as in RFC 6749 §5.1, ${NO_SETTING}`;
     case 'form':
     case 'jsonp': {
       const what = answer === 'form' ? 'a form' : 'JSONP';
-      return `${displayName} answers with ${what} where RFC 6749 §5.1 demands JSON, ${NO_SETTING}`;
+      return `${displayName} answers with ${what} instead of JSON (RFC 6749 §5.1), ${NO_SETTING}`;
     }
     case 'compressed':
-      return `the response of ${host} is not compressed as its Content-Encoding says: ${displayName}, or a proxy in between, does that`;
+      return `the response of ${host} is not compressed as its Content-Encoding says: ${displayName} or a proxy in between is faulty`;
     case 'temporary':
       return `${displayName} says to try again later: wait`;
     case 'error':
@@ -71,7 +74,7 @@ function hintForBody(
   }
 }
 
-/** The relay does not know the words. */
+/** For an error that the relay does not know. */
 function hintForOwnError(provider: Provider, status: number, grant: Grant): string {
   const answered = `${provider.displayName} answered ${status} with an error that is not OAuth's`;
   const client = clientSettings(provider);
@@ -103,9 +106,9 @@ function hintForConnection(provider: Provider, failure: TokenFailure, grant: Gra
     case 'tls':
       return `no trusted TLS with ${host}${code}: check the clock and the CA certificates of this machine; name the CA of a proxy that inspects TLS in NODE_EXTRA_CA_CERTS`;
     case 'closed':
-      return `${host} closes the connection${code}: ${displayName} may be down, or a firewall may cut it`;
+      return `${host} closes the connection${code}: ${displayName} may be down, or a firewall closes it`;
     case 'malformed':
-      return `the response of ${host} is not HTTP, or has more than 16 KB of headers${code}: ${displayName}, or a proxy in between, does that`;
+      return `the response of ${host} is not HTTP, or has more than 16 KB of headers${code}: ${displayName} or a proxy in between is faulty`;
     default:
       return `${displayName} could not be reached at ${host}${code}: check the network of this machine`;
   }

@@ -215,7 +215,10 @@ const badRefreshToken = (body: Expected): KnownError => ({
   body,
 });
 
-/** Only the user can help: the request asked for no more than was granted. OpenID Connect Core §3.1.2.6. */
+/**
+ * The user must sign in again. Not if the request named a scope, which may be more than was granted.
+ * OpenID Connect Core §3.1.2.6.
+ */
 const needsUser = (error: string): KnownError => ({
   ...badRefreshToken({ error }),
   withoutScope: true,

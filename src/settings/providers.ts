@@ -66,9 +66,10 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
 }
 
 /**
- * For refreshes and revocations. Those of a profile are only for tokens of the profile's token
- * endpoint: no other server may get them, nor the client secret. How the requests of a
- * revocation differ is true of the same software elsewhere too.
+ * The refresh endpoint, the revocation endpoint and where users remove the app. Those of a profile
+ * are used only with the profile's token endpoint, so that no other server gets the tokens and the
+ * client secret. If the operator sets REVOKE_URL, requests still have the form that the profile
+ * describes, because the server may run the same software.
  */
 function readOtherEndpoints(
   given: Given,

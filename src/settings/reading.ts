@@ -138,7 +138,7 @@ export function describeFileFailure(error: unknown, done: 'read' | 'written' = '
   }
 }
 
-/** What begins like this is a path, and no secret that was written instead of its path. */
+/** Messages show only such paths: an operator may have written the secret itself instead of its path. */
 const SHOWN_PATH = /^\/(etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|Users)\//;
 
 function nameFile(path: string): string {
