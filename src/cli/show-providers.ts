@@ -102,7 +102,7 @@ function describeRevocation({ displayName, revocation, removeAt, refreshToken }:
   return [
     '- The relay revokes the tokens of a user who signs out.',
     refreshesFirst &&
-      `${displayName} revokes only access tokens, so the relay first refreshes one that has expired.`,
+      `${displayName} revokes only access tokens, so for a refresh token the relay refreshes, and revokes the new one.`,
     removeAt && `The user can also remove the app ${place}.`,
   ]
     .filter(Boolean)

@@ -48,38 +48,47 @@ export function createRevocations(refreshes: Refreshes) {
     return revoker.revoke(token, kind).finally(revoker.release);
   }
 
+  /**
+   * A provider that takes only access tokens gets a new one, which revokes the refresh token too.
+   * A repeat gets the same one while the refresh's result is kept.
+   */
+  async function revokeRefreshToken<Failure extends RefreshFailure>(
+    revoker: TokenRevoker<Failure>,
+    refreshToken: string,
+  ): Promise<RevocationOutcome<Failure> | undefined> {
+    if (revoker.revokes === 'any token') return send(revoker, refreshToken, 'refresh_token');
+    const refreshed = await refreshes.refresh(revoker, refreshToken, undefined);
+    if (refreshed?.ok) return send(revoker, refreshed.tokens.accessToken, 'access_token');
+    return NO_REFRESH_TOKEN.has(refreshed?.failure.refusal) ? UNKNOWN_TOKEN : refreshed;
+  }
+
   /** The refresh token comes first: with it the provider should revoke the access token too. RFC 7009 §2.1. */
-  async function revokeEach<Failure extends RefreshFailure>(
+  async function revokeAll<Failure extends RefreshFailure>(
     revoker: TokenRevoker<Failure>,
     { refreshToken, accessToken }: TokensToRevoke,
   ) {
     const first =
-      refreshToken === undefined
-        ? UNKNOWN_TOKEN
-        : await send(revoker, refreshToken, 'refresh_token');
+      refreshToken === undefined ? UNKNOWN_TOKEN : await revokeRefreshToken(revoker, refreshToken);
     if (!first?.ok || accessToken === undefined) return first;
     return send(revoker, accessToken, 'access_token');
   }
 
   /**
-   * For a provider that takes only access tokens. With one that has expired it would revoke
-   * nothing, and the refresh token would go on working: the relay gets a new one by refreshing.
-   * A repeat gets the same one while the refresh's result is kept.
+   * Without a hint the token counts as a refresh token, because some providers answer 200 for an
+   * access token that they do not know.
    */
-  async function revokeByAccessToken<Failure extends RefreshFailure>(
+  async function revokeEitherKind<Failure extends RefreshFailure>(
     revoker: TokenRevoker<Failure>,
-    { refreshToken, accessToken }: TokensToRevoke,
+    token: string,
+    hint: TokenKind = 'refresh_token',
   ) {
-    if (accessToken !== undefined) {
-      const outcome = await send(revoker, accessToken, 'access_token');
-      const isDecided = !outcome?.ok || outcome.wasKnown;
-      if (isDecided || refreshToken === undefined) return outcome;
-    }
-    if (refreshToken === undefined) return undefined;
-    const refreshed = await refreshes.refresh(revoker, refreshToken, undefined);
-    if (refreshed === undefined) return undefined;
-    if (refreshed.ok) return send(revoker, refreshed.tokens.accessToken, 'access_token');
-    return NO_REFRESH_TOKEN.has(refreshed.failure.refusal) ? UNKNOWN_TOKEN : refreshed;
+    const asKind = {
+      refresh_token: () => revokeRefreshToken(revoker, token),
+      access_token: () => send(revoker, token, 'access_token'),
+    };
+    const outcome = await asKind[hint]();
+    if (!outcome?.ok || outcome.wasKnown) return outcome;
+    return asKind[hint === 'refresh_token' ? 'access_token' : 'refresh_token']();
   }
 
   function track<Outcome>(revoking: Promise<Outcome>): Promise<Outcome> {
@@ -95,8 +104,7 @@ export function createRevocations(refreshes: Refreshes) {
       tokens: TokensToRevoke,
     ) {
       if (draining) return undefined;
-      const byAccessToken = revoker.revokes === 'access tokens';
-      return track((byAccessToken ? revokeByAccessToken : revokeEach)(revoker, tokens));
+      return track(revokeAll(revoker, tokens));
     },
     /** Revokes one token of a kind that is not known for certain. RFC 7009 §2.1. */
     async revokeOne<Failure extends RefreshFailure>(
@@ -106,7 +114,7 @@ export function createRevocations(refreshes: Refreshes) {
     ) {
       if (draining) return undefined;
       if (revoker.revokes === 'any token') return track(send(revoker, token, hint));
-      return track(revokeByAccessToken(revoker, { accessToken: token, refreshToken: token }));
+      return track(revokeEitherKind(revoker, token, hint));
     },
     /** From now on no revocation starts. */
     drain(): void {
