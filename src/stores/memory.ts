@@ -7,7 +7,12 @@ import type { RefreshStore } from '../sign-ins/refreshes.ts';
 import type { NewSession, Session, SessionIds } from '../sign-ins/session.ts';
 import * as machine from '../sign-ins/session.ts';
 import type { Listener, SessionKey, Store } from '../sign-ins/store.ts';
-import { type Clock, createDeadlineQueue } from '../sign-ins/time.ts';
+import {
+  type Clock,
+  createDeadlineQueue,
+  type Deadline,
+  type DeadlineQueue,
+} from '../sign-ins/time.ts';
 
 /** Where sessions are kept besides this process. If it throws, nothing has changed. */
 export interface Journal {
@@ -178,39 +183,42 @@ function endOf(session: Session): { readonly atMs: number; readonly durationMs: 
     : { atMs: session.expiresAtMs, durationMs: session.expiresAtMs - session.startedAtMs };
 }
 
-interface KeptRefresh {
+interface KeptRefresh extends Deadline {
   /** Undefined while the refresh is in progress. */
   readonly result: string | undefined;
-  readonly expiresAtMs: number;
 }
 
 export function createMemoryRefreshStore(clock: Clock) {
   const byId = new Map<string, KeptRefresh>();
-  // One millisecond more, because a result is found up to and including its last millisecond.
-  const expiries = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
+  // One millisecond more, because each is kept up to and including its last millisecond.
+  const leases = createDeadlineQueue(clock, EXCHANGE_LEASE_MS + 1);
+  const results = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
+
+  /** It is removed on time, even without another lookup. */
+  function keep(id: string, result: string | undefined, until: DeadlineQueue): void {
+    const onDue = () => {
+      if (byId.get(id) === refresh) byId.delete(id);
+    };
+    const refresh: KeptRefresh = { result, dueAtMs: 0, onDue };
+    byId.set(id, refresh);
+    until.add(refresh);
+  }
+
   return {
     begin(id) {
       const refresh = byId.get(id);
-      if (refresh !== undefined && clock.now() <= refresh.expiresAtMs) {
+      if (refresh !== undefined && clock.now() < refresh.dueAtMs) {
         const { result } = refresh;
         return result === undefined ? { state: 'in_progress' } : { state: 'finished', result };
       }
-      const expiresAtMs = clock.now() + EXCHANGE_LEASE_MS;
-      byId.set(id, { result: undefined, expiresAtMs });
+      keep(id, undefined, leases);
       return { state: 'yours' };
     },
     finish(id, result) {
+      const refresh = byId.get(id);
+      if (refresh !== undefined) leases.cancel(refresh);
       byId.delete(id);
-      if (result === undefined) return;
-      const refresh = { result, expiresAtMs: clock.now() + REFRESH_RESULT_MS };
-      byId.set(id, refresh);
-      // Tokens are removed on time, even without another lookup.
-      expiries.add({
-        dueAtMs: 0,
-        onDue() {
-          if (byId.get(id) === refresh) byId.delete(id);
-        },
-      });
+      if (result !== undefined) keep(id, result, results);
     },
     get size() {
       return byId.size;

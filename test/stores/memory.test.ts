@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test';
 import { MAX_TOMBSTONES } from '../../src/stores/memory.ts';
-import { MAX_RATE_LIMIT_ADDRESSES } from '../kit/limits.ts';
+import { EXCHANGE_LEASE_MS, MAX_RATE_LIMIT_ADDRESSES } from '../kit/limits.ts';
 import { createCompleted, LIFETIME_MS, openMemory } from '../kit/stores.ts';
 import { runStoreSuite } from './suite.ts';
 
@@ -27,6 +27,13 @@ test('of very many ended sign-ins the latest are known, until they would have ex
   time.advance(1);
   await store.sweep();
   expect(sizes().sessions).toBe(0);
+});
+
+test('nothing is kept of a refresh that never finished', () => {
+  const { refreshes, time, sizes } = openMemory();
+  refreshes.begin('a token');
+  time.advance(EXCHANGE_LEASE_MS + 1);
+  expect(sizes().refreshes).toBe(0);
 });
 
 test('a bucket that is full again is removed by a sweep, or after hundreds of others', async () => {
