@@ -51,7 +51,8 @@ export class RelayObject extends DurableObject<Env> {
   readonly #stores: SqliteStores;
   readonly #service: Service;
   readonly #discovery: () => Promise<void>;
-  #alarmIsSet = false;
+  /** As far as this process knows. */
+  #alarmAtMs = Number.POSITIVE_INFINITY;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -83,24 +84,25 @@ export class RelayObject extends DurableObject<Env> {
 
   /** If it rejects, Cloudflare runs it again later. */
   async alarm(): Promise<void> {
-    this.#alarmIsSet = false;
+    this.#alarmAtMs = Number.POSITIVE_INFINITY;
     await this.#service.sweep();
     const nextMs = this.#stores.findNextSweep();
     if (nextMs !== undefined) this.#wakeAt(nextMs);
   }
 
-  /** Sets an alarm, unless there is one. Each costs a row and a request. */
+  /** Sets an alarm, unless there is an earlier one. Each costs a row and a request. */
   #wakeAt(untilMs: number): void {
-    if (this.#alarmIsSet) return;
-    this.#alarmIsSet = true;
+    const atMs = Math.max(untilMs, systemClock.now()) + SWEEP_DELAY_MS;
+    if (this.#alarmAtMs <= atMs) return;
+    this.#alarmAtMs = atMs;
     const { storage } = this.ctx;
     const set = async () => {
-      if ((await storage.getAlarm()) !== null) return;
-      await storage.setAlarm(Math.max(untilMs, systemClock.now()) + SWEEP_DELAY_MS);
+      const setAtMs = await storage.getAlarm();
+      if (setAtMs === null || setAtMs > atMs) await storage.setAlarm(atMs);
     };
     // If this fails, the rows stay until the next alarm. Lookups check expiry themselves.
     set().catch(() => {
-      this.#alarmIsSet = false;
+      this.#alarmAtMs = Number.POSITIVE_INFINITY;
     });
   }
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { poll, pollOnce, pollUntilDone, start, startRequest } from '../kit/device.ts';
+import { poll, pollOnce, pollUntilDone, refresh, start, startRequest } from '../kit/device.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -133,4 +133,15 @@ test('an alarm removes what has expired; without rows there is none', async () =
     return (await state()).rows.length === 0;
   });
   expect(await short.waitForEvents('sign_in_expired', 1)).toMatchObject([{ stage: 'started' }]);
+});
+
+test('a row that expires sooner than the others has the alarm sooner', async () => {
+  const env = { MAL_TOKEN_URL: provider.tokenUrl };
+  await using own = await startWorkers(env, { entry: ENTRY });
+  const findAlarm = async (): Promise<number> =>
+    (await (await own.ask('/test/state')).json()).alarmAtMs;
+  await start(own);
+  const atMs = await findAlarm();
+  await refresh(own, 'a refresh token');
+  expect(await findAlarm()).toBeLessThan(atMs - 300_000);
 });
