@@ -3,6 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { RedisEvent } from '../../src/stores/redis/open.ts';
+import { createFakeClock } from '../kit/clock.ts';
 import { STORE_SILENCE_MS } from '../kit/limits.ts';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes } from '../kit/provider.ts';
@@ -112,6 +113,23 @@ describe('while the relay tries', () => {
     const secondsLeft = WAIT_SECONDS - afterMs / 1_000;
     expect(events).toEqual([{ type: 'store_awaited', problem, secondsLeft }]);
   });
+
+  test('it gives up if its time ends between two attempts', async () => {
+    let connections = 0;
+    const port = await serve(
+      () => {},
+      (socket) => {
+        connections += 1;
+        if (connections === 1) socket.destroy();
+      },
+    );
+    const waitMs = 500;
+    const timers = createFakeClock();
+    const onEvent = () => timers.advance(waitMs);
+    const opening = openTestRedis(`redis://${at(port)}`, { waitMs, timers, onEvent });
+    await expect(opening).rejects.toThrow('the server closes the connection');
+    expect(connections).toBe(1);
+  }, 5_000);
 
   test.concurrent('a wrong password is tried once, without waiting, and the last line says so', async () => {
     await using redis = await startRedis({ password: PASSWORD });

@@ -96,6 +96,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
     }
     // The clock's timers are unref'd; the process would exit here.
     await setTimeout(STORE_RETRY_MS);
+    if (end.signal.aborted) throw new StoreUnavailable((last ?? noAnswer(target)).problem);
   }
 }
 
