@@ -50,7 +50,8 @@ const SWEEP_DELAY_MS = 60_000;
 export class RelayObject extends DurableObject<Env> {
   readonly #stores: SqliteStores;
   readonly #service: Service;
-  readonly #discovery: () => Promise<void>;
+  #firstDiscovery: Promise<void> | undefined;
+  #discoveredAtMs = Number.NEGATIVE_INFINITY;
   /** As far as this process knows. */
   #alarmAtMs = Number.POSITIVE_INFINITY;
 
@@ -74,12 +75,24 @@ export class RelayObject extends DurableObject<Env> {
       findProblem: () => describeProblem(findProblem()),
       close: () => {},
     });
-    this.#discovery = atMostEvery(DISCOVERY_RETRY_MS, this.#service.discover);
   }
 
   async fetch(request: Request): Promise<Response> {
-    await this.#discovery();
+    await this.#discover();
     return this.#service.handle(request, PEERS);
+  }
+
+  /** The first run resolves it. Later ones are for issuers that failed, and no request waits for them. */
+  #discover(): Promise<void> | undefined {
+    const nowMs = systemClock.now();
+    if (nowMs - this.#discoveredAtMs >= DISCOVERY_RETRY_MS) {
+      this.#discoveredAtMs = nowMs;
+      const run = this.#service
+        .discover()
+        .catch((error: unknown) => log.error('unhandled_error', describeError(error)));
+      this.#firstDiscovery ??= run;
+    }
+    return this.#firstDiscovery;
   }
 
   /** If it rejects, Cloudflare runs it again later. */
@@ -112,19 +125,6 @@ function requireSettings(env: Env): EnabledSettings {
   const { settings } = readWorkerSettings(env);
   if (settings === undefined || !isEnabled(settings)) throw new Error('the settings are wrong');
   return settings;
-}
-
-/** Concurrent callers share one run. The next one starts no sooner than `intervalMs` later. */
-function atMostEvery(intervalMs: number, run: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  let startedAtMs = Number.NEGATIVE_INFINITY;
-  return () => {
-    if (running === undefined || systemClock.now() - startedAtMs >= intervalMs) {
-      startedAtMs = systemClock.now();
-      running = run().catch((error: unknown) => log.error('unhandled_error', describeError(error)));
-    }
-    return running;
-  };
 }
 
 const STORAGE_REMEDY = 'the account may have reached a limit of its plan: see its dashboard';
