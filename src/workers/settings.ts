@@ -14,6 +14,12 @@ const WITHOUT_MEANING: readonly (readonly [RegExp, string])[] = [
   [/_CLIENT_SECRET_FILE$/, 'a Worker has no files; use wrangler secret put for the secret itself'],
 ];
 
+/** Of an earlier version. */
+const IGNORED = {
+  setting: 'OBJECTS',
+  problem: 'has no effect any more: all sign-ins are in one object (docs/cloudflare.md)',
+};
+
 export type WorkerSettings = ReturnType<typeof readWorkerSettings>;
 
 /** Starts the log too. `settings` is undefined if one is wrong, `baseUrl` if it is not set, or wrong. */
@@ -27,7 +33,8 @@ export function readWorkerSettings(env: object) {
   const { baseUrl, logLevel: level, logFormat: format = 'json' } = read.ok ? read.settings : read;
   startLog({ level, format, write: (line) => console.log(line.trimEnd()) });
   const settings = read.ok && faults.length === 0 ? read.settings : undefined;
-  return { settings, baseUrl, faults, warnings: read.warnings };
+  const ignored = environment.OBJECTS === undefined ? [] : [IGNORED];
+  return { settings, baseUrl, faults, warnings: [...read.warnings, ...ignored] };
 }
 
 function findWithoutMeaning(environment: Environment): SettingFault[] {

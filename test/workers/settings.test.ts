@@ -38,6 +38,12 @@ test.each([
   expect(JSON.stringify(faults)).not.toContain('secret@');
 });
 
+test('OBJECTS, which an earlier version had, is only a warning', () => {
+  const { settings, warnings } = readWorkerSettings({ ...GOOD, OBJECTS: '4' });
+  expect(settings).toBeDefined();
+  expect(warnings.map(({ setting }) => setting)).toContain('OBJECTS');
+});
+
 test('an empty variable is not set', () => {
   expect(problemsOf({ ...GOOD, PORT: ' ' })).toEqual([]);
 });
