@@ -1,7 +1,10 @@
 /** Every way in which a sign-in can end at the dev relay, over the wire. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, mock, setDefaultTimeout, spyOn, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
-import { ENDING_NAMES, ENDINGS, type EndingName } from '../../src/cli/dev/endings.ts';
+import { ENDING_NAMES, ENDINGS, type EndingName, planFor } from '../../src/cli/dev/endings.ts';
+import { DevRelay } from '../../src/cli/dev/relay.ts';
+import { DevSignIns } from '../../src/cli/dev/sign-ins.ts';
+import type { Runtime } from '../../src/server/runtime.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
 import {
   acknowledge,
@@ -247,6 +250,33 @@ test('dev: two sign-ins that end as restart share one restart, also with a secon
   const shown = dev.output().slice(shownBefore);
   expect(shown.match(/the relay restarts/g)).toHaveLength(1);
   expect(shown).not.toContain('reports a fault');
+});
+
+test('dev: neither planned endings nor a restart leave a listener at the store', async () => {
+  const listen = mock(() => {});
+  const { watch } = DevSignIns.prototype;
+  spyOn(DevSignIns.prototype, 'watch').mockImplementation(function (this: DevSignIns, store) {
+    return watch.call(this, { ...store, listen });
+  });
+  const listener = { stop: async () => {}, cut() {} };
+  const relay = new DevRelay({
+    hostname: '127.0.0.1',
+    host: '127.0.0.1',
+    port: 8_080,
+    services: ['dev'],
+    open: false,
+    blind: 'never',
+    runtime: { listen: async () => listener } as unknown as Runtime,
+    askProvider: async () => new Response(),
+  });
+  for (const ending of ['expires', 'full', 'rate-limited'] as const) {
+    relay.signIns.planned.push(planFor(ending));
+    await relay.handle(new Request('http://127.0.0.1:8080/auth/start', startRequest('dev')));
+  }
+  await relay.restart(0, true);
+  expect([relay.signIns.planned, listen.mock.calls.length]).toEqual([[], 1]);
+  await relay.close();
+  mock.restore();
 });
 
 describe('dev: /next', () => {

@@ -17,7 +17,7 @@ import {
   readSettings,
   type Settings,
 } from '../../settings/index.ts';
-import { createMemoryRateLimiter, type RateLimitPolicy } from '../../sign-ins/rate-limits.ts';
+import { createMemoryRateLimiter } from '../../sign-ins/rate-limits.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { plainVault } from '../../sign-ins/vault.ts';
 import { startBackgroundTasks } from '../../start-service.ts';
@@ -87,7 +87,7 @@ export class DevRelay {
     this.providerUrl = `http://${host}:${port + 1}`;
     this.#settings = createSettings(this.baseUrl, this.providerUrl, options);
     this.#stores = createStores(this.signIns, this.#settings.maxSessions);
-    this.#service = startBackgroundTasks(this.#create(), systemClock);
+    this.#service = this.#start();
   }
 
   async open(): Promise<void> {
@@ -165,42 +165,39 @@ export class DevRelay {
       this.signIns.forgetAll();
       this.#stores = createStores(this.signIns, this.#settings.maxSessions);
     }
-    this.#service = startBackgroundTasks(this.#create(), systemClock);
+    this.#service = this.#start();
     await this.open();
     const kept = keepsSignIns ? 'every sign-in is still there' : 'it has forgotten every sign-in';
     say(`the relay is up again: ${kept}`);
   }
 
-  #create(settings: Partial<Settings> = {}, stores: Partial<Stores> = {}) {
+  #start(): Service {
+    return startBackgroundTasks(this.#create(this.#settings, this.#stores), systemClock);
+  }
+
+  #create(settings: EnabledSettings, stores: Stores): Service {
     const { askProvider } = this.options;
     const dependencies = {
       clock: systemClock,
       randomBytes,
       fetch: (url: string, init: RequestInit) => askProvider(new Request(url, init)),
     };
-    const changed = { ...this.#stores, ...stores };
-    return createService({ ...this.#settings, ...settings }, dependencies, changed);
+    return createService(settings, dependencies, stores);
   }
 
-  /** Another service on the same sessions where the start or the link needs it. */
+  /** Where the start or the link needs other settings: another service, for one request. */
   #serviceFor({ searchParams }: URL, plan: Plan | undefined): Service {
-    switch (plan?.ending) {
-      case 'expires':
-        return this.#create({ sessionSeconds: plan.seconds });
-      case 'full': {
-        const create = async () => 'full' as const;
-        return this.#create({}, { sessions: { ...this.#stores.sessions, create } });
-      }
-      case 'rate-limited': {
-        const take = () => plan.seconds * 1_000;
-        return this.#create(
-          {},
-          { createRateLimiter: () => ({ ...createLimiter(NO_LIMIT), take }) },
-        );
-      }
-    }
     const linked = this.signIns.find(searchParams.get('state'))?.plan;
-    return linked?.ending === 'deny-at-relay' ? this.#create({ confirm: 'always' }) : this.#service;
+    const changed: Partial<Settings> | undefined =
+      plan?.ending === 'expires'
+        ? { sessionSeconds: plan.seconds }
+        : linked?.ending === 'deny-at-relay'
+          ? { confirm: 'always' }
+          : undefined;
+    if (changed === undefined) return this.#service;
+    // It parks no poll, and its listener would stay at the store.
+    const sessions = { ...this.#stores.sessions, listen: () => {} };
+    return this.#create({ ...this.#settings, ...changed }, { ...this.#stores, sessions });
   }
 
   async #tellRefusal(url: URL, response: Response): Promise<void> {
@@ -227,15 +224,15 @@ const isStart = ({ method }: Request, { pathname, searchParams }: URL) =>
 
 /** An app's tests start, refresh and revoke often. Guessing codes stays limited. */
 const UNLIMITED = ['start', 'open', 'refresh', 'revoke'];
-const NO_LIMIT = { burst: 1, ratePerSecond: Number.POSITIVE_INFINITY };
-
-const createLimiter = (policy: RateLimitPolicy) => createMemoryRateLimiter(systemClock, policy);
 
 const createStores = (signIns: DevSignIns, maxSessions: number): Stores => ({
   sessions: signIns.watch(createMemoryStore(systemClock, maxSessions)),
   vault: plainVault,
   refreshes: createMemoryRefreshStore(systemClock),
-  createRateLimiter: (name, policy) => createLimiter(UNLIMITED.includes(name) ? NO_LIMIT : policy),
+  createRateLimiter(name, policy) {
+    const limiter = createMemoryRateLimiter(systemClock, policy);
+    return UNLIMITED.includes(name) ? { ...limiter, take: () => signIns.plannedWaitMs } : limiter;
+  },
   close: () => {},
 });
 

@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { digestOf, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Change, NewSession, Polled, Session, SessionResult } from '../../sign-ins/session.ts';
-import type { Store } from '../../sign-ins/store.ts';
+import type { Listener, Store } from '../../sign-ins/store.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { openPlain, resultOf } from '../../sign-ins/vault.ts';
 import type { Plan } from './endings.ts';
@@ -153,7 +153,7 @@ export class DevSignIns {
     });
   }
 
-  /** Of what was before nothing is planned, and nobody's user is sought. */
+  /** Nothing is planned any more, and `findWaiting` without a link finds only later sign-ins. */
   reset(): void {
     this.planned = [];
     this.#resetAt = this.#count;
@@ -169,14 +169,30 @@ export class DevSignIns {
     for (const signIn of this.#all) signIn.ended ??= 'the relay has restarted';
   }
 
+  /** How long the start that is being handled is refused, as planned. */
+  get plannedWaitMs(): number {
+    const plan = this.requests.getStore()?.plan;
+    return plan?.ending === 'rate-limited' ? plan.seconds * 1_000 : 0;
+  }
+
   /** The same store, in memory, which reports here what happens to its sessions. */
   watch(store: Store): Store {
+    let listener: Listener | undefined;
+    store.listen({
+      notify: (pollId, notice) => listener?.notify(pollId, notice),
+      recheckAll: () => listener?.recheckAll(),
+    });
     return {
       ...store,
+      // After a restart a new service listens, instead of the one before.
+      listen(next) {
+        listener = next;
+      },
       create: async (session, lifetimeMs) => {
+        const request = this.requests.getStore();
+        if (request?.plan?.ending === 'full') return 'full';
         const outcome = await store.create(session, lifetimeMs);
         if (outcome !== 'created') return outcome;
-        const request = this.requests.getStore();
         this.#count += 1;
         const signIn = new DevSignIn(this.#count, session, request?.plan, store);
         this.#all.push(signIn);
