@@ -111,7 +111,7 @@ export function createService(
   });
   const providers = createProviders(settings.providers);
   const findClientAddress = createFindClientAddress(settings.trustedProxyCidrs);
-  const signInLog = new SignInLog(providers, monitor, findClientAddress);
+  const signInLog = new SignInLog(providers, monitor);
   const signIns = createSignIns({
     store: stores.sessions,
     vault: stores.vault,

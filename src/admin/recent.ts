@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 const MAX_FAILURES = 20;
 
 /** `atMs` and `signIn` are those of the latest of `count`. */
-export interface RecentFailure extends Omit<FailureEvent, 'client'> {
+export interface RecentFailure extends FailureEvent {
   readonly atMs: number;
   readonly count: number;
   /** Of the store: when it had ended. */

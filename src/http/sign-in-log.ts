@@ -2,7 +2,6 @@
  * What endpoints log and count about a sign-in. Each failure has a hint, which names the
  * setting to change. docs/reference.md lists the events.
  */
-import { hash, randomUUID } from 'node:crypto';
 import { log, warnOnce } from '../log.ts';
 import type { Monitor } from '../monitor.ts';
 import {
@@ -11,11 +10,10 @@ import {
   hintForTokenFailure,
 } from '../providers/hints.ts';
 import type { Provider, Providers } from '../providers/provider.ts';
-import { canAnybodyCause, type TokenFailure } from '../providers/token-response.ts';
+import type { TokenFailure } from '../providers/token-response.ts';
 import { signInIdOf } from '../sign-ins/secrets.ts';
 import type { ExpiredStage } from '../sign-ins/session.ts';
 import type { CallbackOutcome, SignInObserver, StartOutcome } from '../sign-ins/sign-ins.ts';
-import type { FindClientAddress } from './client-address.ts';
 import type { RelayRequest } from './request.ts';
 
 const SESSIONS_FULL_HINT =
@@ -43,20 +41,11 @@ export function endsSignIn<Outcome extends string>(
 export class SignInLog {
   readonly #warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);
   readonly warnOfHiddenOrigin = warnOnce('origin_hidden', ORIGIN_HIDDEN_HINT);
-  /** Salts the digest of an address, which could otherwise be found by trying all addresses. */
-  readonly #salt = randomUUID();
 
   constructor(
     private readonly providers: Providers,
     private readonly monitor: Monitor,
-    private readonly findClientAddress: FindClientAddress,
   ) {}
-
-  #clientOf(request: RelayRequest): string {
-    const forwardedFor = request.header('x-forwarded-for');
-    const { bucket = '' } = this.findClientAddress(request.peerAddress(), forwardedFor) ?? {};
-    return hash('sha256', this.#salt + bucket);
-  }
 
   started(request: RelayRequest, service: string, outcome: StartOutcome): void {
     if (!outcome.ok) {
@@ -112,8 +101,7 @@ export class SignInLog {
     const hint = hintForAuthorizationError(provider, error);
     const fields = { requestId: request.id, service, signIn, providerError: error, hint };
     log.warning('authorization_failed', fields);
-    const client = this.#clientOf(request);
-    this.monitor.failed({ event: 'authorization_failed', service, signIn, hint, client });
+    this.monitor.failed({ event: 'authorization_failed', service, signIn, hint });
   }
 
   /** A request to the provider failed. Only an exchange has a browser state. */
@@ -130,8 +118,7 @@ export class SignInLog {
     const { description: _, ...logged } = failure;
     const fields = { service, ...(signIn && { signIn }), ...logged, hint };
     log.warning(event, { requestId: request.id, ...fields });
-    const client = canAnybodyCause(failure) ? this.#clientOf(request) : undefined;
-    this.monitor.failed({ event, service, signIn, hint, client });
+    this.monitor.failed({ event, service, signIn, hint });
   }
 
   /** What sign-ins report. */

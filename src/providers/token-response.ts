@@ -61,15 +61,6 @@ export type BodyKind =
   | 'empty'
   | 'other';
 
-/** True if a stranger can cause it with a made-up code. A stranger can't make a provider fail, or refuse the relay. */
-export function canAnybodyCause({ reason, status, providerError }: TokenFailure): boolean {
-  if (reason === 'timeout' || reason === 'unreachable' || reason === 'too_large') return false;
-  // A 401 in other words may be the answer to a made-up code.
-  const isAboutRelay =
-    providerError === 'invalid_client' || providerError === 'unauthorized_client';
-  return !isAboutRelay && (status ?? 0) < 500;
-}
-
 /** True if the provider refuses: the user is late, or a setting is wrong. Otherwise it fails, or says to try again. */
 export function isRefusal({ status = 200, answer, refusal }: TokenFailure): boolean {
   if (isTemporary(status) || answer === 'temporary') return false;
