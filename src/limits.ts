@@ -105,7 +105,7 @@ export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
 export const DRAIN_FLUSH_MS = 2 * SECOND_MS;
 
 /** A second signal within this time is the first one delivered twice, as npm does. No operator is that fast. */
-export const SIGNAL_ECHO_MS = 300;
+export const SIGNAL_ECHO_MS = 500;
 
 /** How long `sign-in-relay health` waits. By default Docker gives a health check 30 s, Kubernetes 1 s. */
 export const HEALTH_TIMEOUT_MS = 3 * SECOND_MS;

@@ -76,8 +76,6 @@ export interface FailureEvent {
   readonly hint: string;
   /** Of a store that refuses: the first word of its error, such as OOM. */
   readonly reason?: string | undefined;
-  /** Who caused it, if anybody can: a digest of the client's address, known to this process alone. */
-  readonly client?: string | undefined;
 }
 
 export interface Monitor {
@@ -91,7 +89,7 @@ export interface Monitor {
   ended(service: string, outcome: SignInOutcome): void;
   expired(service: string, stage: Stage): void;
   rateLimited(kind: RateLimitKind): void;
-  /** It got a 5xx, or after a fault what devices understand instead. */
+  /** The response was a 5xx, or after a fault the 204 or 400 that devices get instead. */
   requestFailed(kind: RequestKind): void;
   storeAnswered(tookMs: number): void;
   storeFailed(reason: StoreFailure): void;
@@ -102,7 +100,7 @@ export interface Monitor {
 
 const ignore = () => {};
 
-/** What counts nothing, if there is no admin port. */
+/** Without an admin port: nothing is counted. */
 export const NO_MONITOR: Monitor = {
   started: ignore,
   opened: ignore,

@@ -78,7 +78,7 @@ const MAX_NAME_LENGTH = 64;
 const OTHER = 'other';
 
 /** The provider of a start that was refused is unknown: no provider has this name. */
-const NOBODYS = '';
+const NO_PROVIDER = '';
 
 export type Counts = ReturnType<typeof createCounts>;
 
@@ -96,8 +96,8 @@ export function createCounts(services: readonly string[], recent: Recent) {
     return hasRoom ? service : OTHER;
   }
 
-  /** Over Redis there may be sessions of a provider that only another relay offers. That one has the series from 0. */
-  function of(service: string): ProviderCounts {
+  /** Begins to count a provider that only another relay on the same Redis offers. */
+  function countsFor(service: string): ProviderCounts {
     const name = nameOf(service);
     let counts = providers.get(name);
     if (counts === undefined) {
@@ -109,41 +109,41 @@ export function createCounts(services: readonly string[], recent: Recent) {
 
   const monitor: Monitor = {
     started(service) {
-      of(service).started += 1;
+      countsFor(service).started += 1;
     },
     opened(service) {
-      of(service).opened += 1;
+      countsFor(service).opened += 1;
       recent.count(nameOf(service), 'opened');
     },
     calledBack(service) {
-      of(service).calledBack += 1;
+      countsFor(service).calledBack += 1;
     },
     answered(service, grant, outcome, tookMs) {
-      const counts = of(service);
+      const counts = countsFor(service);
       if (grant === 'exchange' && outcome === 'granted') counts.exchanged += 1;
       counts[grant].add(outcome, tookMs);
     },
     delivered(service, waitedMs, isError) {
-      const counts = of(service);
+      const counts = countsFor(service);
       counts.delivered += 1;
       counts.wait.add(waitedMs);
       if (!isError) recent.count(nameOf(service), 'got_tokens');
     },
     ended(service, outcome) {
-      increase(of(service).ended, outcome);
+      increase(countsFor(service).ended, outcome);
       recent.count(nameOf(service), outcome);
     },
     expired(service, stage) {
-      increase(of(service).expired, stage);
+      increase(countsFor(service).expired, stage);
       if (stage === 'opened') recent.count(nameOf(service), 'not_back');
     },
     rateLimited(kind) {
       increase(rateLimited, kind);
-      if (kind === 'start' || kind === 'open') recent.count(NOBODYS, 'start_refused');
+      if (kind === 'start' || kind === 'open') recent.count(NO_PROVIDER, 'start_refused');
     },
     requestFailed(kind) {
       increase(failedRequests, kind);
-      if (kind === 'start') recent.count(NOBODYS, 'start_refused');
+      if (kind === 'start') recent.count(NO_PROVIDER, 'start_refused');
     },
     storeAnswered: (tookMs) => store.duration.add(tookMs),
     storeFailed: (reason) => increase(store.failures, reason),

@@ -37,7 +37,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   // A device: an app of the client.
   [
     /^cli\/(login\/|terminal|command-line)/,
-    /^(cli\/(login\/|terminal|command-line)|client\/src\/(index|node|ask)|pages\/shown-name|node:|lean-qr)/,
+    /^(cli\/(login\/|terminal|command-line)|client\/src\/(index|node|ask)|pages\/shown-name|limits|node:|lean-qr)/,
   ],
   // Only main imports the server and the runtimes; nobody imports main.
   [/^cli\/main\.ts/, /^(?!cli\/main)/],

@@ -6,6 +6,7 @@ import {
   SignInError,
   type SignInErrorCode,
 } from '../../../client/src/index.ts';
+import { SIGNAL_ECHO_MS } from '../../limits.ts';
 import { CommandError } from '../command-line.ts';
 import { COMMON_USAGE, EXIT_CODES, openSession, runCommand, say } from './options.ts';
 import { createScreen } from './screen.ts';
@@ -32,7 +33,7 @@ invalid response, 7 the tokens could not be stored, 130 Ctrl-C, 143 SIGTERM or
 SIGHUP.
 `;
 
-/** Ended by the user, or for want of a link. The sign-in is cancelled at the relay. */
+/** The user ended the sign-in, or the relay gave no link in time. It is cancelled at the relay. */
 class Stopped extends Error {
   constructor(
     readonly exitCode: number,
@@ -92,7 +93,7 @@ function readOpen(values: Values): OpenClient | undefined {
   return undefined;
 }
 
-/** A user waits for the link: shorter than the minute for which the client tries. */
+/** How long a user waits for the link. The client itself would try for a minute. */
 const START_MS = 10_000;
 
 async function signIn(session: Session, stopping: AbortController): Promise<void> {
@@ -109,9 +110,6 @@ async function signIn(session: Session, stopping: AbortController): Promise<void
   }
 }
 
-/** One Ctrl-C may arrive twice, from the terminal and from npm. */
-const ECHO_MS = 500;
-
 /** The first signal cancels the sign-in, a later one ends the process at once. */
 function stopOnSignal(stopping: AbortController): void {
   let firstAtMs: number | undefined;
@@ -119,7 +117,7 @@ function stopOnSignal(stopping: AbortController): void {
     const exitCode = signal === 'SIGINT' ? EXIT_CODES.interrupted : EXIT_CODES.terminated;
     process.on(signal, () => {
       firstAtMs ??= performance.now();
-      if (performance.now() - firstAtMs > ECHO_MS) process.exit(exitCode);
+      if (performance.now() - firstAtMs > SIGNAL_ECHO_MS) process.exit(exitCode);
       stopping.abort(new Stopped(exitCode));
     });
   }
