@@ -3,7 +3,7 @@
  * never shown: it may contain the URL and other secrets.
  */
 
-/** `dns`: the name is unknown. `refused`: nothing listens. `tls`: no trusted TLS. `closed`: the server closed the connection. `malformed`: it did not speak HTTP, or had too many headers. */
+/** `dns`: the name is unknown. `refused`: nothing listens. `tls`: no TLS, or a certificate that is not trusted. `closed`: the server closed the connection. `malformed`: it did not speak HTTP, or had too many headers. */
 export type ConnectProblem = 'dns' | 'refused' | 'tls' | 'closed' | 'malformed' | 'other';
 
 /** Bun's error has the code, Node's has it in its cause. Empty if there is none. */

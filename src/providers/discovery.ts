@@ -132,7 +132,7 @@ export async function readMetadata(
 
 const hintAtCa = (error: unknown) =>
   describeConnectProblem(error).cause === 'tls'
-    ? ': name a CA of your own in NODE_EXTRA_CA_CERTS'
+    ? ': if its certificate is from your own CA, name that in NODE_EXTRA_CA_CERTS'
     : '';
 
 /** Undefined if it is not a discovery document. RFC 8414 §2. */
@@ -167,9 +167,9 @@ function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Dis
   // Compared exactly, so that no issuer can impersonate another. RFC 8414 §3.3.
   if (metadata.issuer !== issuer) {
     const isSlash = metadata.issuer.replace(/\/$/, '') === issuer.replace(/\/$/, '');
-    const remedy = `${isSlash ? 'write it so in' : 'check'} ${prefixOf(provider.name)}ISSUER`;
+    const remedy = `${isSlash ? 'write exactly that in' : 'check'} ${prefixOf(provider.name)}ISSUER`;
     return {
-      problem: `the issuer ${issuer} calls itself ${quote(metadata.issuer)}: ${remedy}`,
+      problem: `the metadata of ${issuer} names the issuer ${quote(metadata.issuer)}: ${remedy}`,
     };
   }
   const authorizeUrl = given.authorizeUrl ?? metadata.authorization_endpoint;
@@ -182,12 +182,14 @@ function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Dis
   if (problem) return { problem: `${issuer}: ${problem}` };
   // RFC 9126 §5. Bluesky and other servers of the AT Protocol: https://atproto.com/specs/oauth
   if (metadata.require_pushed_authorization_requests === true) {
-    return { problem: `${issuer} takes only pushed authorization requests, which the relay lacks` };
+    return {
+      problem: `${issuer} accepts only pushed authorization requests, which the relay does not send`,
+    };
   }
   const { token_endpoint_auth_methods_supported: methods } = metadata;
   const clientAuth = given.clientAuth ?? chooseClientAuth(given.clientSecret, methods);
   if (!clientAuth)
-    return { problem: `${issuer} takes the client secret neither by post nor basic` };
+    return { problem: `${issuer} accepts neither client_secret_post nor client_secret_basic` };
   const pkce = given.pkce ?? choosePkce(metadata);
   const revocation = given.revocation ?? findRevocation(metadata, given.clientSecret);
   const isRequired = metadata.authorization_response_iss_parameter_supported === true;

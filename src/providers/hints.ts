@@ -22,21 +22,23 @@ export function hintForTokenFailure(
   const { status = 200, providerError = failure.refusal } = failure;
   const { host, url, kind } = endpointOf(provider, grant);
   if (failure.reason === 'timeout') {
-    return `${displayName} did not answer at ${host} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: wait, or check for a firewall in between`;
+    return `${displayName} did not answer at ${host} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: try again later, or check for a firewall in between`;
   }
   if (failure.reason === 'unreachable') return hintForConnection(provider, failure, grant);
   if (failure.reason === 'too_large') {
     return `the response of ${host} is longer than ${TOKEN_RESPONSE_BYTES / 1_024} KiB, and no setting of the relay changes that: ask for fewer scopes or claims`;
   }
-  if (status === 429) return `${displayName} limits requests: wait, or ask it for a higher limit`;
+  if (status === 429)
+    return `${displayName} limits requests (429): try again later, or ask it for a higher limit`;
   if (status >= 500) {
-    const called = providerError === undefined ? '' : `, and calls it ${providerError}`;
-    return `${displayName} has an error of its own (${status})${called}: wait`;
+    const error = providerError === undefined ? '' : ` and ${providerError}`;
+    return `${displayName} has an internal error (it answered ${status}${error}): try again later`;
   }
   if (providerError !== undefined) return hintForError(provider, providerError, grant);
   if (status >= 300 && status < 400) return `${host} redirects: correct ${url}`;
   // Also if the body is JSON: gateways send such errors.
-  if (status === 404 || status === 405) return `there is no ${kind} endpoint: correct ${url}`;
+  if (status === 404 || status === 405)
+    return `${host} has no ${kind} endpoint there (${status}): correct ${url}`;
   return hintForBody(provider, failure, grant) ?? hintForStatus(provider, failure, grant);
 }
 
@@ -63,7 +65,7 @@ function hintForBody(
     case 'compressed':
       return `the response of ${host} is not compressed as its Content-Encoding says: ${displayName} or a proxy in between is faulty`;
     case 'temporary':
-      return `${displayName} says to try again later: wait`;
+      return `${displayName} asks the relay to try again later`;
     case 'error':
       return hintForOwnError(provider, status, grant);
     case 'html':
@@ -104,7 +106,7 @@ function hintForConnection(provider: Provider, failure: TokenFailure, grant: Gra
     case 'refused':
       return `nothing listens at ${host}${code}: check ${url}, and the firewall`;
     case 'tls':
-      return `no trusted TLS with ${host}${code}: check the clock and the CA certificates of this machine; name the CA of a proxy that inspects TLS in NODE_EXTRA_CA_CERTS`;
+      return `TLS with ${host} failed${code}: check the clock and the CA certificates of this machine; name the CA of a proxy that inspects TLS in NODE_EXTRA_CA_CERTS`;
     case 'closed':
       return `${host} closes the connection${code}: ${displayName} may be down, or a firewall closes it`;
     case 'malformed':
@@ -145,13 +147,13 @@ function hintForError(
       return hintForAuthorizationError(provider, error);
     case 'invalid_client':
       if (grant !== 'exchange') return `${displayName} refuses ${clientOf(provider)}`;
-      return `${displayName} refuses ${clientOf(provider)}; it may also say so if the redirect URI registered there is not ${redirectUri}`;
+      return `${displayName} refuses ${clientOf(provider)}; some providers say so too if the redirect URI registered there is not ${redirectUri}`;
     case 'invalid_grant':
       return grant === 'refresh'
         ? `${displayName} refuses the refresh token: it has expired or was revoked, so the user signs in again`
         : `${displayName} refuses the code: if this happens at every sign-in, check ${prefix}PKCE, and ${registered}`;
     case 'unauthorized_client':
-      if (grant === 'revoke') return `${displayName} revokes no token for ${prefix}CLIENT_ID`;
+      if (grant === 'revoke') return `${displayName} does not let ${prefix}CLIENT_ID revoke tokens`;
       return `${displayName} does not allow this grant to ${prefix}CLIENT_ID: allow ${grant === 'refresh' ? 'refresh tokens' : 'the authorization code grant'} at its registration`;
     case 'invalid_scope':
       return `${displayName} refuses the scopes: correct ${prefix}SCOPE`;
@@ -201,21 +203,21 @@ export function hintForAuthorizationError(provider: Provider, error: string): st
     case 'unauthorized_client':
       return `${displayName} does not allow the authorization code grant to ${prefix}CLIENT_ID: allow it at its registration, and ${registered}`;
     case 'unsupported_response_type':
-      return `${displayName} gives no code at this endpoint: check ${prefix}AUTHORIZE_URL, and the type of the client at its registration`;
+      return `${displayName} does not allow response_type=code: check ${prefix}AUTHORIZE_URL, and the type of the client at its registration`;
     case 'invalid_request':
       return `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}AUTHORIZE_PARAMS, and ${registered}`;
     case 'server_error':
     case 'temporarily_unavailable':
-      return `${displayName} has an error of its own: wait`;
+      return `${displayName} has an internal error: try again later`;
     case 'interaction_required':
     case 'login_required':
     case 'account_selection_required':
     case 'consent_required':
-      return `${displayName} must not show a page: remove prompt=none from ${prefix}AUTHORIZE_PARAMS`;
+      return `${displayName} has to show the user a page, which prompt=none forbids: remove it from ${prefix}AUTHORIZE_PARAMS`;
     case 'other_issuer':
-      return `the callback does not name ${displayName} as its sender (iss, RFC 9207): the code may be of another provider; if every sign-in fails, set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL instead of ${prefix}ISSUER`;
+      return `the callback does not name ${displayName} as its sender (iss, RFC 9207): the code may come from another provider; if every sign-in fails, set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL instead of ${prefix}ISSUER`;
     case 'error_code':
-      return `${displayName} refuses the app with an error_code of its own: finish its registration there, make it public, and ${registered}`;
+      return `${displayName} refuses the app with an error_code instead of an OAuth error: finish its registration there, publish it, and ${registered}`;
     case 'none':
       return `${displayName} sent the user back without a code: check ${prefix}AUTHORIZE_URL and ${prefix}AUTHORIZE_PARAMS`;
     default:
@@ -233,6 +235,6 @@ export function hintForExpired(provider: Provider | undefined, stage: ExpiredSta
         ? 'the user did not come back from the provider'
         : `the user did not come back from ${provider.displayName}: if it happens every time, the redirect URI registered there is not ${provider.redirectUri}, or ${prefixOf(provider.name)}CLIENT_ID is wrong`;
     case 'called_back':
-      return 'the device did not fetch its result: it was switched off, or a proxy cuts its polls (POLL_SECONDS)';
+      return 'the device did not fetch its result: it was switched off, or a proxy ends polls before POLL_SECONDS';
   }
 }

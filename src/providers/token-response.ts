@@ -207,15 +207,19 @@ const badRefreshToken = (body: Expected): KnownError => ({
 });
 
 /**
- * The user must sign in again. Not if the request named a scope, which may be more than was granted.
- * OpenID Connect Core §3.1.2.6.
+ * The provider has to ask the user. If the refresh named a scope, the reason may be that the user has
+ * not granted it, and the refresh token is still valid. OpenID Connect Core §3.1.2.6.
  */
 const needsUser = (error: string): KnownError => ({
   ...badRefreshToken({ error }),
   withoutScope: true,
 });
 
-/** Of many providers, or of software that many run. None is sent for a wrong client id or secret. */
+/**
+ * Errors of providers without a profile, and of server software that many providers run. An error
+ * that a provider also sends for a wrong client is not `invalid_grant` here: devices would discard
+ * tokens that are still valid.
+ */
 const KNOWN_ERRORS: readonly KnownError[] = [
   // PHP League's server up to version 8, on which MyAnimeList, AniList and Laravel Passport are built.
   { means: 'invalid_grant', body: { error: 'invalid_request', hint: 'Token has expired' } },

@@ -66,10 +66,10 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
 }
 
 /**
- * The refresh endpoint, the revocation endpoint and where users remove the app. Those of a profile
- * are used only with the profile's token endpoint, so that no other server gets the tokens and the
- * client secret. If the operator sets REVOKE_URL, requests still have the form that the profile
- * describes, because the server may run the same software.
+ * The refresh endpoint, the revocation endpoint and where users remove the app. The relay sends
+ * tokens and the client secret to the first two, so it uses those of the profile only if the token
+ * endpoint is the profile's too. A revocation at REVOKE_URL has the form that the profile describes,
+ * since that server may run the same software.
  */
 function readOtherEndpoints(
   given: Given,
@@ -119,7 +119,7 @@ function findProfileWarnings(
   const { displayName, userAgentNames, clientSecret, pkce, hasUnverified } = profile;
   const warnings: SettingWarning[] = [];
   if (hasUnverified) {
-    const problem = `belongs to ${displayName}, of which some facts are unverified: run sign-in-relay providers ${name}`;
+    const problem = `enables ${displayName}, about which some facts are unverified: run sign-in-relay providers ${name}`;
     warnings.push({ setting: `${prefix}CLIENT_ID`, problem });
   }
   if (userAgentNames && !isSet('USER_AGENT')) {
@@ -196,7 +196,11 @@ function checkOwnUrl(
   const url = reading.env[setting]?.trim();
   if (template === undefined || (url === undefined && profile?.defaultUrl)) return;
   if (url === undefined) {
-    reject(reading, setting, `must be set: it completes ${template}`);
+    reject(
+      reading,
+      setting,
+      `must be set to the address of the server, which replaces ${OWN_URL} in ${template}`,
+    );
   } else {
     const problem = url.includes('?') ? 'must not contain a query (?)' : findUrlProblem(url);
     if (problem) reject(reading, setting, problem);

@@ -63,7 +63,7 @@ export function readTable<T extends SettingsTable, C extends Checks>(
     const isSecret = table[name]?.isSecret === true;
     const written = isSecret ? readSecret(reading, setting) : readSetting(reading, setting);
     if (VARIABLE.test(reading.env[setting] ?? '')) {
-      const problem = 'contains a variable in braces, which nothing replaces here';
+      const problem = 'contains a variable in braces, which the relay does not replace';
       reading.warnings.push({ setting, problem });
     }
     const { value, problems = [] } =

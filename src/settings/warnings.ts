@@ -51,7 +51,7 @@ export function warnOfHazards(
   }
   if (settings.openEndpoints === '*') {
     const problem =
-      'is *: anybody can make a link on this host that leads to any other (docs/open.md)';
+      'is *: anyone can make a link on this host that redirects to any other host (docs/open.md)';
     warn('OPEN_ENDPOINTS', problem);
   }
 }

@@ -104,7 +104,7 @@ describe('a failure has a hint that names what to change', () => {
     ['the same under Node', failWith('EAI_AGAIN', true), 'dns', 'cannot resolve the name mal.test'],
     ['nothing listens', failWith('ECONNREFUSED', false), 'refused', 'nothing listens at mal.test'],
     ['a certificate', failWith('DEPTH_ZERO_SELF_SIGNED_CERT', false), 'tls', 'NODE_EXTRA_CA_CERTS'],
-    ['no TLS there', failWith('EPROTO', false), 'tls', 'no trusted TLS with mal.test (EPROTO)'],
+    ['no TLS there', failWith('EPROTO', false), 'tls', 'TLS with mal.test failed (EPROTO)'],
     ['closed', failWith('ECONNRESET', true), 'closed', 'mal.test closes the connection'],
     ['no HTTP', failWith('HPE_INVALID_CONSTANT', false), 'malformed', 'is not HTTP, or has more'],
     ['anything else', failWith('E with spaces', false), 'other', 'could not be reached'],
@@ -132,7 +132,7 @@ describe('a failure has a hint that names what to change', () => {
       'URI: https://relay.test/auth/mal/callback',
     ],
     ['error=invalid_request', 'invalid_request', 'https://relay.test/auth/mal/callback'],
-    ['error=server_error', 'server_error', 'an error of its own'],
+    ['error=server_error', 'server_error', 'an internal error'],
     [
       'error=own+words',
       'other',

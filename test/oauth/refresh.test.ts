@@ -98,7 +98,7 @@ describe('a refresh that fails', () => {
     };
     await refresh(createTestService({ providers }, { fetch }), 'old');
     expect(asked).toEqual(['https://refresh.test/']);
-    const hint = 'there is no refresh endpoint: correct MAL_REFRESH_URL';
+    const hint = 'refresh.test has no refresh endpoint there (404): correct MAL_REFRESH_URL';
     expect(named('refresh_failed')).toMatchObject([{ hint }]);
   });
 

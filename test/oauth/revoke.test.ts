@@ -272,7 +272,7 @@ test('a failure is logged with a hint that names the setting, and without a toke
     service: 'acme',
     reason: 'status',
     status: 404,
-    hint: 'there is no revocation endpoint: correct ACME_REVOKE_URL',
+    hint: 'acme.test has no revocation endpoint there (404): correct ACME_REVOKE_URL',
   });
   expect(JSON.stringify(events)).not.toContain(token);
 });

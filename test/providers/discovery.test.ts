@@ -198,14 +198,22 @@ test.each<[string, document: object, given: Given, provider: object]>([
 });
 
 test.each<[document: object, given: Given, problem: string]>([
-  [methodsOf('token', 'private_key_jwt'), SECRET, 'neither by post nor basic'],
+  [
+    methodsOf('token', 'private_key_jwt'),
+    SECRET,
+    'neither client_secret_post nor client_secret_basic',
+  ],
   [{ require_pushed_authorization_requests: true }, {}, 'only pushed authorization requests'],
   [
     { issuer: 'https://evil.example' },
     {},
-    'calls itself "https://evil.example": check ACME_ISSUER',
+    'names the issuer "https://evil.example": check ACME_ISSUER',
   ],
-  [{ issuer: `${origin}/` }, {}, `calls itself "${origin}/": write it so in ACME_ISSUER`],
+  [
+    { issuer: `${origin}/` },
+    {},
+    `names the issuer "${origin}/": write exactly that in ACME_ISSUER`,
+  ],
   [{ issuer: origin.replace('http', 'HTTP') }, {}, ': check ACME_ISSUER'],
   [{ authorization_endpoint: undefined }, {}, 'authorization_endpoint is "": it must be a URL'],
   [{ token_endpoint: 'http://acme.example/token' }, {}, 'must be https'],

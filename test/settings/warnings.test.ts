@@ -59,7 +59,7 @@ test.each<[string, Record<string, string>, string[]]>([
     'facts that may be wrong',
     STRAVA,
     [
-      'STRAVA_CLIENT_ID belongs to Strava, of which some facts are unverified: run sign-in-relay providers strava',
+      'STRAVA_CLIENT_ID enables Strava, about which some facts are unverified: run sign-in-relay providers strava',
     ],
   ],
   [
@@ -183,7 +183,7 @@ describe('what was meant for a shell, or was added to a secret', () => {
     ['APP_NAME', 'Acme $\x7bNAME}'],
   ])('%s with a variable in braces', (setting, value) => {
     expect(warningsOf({ MAL_CLIENT_ID: 'm', [setting]: value })).toEqual([
-      `${setting} contains a variable in braces, which nothing replaces here`,
+      `${setting} contains a variable in braces, which the relay does not replace`,
     ]);
   });
 
