@@ -1,7 +1,6 @@
 /**
  * No log, page or stored record may contain a secret. Tests plant every secret
- * that they make or see; the last step of `npm test` searches all logs for all of
- * them, and scans of Redis (redis/scan.ts) use the same forms.
+ * that they make or see, and the last step of `npm test` searches all logs for all of them.
  */
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,11 +24,6 @@ export function plantIfLong<Value extends string>(value: Value): Value {
   return value.length < MIN_PLANTED_CHARACTERS ? value : plantSecret(value);
 }
 
-export interface SecretForm {
-  readonly name: string;
-  readonly bytes: Buffer;
-}
-
 /** A shorter form is found by chance, and proves nothing when it is not found. */
 const MIN_FORM_BYTES = 8;
 
@@ -37,55 +31,47 @@ const MIN_FORM_BYTES = 8;
  * How a secret looks when something has encoded it: the secret and the bytes that
  * it stands for, each plain, in hex and in base64 at any offset, each also escaped.
  */
-export function formsOf(secret: string): readonly SecretForm[] {
+function formsOf(secret: string): readonly string[] {
   const plain = Buffer.from(secret);
   if (plain.length < MIN_FORM_BYTES) throw new Error(`too short to search for: ${plain.length}`);
   const decoded = (['base64url', 'base64', 'hex'] as const).flatMap((encoding) => {
     const bytes = Buffer.from(secret, encoding);
     const isEncoded = bytes.toString(encoding) === secret;
-    return isEncoded ? encodingsOf(bytes, `decoded from ${encoding}, `) : [];
+    return isEncoded ? encodingsOf(bytes) : [];
   });
-  const forms = [...encodingsOf(plain, ''), ...decoded]
-    .filter(({ bytes }) => bytes.length >= MIN_FORM_BYTES)
+  const forms = [...encodingsOf(plain), ...decoded]
+    .filter((form) => form.length >= MIN_FORM_BYTES)
     .flatMap(withEscapes);
-  // The base64 of decoded bytes is the secret itself: the first name wins.
-  const byText = new Map(forms.toReversed().map((form) => [form.bytes.toString('latin1'), form]));
-  return [...byText.values()].toReversed();
+  return [...new Set(forms)];
 }
 
-function encodingsOf(bytes: Buffer, prefix: string): SecretForm[] {
+/** Bytes as text of one character a byte. */
+function encodingsOf(bytes: Buffer): string[] {
   const hex = bytes.toString('hex');
-  return [
-    { name: `${prefix}plain`, bytes },
-    { name: `${prefix}hex`, bytes: Buffer.from(hex) },
-    { name: `${prefix}hex`, bytes: Buffer.from(hex.toUpperCase()) },
-    ...[0, 1, 2].flatMap((shift) => [
-      { name: `${prefix}base64`, bytes: base64Inside(bytes, shift, 'base64') },
-      { name: `${prefix}base64url`, bytes: base64Inside(bytes, shift, 'base64url') },
-    ]),
-  ];
+  const base64 = [0, 1, 2].flatMap((shift) => [
+    base64Inside(bytes, shift, 'base64'),
+    base64Inside(bytes, shift, 'base64url'),
+  ]);
+  return [bytes.toString('latin1'), hex, hex.toUpperCase(), ...base64];
 }
 
 /** The characters that depend on the secret alone when `shift` unknown bytes precede it. */
-function base64Inside(bytes: Buffer, shift: number, encoding: 'base64' | 'base64url'): Buffer {
+function base64Inside(bytes: Buffer, shift: number, encoding: 'base64' | 'base64url'): string {
   const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString(encoding);
   const first = Math.ceil((shift * 8) / 6);
   const last = Math.floor(((shift + bytes.length) * 8) / 6);
-  return Buffer.from(text.slice(first, last));
+  return text.slice(first, last);
 }
 
 /** As JSON, Lua's cjson and a URL escape it, where that differs. */
-function withEscapes(form: SecretForm): SecretForm[] {
-  const text = form.bytes.toString('latin1');
-  const json = JSON.stringify(text).slice(1, -1);
-  const escaped = new Set([json, json.replaceAll('/', '\\/'), encodeURIComponent(text)]);
-  escaped.delete(text);
-  const others = [...escaped].map((other) => ({
-    name: `${form.name}, escaped`,
-    bytes: Buffer.from(other, 'latin1'),
-  }));
-  return [form, ...others];
+function withEscapes(form: string): string[] {
+  const json = JSON.stringify(form).slice(1, -1);
+  return [form, json, json.replaceAll('/', '\\/'), encodeURIComponent(form)];
 }
+
+/** Whether the secret is there in any form. */
+export const containsSecret = (bytes: Buffer, secret: string) =>
+  createFinder([secret])(bytes.toString('latin1')).size > 0;
 
 /** Searches each file of the folder for each planted secret. A finding shows the beginning of the secret. */
 export function searchLogs(logFolder: string, secretsFile: string) {
@@ -103,8 +89,7 @@ export function searchLogs(logFolder: string, secretsFile: string) {
 function createFinder(secrets: readonly string[]): (text: string) => Set<string> {
   const byStart = new Map<string, { form: string; secret: string }[]>();
   for (const secret of secrets) {
-    for (const { bytes } of formsOf(secret)) {
-      const form = bytes.toString('latin1');
+    for (const form of formsOf(secret)) {
       const start = form.slice(0, MIN_FORM_BYTES);
       const forms = byStart.get(start) ?? [];
       forms.push({ form, secret });
