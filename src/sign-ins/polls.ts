@@ -44,6 +44,8 @@ export function createPolls(
   const parked = new Map<string, ParkedPoll[]>();
   /** Those that count against the limits, the oldest first. */
   const counted = new Set<ParkedPoll>();
+  /** The same while the store is down, so that nobody knows whether there is such a session. */
+  const unconfirmed = new Set<ParkedPoll>();
   /** One for each hold time: its polls are held for equally long. */
   const queues = new Map<number, DeadlineQueue>();
   /** Nothing announces that a lease ran out, so every poll looks again by then. */
@@ -85,19 +87,24 @@ export function createPolls(
     else own.push(poll);
   }
 
-  function count(poll: ParkedPoll): void {
-    poll.isNew = false;
-    counted.add(poll);
+  /** One too many evicts an unconfirmed one first: anybody can poll with an invented secret. */
+  function count(poll: ParkedPoll, isConfirmed: boolean): void {
+    if (poll.isEvicted || counted.has(poll)) return;
+    if (isConfirmed) unconfirmed.delete(poll);
+    (isConfirmed ? counted : unconfirmed).add(poll);
     const own = parked.get(poll.id)?.filter((each) => counted.has(each)) ?? [];
     if (own.length > MAX_POLLS_PER_SESSION) evict(own[0]);
-    const [oldest] = counted.size > maxParked ? counted : [];
+    const isFull = counted.size + unconfirmed.size > maxParked;
+    const [oldest] = isFull ? (unconfirmed.size > 0 ? unconfirmed : counted) : [];
     evict(oldest);
   }
 
   /** It counts no longer, even if it is too young to end now. */
   function evict(poll: ParkedPoll | undefined): void {
     if (poll === undefined) return;
+    poll.isEvicted = true;
     counted.delete(poll);
+    unconfirmed.delete(poll);
     if (clock.now() - poll.parkedAtMs >= MIN_HOLD_SECONDS * 1_000) poll.onDue();
     else poll.moveTo(queueOf(MIN_HOLD_SECONDS));
   }
@@ -106,6 +113,7 @@ export function createPolls(
     poll.queue.cancel(poll);
     rechecks.cancel(poll.recheck);
     counted.delete(poll);
+    unconfirmed.delete(poll);
     const own = parked.get(poll.id) ?? [];
     own.splice(own.indexOf(poll), 1);
     if (own.length === 0) parked.delete(poll.id);
@@ -140,8 +148,8 @@ export function createPolls(
           const found = await tryToClaim(key, wantsProgress);
           if (found !== undefined && (found.state !== 'pending' || found.isOpened)) return found;
           if (poll.isOver || isClosed) return PENDING;
-          // Only now, so that a poll with an invented secret evicts no other.
-          if (poll.isNew) count(poll);
+          // Only now, because a poll with an invented secret has returned.
+          count(poll, found !== undefined);
           await poll.sleep(clock, rechecks, found?.unchangedForMs ?? retryMs);
           // Never look for a device that has disconnected: it would lose the result.
           if (signal.aborted) return PENDING;
@@ -165,8 +173,7 @@ export function createPolls(
 class ParkedPoll implements Deadline {
   dueAtMs = 0;
   isOver = false;
-  /** It was not counted yet. */
-  isNew = true;
+  isEvicted = false;
   /** Since its last look at the session. */
   wasWoken = false;
   readonly recheck: Deadline = { dueAtMs: 0, onDue: () => this.wake() };
