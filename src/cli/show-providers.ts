@@ -5,6 +5,7 @@ import { OWN_URL, type Profile } from '../providers/profile.ts';
 import { PROFILES, UNSUPPORTED } from '../providers/profiles.ts';
 import { REDIRECT_KINDS } from '../providers/redirect-uris.ts';
 import { didYouMean } from '../settings/misspelt.ts';
+import { wrap } from '../settings/names.ts';
 
 const GUIDES: ReadonlyMap<string, string> = new Map(Object.entries(readGuides()));
 
@@ -166,7 +167,7 @@ ${profiles.join('\n')}
 sign-in-relay providers <name> shows the guide to one: where to register,
 what to enter there, what to set, how to test, and what goes wrong.
 
-${wrap(`Not by their names: ${UNSUPPORTED.join(', ')}.`)}
+${wrap(`Not by their names: ${UNSUPPORTED.join(', ')}.`).join('\n')}
 sign-in-relay providers <name> says why, and what to do instead.
 
 ${OTHERS}
@@ -174,26 +175,16 @@ ${OTHERS}
 }
 
 function cellsOf(name: string, profile: Profile): readonly string[] {
-  const { displayName, pkce, clientSecret, refreshToken, hasDeviceFlow, hasUnverified } = profile;
+  const { displayName, pkce, clientSecret, refreshToken, hasUnverified } = profile;
   return [
     hasUnverified ? `${name} *` : name,
     displayName,
     pkce,
     clientSecret ?? 'required',
     refreshToken ?? 'yes',
-    hasDeviceFlow ? 'of its own' : '-',
+    // With it, some apps do not need the relay.
+    GUIDES.get(name)?.includes('\n## Its own device flow\n') ? 'of its own' : '-',
   ];
-}
-
-/** In lines of at most 80 columns. */
-function wrap(text: string): string {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const longer = `${lines.at(-1)} ${word}`.trim();
-    if (longer.length <= 80) lines.pop();
-    lines.push(longer.length <= 80 ? longer : word);
-  }
-  return lines.join('\n');
 }
 
 function row(cells: readonly string[]): string {

@@ -34,8 +34,6 @@ export interface Profile extends Defaults {
   readonly refreshToken?: 'sometimes' | 'never';
   /** When a refresh gives a new refresh token. Default: always. */
   readonly rotation?: 'sometimes' | 'never';
-  /** True if it has a device flow, with which some apps do not need the relay. */
-  readonly hasDeviceFlow?: true;
   /** Which redirect URIs it refuses. Absent if no rule is known. */
   readonly refusedRedirects?: readonly RedirectKind[];
   /** True if some facts may be wrong. The guide says which, and why. */

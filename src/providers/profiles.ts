@@ -13,7 +13,6 @@ const GOOGLE: Profile = {
   authorizeParams: { access_type: 'offline', prompt: 'consent' },
   revocation: { url: 'https://oauth2.googleapis.com/revoke', clientAuth: 'none' },
   rotation: 'never',
-  hasDeviceFlow: true,
   refusedRedirects: ['address', 'private', 'http'],
 };
 
@@ -70,7 +69,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientSecret: 'optional',
     scope: 'identify',
     revocation: { url: 'https://discord.com/api/oauth2/token/revoke' },
-    hasDeviceFlow: true,
   },
   dropbox: {
     displayName: 'Dropbox',
@@ -96,7 +94,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientAuth: 'basic',
     scope: 'basic_profile',
     revocation: { url: 'https://api.epicgames.dev/epic/oauth/v2/revoke' },
-    hasDeviceFlow: true,
     hasUnverified: true,
   },
   facebook: {
@@ -106,7 +103,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     scope: 'public_profile',
     refreshToken: 'never',
-    hasDeviceFlow: true,
     hasUnverified: true,
   },
   figma: {
@@ -135,7 +131,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       tokenIn: 'access_token',
       body: 'json',
     },
-    hasDeviceFlow: true,
   },
   gitlab: {
     displayName: 'GitLab',
@@ -147,7 +142,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'read_user',
     quirks: { refreshesWithRedirectUri: true },
     revocation: { url: '[url]/oauth/revoke' },
-    hasDeviceFlow: true,
   },
   google: GOOGLE,
   homeassistant: {
@@ -176,7 +170,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientSecret: 'optional',
     scope: 'openid profile',
     refreshToken: 'sometimes',
-    hasDeviceFlow: true,
     hasUnverified: true,
   },
   kick: {
@@ -236,7 +229,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'S256',
     scope: 'openid profile offline_access User.Read',
     removeAt: 'https://account.live.com/consent/Manage',
-    hasDeviceFlow: true,
     refusedRedirects: ['loopback', 'http'],
   },
   netatmo: {
@@ -260,7 +252,6 @@ const profiles: Readonly<Record<string, Profile>> = {
         body: { error: 'invalid_request' },
       },
     ],
-    hasDeviceFlow: true,
     hasUnverified: true,
   },
   notion: {
@@ -300,7 +291,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.put.io/v2/oauth2/access_token',
     pkce: 'none',
     refreshToken: 'never',
-    hasDeviceFlow: true,
     hasUnverified: true,
   },
   reddit: {
@@ -352,7 +342,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     userAgentNames: 'your app and its version',
     removeAt: 'https://simkl.com/settings/connected-apps/',
     refreshToken: 'never',
-    hasDeviceFlow: true,
   },
   smartthings: {
     displayName: 'SmartThings',
@@ -375,7 +364,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       tokenIn: 'access_token',
       body: 'json',
     },
-    hasDeviceFlow: true,
     hasUnverified: true,
   },
   spotify: {
@@ -425,7 +413,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'user.read',
     refreshToken: 'sometimes',
     rotation: 'sometimes',
-    hasDeviceFlow: true,
     hasUnverified: true,
   },
   trakt: {
@@ -441,7 +428,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     },
     userAgentNames: 'your app and its version',
     revocation: { url: 'https://auth.trakt.tv/oauth/revoke', takes: 'access tokens' },
-    hasDeviceFlow: true,
     hasUnverified: true,
   },
   twitch: {
@@ -456,7 +442,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       clientAuth: 'client_id',
     },
     rotation: 'sometimes',
-    hasDeviceFlow: true,
   },
   vimeo: {
     displayName: 'Vimeo',
@@ -472,7 +457,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       tokenIn: 'bearer',
     },
     refreshToken: 'never',
-    hasDeviceFlow: true,
     hasUnverified: true,
   },
   whoop: {

@@ -313,18 +313,18 @@ const NAME_COLUMNS = 31;
 function describeTable(prefix: string, table: SettingsTable): string {
   const rows = Object.entries(table).map(([name, { meaning, default: standard, isSecret }]) => {
     const ending = standard === undefined ? '' : ` Default: ${standard}.`;
-    const lines = wrap(`${meaning}${ending}${isSecret ? ' A secret.' : ''}`);
+    const lines = wrap(`${meaning}${ending}${isSecret ? ' A secret.' : ''}`, NAME_COLUMNS);
     return `  ${prefix}${name}`.padEnd(NAME_COLUMNS) + lines.join(`\n${' '.repeat(NAME_COLUMNS)}`);
   });
   return rows.join('\n');
 }
 
-/** Broken at spaces, into what the name leaves of a line. */
-function wrap(text: string): string[] {
+/** Broken at spaces, for a terminal whose lines begin with other text of `taken` columns. */
+export function wrap(text: string, taken = 0): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const line = lines.at(-1);
-    const fits = line !== undefined && NAME_COLUMNS + `${line} ${word}`.length <= TERMINAL_COLUMNS;
+    const fits = line !== undefined && taken + `${line} ${word}`.length <= TERMINAL_COLUMNS;
     if (fits) lines.push(`${lines.pop()} ${word}`);
     else lines.push(word);
   }

@@ -63,10 +63,6 @@ describe.each([...PROFILES])('%s', (name, profile) => {
     for (const reason of reasons) expect(reason).toMatch(/^- [^:]+: ./);
   });
 
-  test('the guide has a section on its device flow exactly if the table lists one', () => {
-    expect(text.includes('## Its own device flow')).toBe(profile.hasDeviceFlow ?? false);
-  });
-
   test('the defaults that are shown are what the relay uses', () => {
     const common = `OAUTH_BASE_URL=https://relay.example\nPROVIDERS=${name}\n${prefix}CLIENT_ID=id\n`;
     const isOwnServer = profile.authorizeUrl.startsWith(OWN_URL) && !profile.defaultUrl;

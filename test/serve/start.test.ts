@@ -120,6 +120,7 @@ describe('providers, on the command line', () => {
     expect(exitCode).toBe(0);
     expect(output).toMatch(/^spotify +Spotify +S256 +optional +yes +-$/m);
     expect(output).toMatch(/^strava \* +Strava/m);
+    expect(output).toMatch(/^discord +Discord .* of its own$/m);
     expect(output).toContain('Not by their names: amazon, apple, ');
     expect(output.split('\n').filter((line) => line.length > 80)).toEqual([]);
   });

@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { linkOf, type Peers } from '../../http/request.ts';
 import { errorResponse } from '../../http/responses.ts';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
+import { prefixOf } from '../../providers/config.ts';
 import { OPEN_SERVICE } from '../../providers/open.ts';
 import type { Listener, Runtime } from '../../server/runtime.ts';
 import { createService, type Service, type Stores } from '../../service.ts';
@@ -253,13 +254,13 @@ function createSettings(
     BLIND: blind,
   };
   for (const service of services) {
-    const prefix = service.replaceAll('-', '_').toUpperCase();
-    env[`${prefix}_CLIENT_ID`] = CLIENT_ID;
-    env[`${prefix}_DISPLAY_NAME`] = process.env[`${prefix}_DISPLAY_NAME`];
+    const prefix = prefixOf(service);
+    env[`${prefix}CLIENT_ID`] = CLIENT_ID;
+    env[`${prefix}DISPLAY_NAME`] = process.env[`${prefix}DISPLAY_NAME`];
     // Replaced below: an operator's provider must use https, but this one is in the same process.
-    env[`${prefix}_AUTHORIZE_URL`] = 'http://127.0.0.1/authorize';
-    env[`${prefix}_TOKEN_URL`] = 'http://127.0.0.1/token';
-    env[`${prefix}_PKCE`] = 'S256';
+    env[`${prefix}AUTHORIZE_URL`] = 'http://127.0.0.1/authorize';
+    env[`${prefix}TOKEN_URL`] = 'http://127.0.0.1/token';
+    env[`${prefix}PKCE`] = 'S256';
   }
   const read = readSettings(env, readTextFile);
   if (!read.ok) throw new CommandError(describeFaults(read.faults, read.warnings).trim());

@@ -124,7 +124,7 @@ export function openSession(
   });
 }
 
-/** The value of `--relay`, or its default, without slashes at its end. */
+/** The value of `--relay`, or its default. */
 function readRelayUrl(given: string | undefined, allowHttp: boolean): string {
   const relay = given ?? (process.env.SIGN_IN_RELAY_URL || DEV_RELAY);
   if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
@@ -133,10 +133,9 @@ function readRelayUrl(given: string | undefined, allowHttp: boolean): string {
       EXIT_CODES.usage,
     );
   }
-  const base = relay.replace(/(?<!\/)\/+$/, '');
-  if (allowHttp || isPrivate(`${base}/`)) return base;
+  if (allowHttp || isPrivate(`${relay}/`)) return relay;
   throw new CommandError(
-    `${base} is http: anybody on the way could read the tokens. Use https, or --allow-http in a network of your own.`,
+    `${relay} is http: anybody on the way could read the tokens. Use https, or --allow-http in a network of your own.`,
     EXIT_CODES.usage,
   );
 }
