@@ -179,36 +179,30 @@ export function pendingSince(session: NewSession, nowMs: number, lifetimeMs: num
 
 /** The session as of now. Undefined if it has expired. */
 export function stateAt(session: Session, nowMs: number): Session | undefined {
-  if (session.state === 'delivered') {
-    if (nowMs <= session.redeliveredUntilMs) return session;
-    return nowMs <= session.expiresAtMs ? ended(session, session.outcome) : undefined;
-  }
+  if (nowMs <= unchangedUntilMs(session)) return session;
   if (nowMs > session.expiresAtMs) return undefined;
-  if (session.state !== 'exchanging' || nowMs <= session.leaseEndsAtMs) return session;
-  return completed(session, 'failed', undefined, session.leaseEndsAtMs);
+  if (session.state === 'delivered') return ended(session, session.outcome);
+  return session.state === 'exchanging'
+    ? completed(session, 'failed', undefined, session.leaseEndsAtMs)
+    : undefined;
 }
 
 /* What a store knows of a session. */
 
-/** The last millisecond at which it counts against the limit. Undefined if it does not. */
-export function liveUntilMs(session: Session): number | undefined {
-  if (session.state === 'ended') return undefined;
+/** The last millisecond at which its state is kept. A lease may end earlier. */
+export function keptUntilMs(session: Session): number {
   return session.state === 'delivered' ? session.redeliveredUntilMs : session.expiresAtMs;
 }
 
 /** The last millisecond at which anything is known of it. */
 export function neededUntilMs(session: Session): number {
-  return session.state === 'delivered'
-    ? Math.max(session.redeliveredUntilMs, session.expiresAtMs)
-    : session.expiresAtMs;
+  return Math.max(keptUntilMs(session), session.expiresAtMs);
 }
 
 /** The last millisecond before it changes by itself. */
 export function unchangedUntilMs(session: Session): number {
-  if (session.state === 'delivered') return session.redeliveredUntilMs;
-  return session.state === 'exchanging'
-    ? Math.min(session.leaseEndsAtMs, session.expiresAtMs)
-    : session.expiresAtMs;
+  const untilMs = keptUntilMs(session);
+  return session.state === 'exchanging' ? Math.min(session.leaseEndsAtMs, untilMs) : untilMs;
 }
 
 /**

@@ -5,7 +5,7 @@
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import type { RefreshStore } from '../sign-ins/refreshes.ts';
 import type { NewSession, Session, SessionIds } from '../sign-ins/session.ts';
-import * as machine from '../sign-ins/session.ts';
+import { keptUntilMs, pendingSince, stateAt } from '../sign-ins/session.ts';
 import type { Listener, SessionKey, Store } from '../sign-ins/store.ts';
 import {
   type Clock,
@@ -46,7 +46,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
   /** Their time as live ones has ended since the last sweep. */
   let ended: Session[] = [];
 
-  const loaded = journal.load().toSorted((a, b) => endOf(a).atMs - endOf(b).atMs);
+  const loaded = journal.load().toSorted((a, b) => keptUntilMs(a) - keptUntilMs(b));
   for (const session of loaded) add(session);
 
   function add(session: Session): void {
@@ -61,7 +61,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
   /** The tombstone after a redelivery comes behind sessions that end later, so it is removed late. */
   function schedule(entry: Entry): void {
     for (const entries of byDuration.values()) entries.delete(entry);
-    const { durationMs } = endOf(entry.session);
+    const { state, startedAtMs, expiresAtMs, redeliveryMs = 0 } = entry.session;
+    const durationMs = state === 'delivered' ? redeliveryMs : expiresAtMs - startedAtMs;
     byDuration.set(durationMs, (byDuration.get(durationMs) ?? new Set()).add(entry));
   }
 
@@ -91,7 +92,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
   function expire(nowMs: number): void {
     for (const entries of byDuration.values()) {
       for (const entry of entries) {
-        if (nowMs <= endOf(entry.session).atMs) break;
+        if (nowMs <= keptUntilMs(entry.session)) break;
         end(entry, nowMs);
       }
     }
@@ -100,7 +101,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
   function end(entry: Entry, nowMs: number): void {
     const { session } = entry;
     const wasLive = session.state !== 'ended';
-    const next = machine.stateAt(session, nowMs);
+    const next = stateAt(session, nowMs);
     if (next !== undefined) replace(entry, next);
     else {
       if (wasLive) journal.remove(session);
@@ -129,7 +130,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
       expire(nowMs);
       if (isTaken(newSession.ids, nowMs)) return 'collision';
       if (liveSize() >= maxSessions) return 'full';
-      const session = machine.pendingSince(newSession, nowMs, lifetimeMs);
+      const session = pendingSince(newSession, nowMs, lifetimeMs);
       journal.write(session);
       add(session);
       return 'created';
@@ -174,13 +175,6 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
       return byPoll.size;
     },
   } satisfies Store & { readonly size: number };
-}
-
-/** The last millisecond before a session changes or is removed, and how long that took: there are few durations. */
-function endOf(session: Session): { readonly atMs: number; readonly durationMs: number } {
-  return session.state === 'delivered'
-    ? { atMs: session.redeliveredUntilMs, durationMs: session.redeliveryMs ?? 0 }
-    : { atMs: session.expiresAtMs, durationMs: session.expiresAtMs - session.startedAtMs };
 }
 
 interface KeptRefresh extends Deadline {

@@ -181,9 +181,9 @@ test('a pending session says how long it stays as it is', () => {
   expect(unchangedForMs(late, EXPIRES_AT_MS)).toBe(1);
 });
 
-test('what a store knows: until when a session counts, is needed, and stays', () => {
+test('what a store knows: until when a state is kept, a session is needed, and stays', () => {
   const times = (session: machine.Session) => [
-    machine.liveUntilMs(session),
+    machine.keptUntilMs(session),
     machine.neededUntilMs(session),
     machine.unchangedUntilMs(session),
   ];
@@ -191,7 +191,6 @@ test('what a store knows: until when a session counts, is needed, and stays', ()
   expect(times(PENDING)).toEqual([EXPIRES_AT_MS, EXPIRES_AT_MS, EXPIRES_AT_MS]);
   expect(times(EXCHANGING)).toEqual([EXPIRES_AT_MS, EXPIRES_AT_MS, EXCHANGE_LEASE_MS]);
   expect(times(short)).toEqual([10, EXPIRES_AT_MS, 10]);
-  expect(times(ENDED)).toEqual([undefined, EXPIRES_AT_MS, EXPIRES_AT_MS]);
 });
 
 test('how far an expired session came', () => {

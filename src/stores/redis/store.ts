@@ -115,7 +115,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       body,
       unchangedUntilMs,
       machine.neededUntilMs(next),
-      machine.liveUntilMs(next) ?? '',
+      next.state === 'ended' ? '' : machine.keptUntilMs(next),
       notice === undefined ? '' : notices.channelToOthers(),
       notice === undefined ? '' : notices.messageOf(notice, ids.poll),
     ];
