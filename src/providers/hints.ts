@@ -18,18 +18,19 @@ export function hintForTokenFailure(
   failure: TokenFailure,
   grant: Grant,
 ): string {
-  const { displayName } = provider;
-  const { status = 200, providerError = failure.refusal } = failure;
+  const { displayName, name } = provider;
+  const { reason, status = 200, answer, providerError = failure.refusal } = failure;
   const { host, url, kind } = endpointOf(provider, grant);
-  if (failure.reason === 'timeout') {
+  if (reason === 'timeout') {
     return `${displayName} did not answer at ${host} within ${EXCHANGE_TIMEOUT_MS / 1_000} s: try again later, or check for a firewall in between`;
   }
-  if (failure.reason === 'unreachable') return hintForConnection(provider, failure, grant);
-  if (failure.reason === 'too_large') {
-    return `the response of ${host} is longer than ${TOKEN_RESPONSE_BYTES / 1_024} KiB, and no setting of the relay changes that: ask for fewer scopes or claims`;
+  if (reason === 'unreachable') return hintForConnection(provider, failure, grant);
+  if (reason === 'too_large') {
+    return `the response of ${host} is longer than ${TOKEN_RESPONSE_BYTES / 1_024} KiB, ${NO_SETTING}: ask for fewer scopes or claims`;
   }
-  if (status === 429)
+  if (status === 429) {
     return `${displayName} limits requests (429): try again later, or ask it for a higher limit`;
+  }
   if (status >= 500) {
     const error = providerError === undefined ? '' : ` and ${providerError}`;
     return `${displayName} has an internal error (it answered ${status}${error}): try again later`;
@@ -37,21 +38,9 @@ export function hintForTokenFailure(
   if (providerError !== undefined) return hintForError(provider, providerError, grant);
   if (status >= 300 && status < 400) return `${host} redirects: correct ${url}`;
   // Also if the body is JSON: gateways send such errors.
-  if (status === 404 || status === 405)
+  if (status === 404 || status === 405) {
     return `${host} has no ${kind} endpoint there (${status}): correct ${url}`;
-  return hintForBody(provider, failure, grant) ?? hintForStatus(provider, failure, grant);
-}
-
-const NO_SETTING = 'and no setting of the relay changes that';
-
-/** Undefined: the status says more. */
-function hintForBody(
-  provider: Provider,
-  { status = 200, answer }: TokenFailure,
-  grant: Grant,
-): string | undefined {
-  const { displayName } = provider;
-  const { host } = endpointOf(provider, grant);
+  }
   switch (answer) {
     case 'tokens':
       return `${displayName} answers ${status}, but RFC 6749 §5.1 requires 200, ${NO_SETTING}`;
@@ -67,23 +56,27 @@ function hintForBody(
     case 'temporary':
       return `${displayName} asks the relay to try again later`;
     case 'error':
-      return hintForOwnError(provider, status, grant);
-    case 'html':
-      if (status !== 403) return undefined;
-      return `${displayName} refuses this machine (403): it may block the address of your server`;
-    default:
-      return undefined;
+      return `${displayName} answered ${status} with an error that is not OAuth's: ${causesOf(provider, grant, clientSettings(provider))}`;
   }
+  if (status === 403 && answer === 'html') {
+    return `${displayName} refuses this machine (403): it may block the address of your server`;
+  }
+  if (status !== 200) {
+    return `${displayName} answered ${status} without an OAuth error: ${causesOf(provider, grant, `${url}, ${prefixOf(name)}CLIENT_ID`)}`;
+  }
+  return answer === 'json'
+    ? `${displayName} answered 200 without an access token: check ${url} and ${prefixOf(name)}CLIENT_AUTH`
+    : `the response of ${host} is not that of a token endpoint: correct ${url}`;
 }
 
-/** For an error that the relay does not know. */
-function hintForOwnError(provider: Provider, status: number, grant: Grant): string {
-  const answered = `${provider.displayName} answered ${status} with an error that is not OAuth's`;
-  const client = clientSettings(provider);
-  if (grant === 'revoke') return `${answered}: check ${client}`;
+const NO_SETTING = 'and no setting of the relay changes that';
+
+/** What to check if a response does not say what was wrong. */
+function causesOf({ redirectUri }: Provider, grant: Grant, settings: string): string {
+  if (grant === 'revoke') return `check ${settings}`;
   return grant === 'refresh'
-    ? `${answered}: the refresh token may no longer be valid; if every refresh fails, check ${client}`
-    : `${answered}: check ${client} and the redirect URI ${provider.redirectUri}`;
+    ? `the refresh token may no longer be valid; if every refresh fails, check ${settings}`
+    : `check ${settings} and the redirect URI ${redirectUri}`;
 }
 
 /** Its host and port, and the setting that names it. */
@@ -116,42 +109,29 @@ function hintForConnection(provider: Provider, failure: TokenFailure, grant: Gra
   }
 }
 
-function hintForStatus(
-  provider: Provider,
-  { status = 200, answer }: TokenFailure,
-  grant: Grant,
-): string {
-  const { displayName, name, redirectUri } = provider;
-  const { host, url } = endpointOf(provider, grant);
-  if (status === 200) {
-    return answer === 'json'
-      ? `${displayName} answered 200 without an access token: check ${url} and ${prefixOf(name)}CLIENT_AUTH`
-      : `the response of ${host} is not that of a token endpoint: correct ${url}`;
-  }
-  const facts = `${url}, ${prefixOf(name)}CLIENT_ID`;
-  return grant === 'revoke'
-    ? `${displayName} answered ${status} without an OAuth error: check ${facts}`
-    : `${displayName} answered ${status} without an OAuth error: check ${facts} and the redirect URI ${redirectUri}`;
-}
-
+/** The hint for an error of RFC 6749 §5.2. */
 function hintForError(
   provider: Provider,
   error: ProviderError | 'redirect_uri_mismatch',
   grant: Grant,
 ): string {
-  const { displayName, name, redirectUri } = provider;
+  const { displayName, name, redirectUri, hasClientSecret, clientAuth } = provider;
   const prefix = prefixOf(name);
-  const registered = `register exactly this redirect URI: ${redirectUri}`;
   switch (error) {
     case 'redirect_uri_mismatch':
       return hintForAuthorizationError(provider, error);
-    case 'invalid_client':
-      if (grant !== 'exchange') return `${displayName} refuses ${clientOf(provider)}`;
-      return `${displayName} refuses ${clientOf(provider)}; some providers say so too if the redirect URI registered there is not ${redirectUri}`;
+    case 'invalid_client': {
+      const refuses = hasClientSecret
+        ? `${displayName} refuses ${prefix}CLIENT_SECRET or ${prefix}CLIENT_ID, or needs ${prefix}CLIENT_AUTH=${otherAuth(clientAuth)}`
+        : `${displayName} refuses ${prefix}CLIENT_ID; ${prefix}CLIENT_SECRET is not set, and may be needed`;
+      return grant === 'exchange'
+        ? `${refuses}; some providers say so too if the redirect URI registered there is not ${redirectUri}`
+        : refuses;
+    }
     case 'invalid_grant':
       return grant === 'refresh'
         ? `${displayName} refuses the refresh token: it has expired or was revoked, so the user signs in again`
-        : `${displayName} refuses the code: if this happens at every sign-in, check ${prefix}PKCE, and ${registered}`;
+        : `${displayName} refuses the code: if this happens at every sign-in, check ${prefix}PKCE, and ${registration(provider)}`;
     case 'unauthorized_client':
       if (grant === 'revoke') return `${displayName} does not let ${prefix}CLIENT_ID revoke tokens`;
       return `${displayName} does not allow this grant to ${prefix}CLIENT_ID: allow ${grant === 'refresh' ? 'refresh tokens' : 'the authorization code grant'} at its registration`;
@@ -166,9 +146,9 @@ function hintForError(
         return `${displayName} rejects the revocation as invalid: check ${prefix}REVOKE_URL and ${prefix}CLIENT_AUTH`;
       }
       if (grant === 'refresh') {
-        return `${displayName} rejects the refresh as invalid: the refresh token may no longer be valid; if every refresh fails, check ${clientSettings(provider)}`;
+        return `${displayName} rejects the refresh as invalid: ${causesOf(provider, grant, clientSettings(provider))}`;
       }
-      return `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}CLIENT_AUTH, and ${registered}`;
+      return `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}CLIENT_AUTH, and ${registration(provider)}`;
   }
 }
 
@@ -177,21 +157,17 @@ function clientSettings({ name, hasClientSecret }: Provider): string {
   return hasClientSecret ? `${prefix}CLIENT_ID and ${prefix}CLIENT_SECRET` : `${prefix}CLIENT_ID`;
 }
 
-function clientOf({ name, hasClientSecret, clientAuth }: Provider): string {
-  const prefix = prefixOf(name);
-  return hasClientSecret
-    ? `${prefix}CLIENT_SECRET or ${prefix}CLIENT_ID, or needs ${prefix}CLIENT_AUTH=${otherAuth(clientAuth)}`
-    : `${prefix}CLIENT_ID; ${prefix}CLIENT_SECRET is not set, and may be needed`;
-}
+const registration = ({ redirectUri }: Provider) =>
+  `register exactly this redirect URI: ${redirectUri}`;
 
 export const otherAuth = (used: ClientAuthentication): ClientAuthentication =>
   used === 'post' ? 'basic' : 'post';
 
 /** The hint for an error of the authorization endpoint. RFC 6749 §4.1.2.1. */
 export function hintForAuthorizationError(provider: Provider, error: string): string {
-  const { displayName, name, redirectUri } = provider;
+  const { displayName, name } = provider;
   const prefix = prefixOf(name);
-  const registered = `register exactly this redirect URI: ${redirectUri}`;
+  const registered = registration(provider);
   switch (error) {
     case 'redirect_uri_mismatch':
     case 'invalid_redirect_uri':
