@@ -172,7 +172,7 @@ export interface Change<Reply> {
 
 export type Event<Reply> = (session: Session, nowMs: number) => Change<Reply>;
 
-export function pendingSince(session: NewSession, nowMs: number, lifetimeMs: number): Pending {
+export function createPending(session: NewSession, nowMs: number, lifetimeMs: number): Pending {
   const expiresAtMs = nowMs + lifetimeMs;
   return { ...session, state: 'pending', startedAtMs: nowMs, expiresAtMs, opening: 'none' };
 }

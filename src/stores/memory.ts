@@ -5,7 +5,7 @@
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import type { RefreshStore } from '../sign-ins/refreshes.ts';
 import type { NewSession, Session, SessionIds } from '../sign-ins/session.ts';
-import { keptUntilMs, pendingSince, stateAt } from '../sign-ins/session.ts';
+import { createPending, keptUntilMs, stateAt } from '../sign-ins/session.ts';
 import type { Listener, SessionKey, Store } from '../sign-ins/store.ts';
 import {
   type Clock,
@@ -130,7 +130,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
       expire(nowMs);
       if (isTaken(newSession.ids, nowMs)) return 'collision';
       if (liveSize() >= maxSessions) return 'full';
-      const session = pendingSince(newSession, nowMs, lifetimeMs);
+      const session = createPending(newSession, nowMs, lifetimeMs);
       journal.write(session);
       add(session);
       return 'created';

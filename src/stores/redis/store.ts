@@ -176,13 +176,13 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     async create(newSession, lifetimeMs) {
       const { ids } = newSession;
       const token = createCallId(randomBytes);
-      const body = writeBody(machine.pendingSince(newSession, 0, lifetimeMs));
+      const body = writeBody(machine.createPending(newSession, 0, lifetimeMs));
       const names = [keys.live, keys.session(ids.link), keys.poll(ids.poll)];
       if (ids.code !== undefined) names.push(keys.code(ids.code));
       const args = [ids.link, maxSessions, lifetimeMs, `${token} ${RECORD_VERSION}`, body];
       const reply = await commands.run(SCRIPTS.create, names, args);
       if (typeof reply !== 'number') return reply as 'collision' | 'full';
-      const session = machine.pendingSince(newSession, reply, lifetimeMs);
+      const session = machine.createPending(newSession, reply, lifetimeMs);
       recent.set({ tokens: token, session, nowMs: reply }, body.length);
       return 'created';
     },
