@@ -56,7 +56,7 @@ const ANSWER_MS = 30_000;
 const MAX_REASON = 400;
 
 /** Empty if nobody is signed in. */
-interface Found {
+interface StoredState {
   readonly tokens?: Tokens | undefined;
   /** Why the provider ended the last session. */
   readonly ended?: string | undefined;
@@ -94,7 +94,7 @@ export function openStorage(
 
   return {
     /** Reads what is valid. */
-    read: (): Promise<Found> =>
+    read: (): Promise<StoredState> =>
       get(key).then((text) => {
         const stored = parse(text);
         const { ended } = Object(stored);

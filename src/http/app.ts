@@ -86,7 +86,7 @@ function runWithCors(cors: Cors, route: Route, request: RelayRequest, onFailure:
     : cors.allow(response, origin);
 }
 
-interface Found {
+interface RouteMatch {
   readonly route: Route;
   /** The value of the open segment. Empty for an exact path. */
   readonly parameter: string;
@@ -97,13 +97,13 @@ interface Found {
  * compares paths as they are. Of several patterns the first comes first.
  */
 function createTable(routes: readonly Route[]) {
-  const exact = new Map<string, Found>();
+  const exact = new Map<string, RouteMatch>();
   const router = new TrieRouter<Route>();
   for (const route of routes) {
     if (/[:*]/.test(route.path)) router.add(METHOD_NAME_ALL, route.path, route);
     else exact.set(route.path, { route, parameter: '' });
   }
-  return (path: string): Found | undefined => {
+  return (path: string): RouteMatch | undefined => {
     const found = exact.get(path);
     if (found !== undefined) return found;
     for (const [route, parameters] of router.match(METHOD_NAME_ALL, path)[0]) {

@@ -224,14 +224,17 @@ export function stageOf(session: Session): ExpiredStage | undefined {
 
 /* Events of the user's browser. Undefined if the session has expired. */
 
-export interface Found {
+export interface PendingSession {
   readonly pending: Pending;
   /** Since the start. */
   readonly ageMs: number;
 }
 
 /** Changes nothing: a link preview may call it. */
-export function find(session: Session, nowMs: number): Change<Found | SessionOutcome | undefined> {
+export function find(
+  session: Session,
+  nowMs: number,
+): Change<PendingSession | SessionOutcome | undefined> {
   const pending = pendingOrOutcome(session, nowMs);
   if (typeof pending !== 'object') return { reply: pending };
   return { reply: { pending, ageMs: nowMs - pending.startedAtMs } };

@@ -25,7 +25,7 @@ const GUESS_MARGIN_MS = 2_000;
 export const REMEMBERED_CHARACTERS = 12 * 1_048_576;
 
 /** A session as it stands in the store. */
-export interface Found {
+export interface StoredSession {
   /** The tokens of all commits, the newest first, separated by commas. */
   readonly tokens: string;
   readonly session: Session;
@@ -54,7 +54,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     return known ?? (await commands.get(keys.poll(key.poll))) ?? undefined;
   }
 
-  async function read(link: string): Promise<Found | undefined> {
+  async function read(link: string): Promise<StoredSession | undefined> {
     const reply = await commands.repeat('briefly', () =>
       commands.run(SCRIPTS.read, [keys.session(link)], []),
     );
@@ -62,7 +62,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   }
 
   /** A reply with the time and a record. Undefined if there is none, or somebody has damaged it. */
-  function parse(reply: unknown, link: string): Found | undefined {
+  function parse(reply: unknown, link: string): StoredSession | undefined {
     if (!Array.isArray(reply)) return undefined;
     const [nowMs, record] = reply as [number, string];
     const [tokens = '', version, startedAtMs, expiresAtMs] = record.split(' ', 4);
@@ -86,7 +86,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   }
 
   /** What the store probably has, if nothing changes by itself soon. */
-  function guess(known: Found | undefined): Found | undefined {
+  function guess(known: StoredSession | undefined): StoredSession | undefined {
     const nowMs = commands.storeNow();
     if (nowMs === undefined || known === undefined) return undefined;
     const { tokens, session } = known;
@@ -96,12 +96,12 @@ export function createRedisStore(options: RedisStoreOptions): Store {
 
   /** Returns what it found instead: nothing if there is no such session; the same if it is stored. */
   async function commit(
-    found: Found,
+    found: StoredSession,
     next: Session,
     notice: machine.Notice | undefined,
     howLong: RetryPolicy,
     token = createCallId(randomBytes),
-  ): Promise<Found | undefined> {
+  ): Promise<StoredSession | undefined> {
     const { ids } = found.session;
     const body = writeBody(next);
     // The limit of the state that the change was computed for, such as a lease that has run out.
@@ -166,7 +166,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   }
 
   /** Commits once more what a failover has lost. Devices at other instances may wait for it. */
-  async function restore(found: Found, lost: Found): Promise<void> {
+  async function restore(found: StoredSession, lost: StoredSession): Promise<void> {
     const token = lost.tokens.slice(0, -`,${found.tokens}`.length);
     await commit(found, lost.session, 'completed', 'briefly', token);
   }
@@ -219,7 +219,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
 }
 
 /** True if `later` was stored after it. */
-const isBefore = (found: Found, later: Found | undefined) =>
+const isBefore = (found: StoredSession, later: StoredSession | undefined) =>
   later?.tokens.endsWith(`,${found.tokens}`) === true;
 
 /** Replies with the session as it was. Its outcome may still be asked for after its last delivery. */
@@ -234,13 +234,13 @@ function expire(session: Session, nowMs: number): machine.Change<Session> {
  */
 export function createRecentRecords() {
   // Two generations, because removing the oldest entry of one for each new one is slow.
-  let newer = new Map<string, Found>();
-  let older = new Map<string, Found>();
+  let newer = new Map<string, StoredSession>();
+  let older = new Map<string, StoredSession>();
   let characters = 0;
   return {
     get: (id: string) => newer.get(id) ?? older.get(id),
     /** `length`: of the text. */
-    set(found: Found, length: number): void {
+    set(found: StoredSession, length: number): void {
       if (characters + length > REMEMBERED_CHARACTERS / 2) {
         older = newer;
         newer = new Map();
