@@ -75,7 +75,7 @@ export type Delivery =
 declare const SECRET: unique symbol;
 
 /** A secret inside a session. A vault makes and opens it (vault.ts); here it is moved, or dropped. */
-export interface Secret<Value> {
+export interface Protected<Value> {
   readonly [SECRET]: Value;
 }
 
@@ -120,8 +120,8 @@ interface Common {
 
 export interface Pending extends Common {
   readonly state: 'pending';
-  readonly delivery: Secret<Delivery>;
-  readonly deviceName: Secret<string> | undefined;
+  readonly delivery: Protected<Delivery>;
+  readonly deviceName: Protected<string> | undefined;
 }
 
 export interface Exchanging extends Common {
@@ -133,14 +133,14 @@ export interface Completed extends Common {
   readonly state: 'completed';
   readonly outcome: EndOutcome;
   /** Undefined if nobody was there to keep one, so it is `exchange_failed`. */
-  readonly result: Secret<SessionResult> | undefined;
+  readonly result: Protected<SessionResult> | undefined;
   readonly completedAtMs: number;
 }
 
 export interface Delivered extends Common {
   readonly state: 'delivered';
   readonly outcome: EndOutcome;
-  readonly result: Secret<SessionResult> | undefined;
+  readonly result: Protected<SessionResult> | undefined;
   /** The last millisecond at which the result is delivered again. May be after `expiresAtMs`. */
   readonly redeliveredUntilMs: number;
 }
@@ -259,7 +259,7 @@ export function open(session: Session, nowMs: number): Change<Opened | SessionOu
 export const fail =
   (
     outcome: EndOutcome,
-    error: Secret<SessionResult> | undefined,
+    error: Protected<SessionResult> | undefined,
   ): Event<Pending | SessionOutcome | undefined> =>
   (session, nowMs) => {
     const pending = pendingOrOutcome(session, nowMs);
@@ -283,7 +283,7 @@ export function lease(
 export const complete =
   (
     outcome: EndOutcome,
-    result: Secret<SessionResult> | undefined,
+    result: Protected<SessionResult> | undefined,
   ): Event<true | SessionOutcome | undefined> =>
   (session, nowMs) => {
     const current = stateAt(session, nowMs);
@@ -403,7 +403,7 @@ function outcomeOf(session: Exclude<Session, Pending>, nowMs: number): SessionOu
 function completed(
   session: Pending | Exchanging,
   outcome: EndOutcome,
-  result: Secret<SessionResult> | undefined,
+  result: Protected<SessionResult> | undefined,
   completedAtMs: number,
 ): Completed {
   return { ...commonOf(session), state: 'completed', outcome, result, completedAtMs };

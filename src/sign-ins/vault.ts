@@ -11,7 +11,7 @@ import type {
   ErrorResult,
   NewSession,
   Pending,
-  Secret,
+  Protected,
   Session,
   SessionResult,
 } from './session.ts';
@@ -32,9 +32,9 @@ export interface LinkKey {
   deliveryOf(pending: Pending): Delivery | undefined;
   deviceNameOf(pending: Pending): string | undefined;
   /** The result for the device of this session. Undefined if its key does not open. */
-  keepResult(session: Session, result: SessionResult): Secret<SessionResult> | undefined;
+  keepResult(session: Session, result: SessionResult): Protected<SessionResult> | undefined;
   /** An error can be read with the poll secret or with the link. */
-  keepError(result: ErrorResult): Secret<SessionResult>;
+  keepError(result: ErrorResult): Protected<SessionResult>;
 }
 
 /** What the holder of a poll secret may see. */
@@ -90,9 +90,9 @@ export const plainVault: Vault = {
   refresh: (key) => ({ id: digestOf(key), keep: String, open: String }),
 };
 
-const plain = <Value>(value: Value) => value as unknown as Secret<Value>;
+const plain = <Value>(value: Value) => value as unknown as Protected<Value>;
 /** What a plain vault keeps. */
-export const openPlain = <Value>(kept: Secret<Value>) => kept as unknown as Value;
+export const openPlain = <Value>(kept: Protected<Value>) => kept as unknown as Value;
 
 const deliveryOf: LinkKey['deliveryOf'] = ({ delivery }) => openPlain(delivery);
 const deviceNameOf: LinkKey['deviceNameOf'] = ({ deviceName }) =>

@@ -7,7 +7,7 @@ import type {
   Delivery,
   KeyMaterial,
   Pending,
-  Secret,
+  Protected,
   Session,
   SessionResult,
 } from '../sign-ins/session.ts';
@@ -58,13 +58,13 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
     };
     return {
       ids: { link: link.id, poll: poll.id, code: code?.id },
-      delivery: asSecret<Delivery>(
+      delivery: asProtected<Delivery>(
         sealed(deliveryContext(link.id, service), JSON.stringify(delivery)),
       ),
       deviceName:
         deviceName === undefined
           ? undefined
-          : asSecret<string>(sealed(nameContext(link.id), deviceName)),
+          : asProtected<string>(sealed(nameContext(link.id), deviceName)),
       keyMaterial: keys as unknown as KeyMaterial,
     };
   }
@@ -76,7 +76,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
       const link = derive(browserState, 'browser state');
       const open = (context: string, kept: unknown) => tryToUnseal(link.key, context, kept);
       const sealed = (result: SessionResult) =>
-        asSecret<SessionResult>(
+        asProtected<SessionResult>(
           seal(link.key, resultContext(link.id), JSON.stringify(result), randomBytes),
         );
       return {
@@ -94,7 +94,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
           if (deviceKey === undefined) return undefined;
           const to = { sessionKey: link.key, deviceKey };
           const text = JSON.stringify(result);
-          return asSecret(sealToDevice(to, resultContext(link.id), text, randomBytes));
+          return asProtected(sealToDevice(to, resultContext(link.id), text, randomBytes));
         },
         keepError: sealed,
       };
@@ -141,7 +141,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
   };
 }
 
-const asSecret = <Value>(sealed: string) => sealed as unknown as Secret<Value>;
+const asProtected = <Value>(sealed: string) => sealed as unknown as Protected<Value>;
 
 /** Anybody who can write to the store may have put anything there. */
 const keysOf = ({ keyMaterial }: Session) => Object(keyMaterial) as Partial<SealedKeys>;

@@ -7,7 +7,7 @@ const EXPIRES_AT_MS = 600_000;
 const REDELIVERY_MS = 5_000;
 
 /** A secret, as the machine has it. */
-const kept = <Value>(text: string) => text as unknown as machine.Secret<Value>;
+const kept = <Value>(text: string) => text as unknown as machine.Protected<Value>;
 const RESULT = kept<machine.SessionResult>('result');
 
 const COMMON = {
