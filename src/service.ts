@@ -69,7 +69,7 @@ export interface Service {
   close(): void;
   /**
    * Answers every parked poll with 204 and refuses new sessions, then resolves once no
-   * exchange, refresh or revocation is in progress and devices have had time to claim their tokens.
+   * exchange, refresh or revocation is in progress and devices have had time to fetch their tokens.
    */
   drain(): Promise<void>;
   /** The current state, for the admin port. */

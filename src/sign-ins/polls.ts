@@ -28,15 +28,15 @@ export type PollOutcome =
   | { readonly state: 'pending'; readonly isOpened?: boolean }
   | { readonly state: 'gone' };
 
-/** What a claim found. `unchangedForMs`: how long until the session changes by itself. */
-export type Claim = PollOutcome & { readonly unchangedForMs?: number };
+/** What a look at the session found. `unchangedForMs`: how long until the session changes by itself. */
+export type PollResult = PollOutcome & { readonly unchangedForMs?: number };
 
 const PENDING = { state: 'pending' } as const;
 
-/** `claim` asks for the result, and takes it if there is one. */
+/** `takeResult` asks for the result, and takes it if there is one. */
 export function createPolls(
   store: Pick<Store, 'listen'>,
-  claim: (key: PollKey, wantsProgress: boolean) => Awaitable<Claim>,
+  takeResult: (key: PollKey, wantsProgress: boolean) => Awaitable<PollResult>,
   clock: Clock,
   maxParked = MAX_PARKED_POLLS,
 ) {
@@ -72,9 +72,12 @@ export function createPolls(
   }
 
   /** Undefined if the store refused or did not reply. The poll keeps waiting, because a device treats any error as final. */
-  async function tryToClaim(key: PollKey, wantsProgress: boolean): Promise<Claim | undefined> {
+  async function tryToTakeResult(
+    key: PollKey,
+    wantsProgress: boolean,
+  ): Promise<PollResult | undefined> {
     try {
-      return await claim(key, wantsProgress);
+      return await takeResult(key, wantsProgress);
     } catch (error) {
       if (error instanceof StoreUnavailable) return undefined;
       throw error;
@@ -137,7 +140,8 @@ export function createPolls(
       wantsProgress: boolean,
     ): Promise<PollOutcome> {
       if (signal.aborted) return PENDING;
-      if (holdSeconds === 0 || isClosed) return (await tryToClaim(key, wantsProgress)) ?? PENDING;
+      if (holdSeconds === 0 || isClosed)
+        return (await tryToTakeResult(key, wantsProgress)) ?? PENDING;
       const poll = new ParkedPoll(key.id, wantsProgress, clock.now(), queueOf(holdSeconds));
       // Parks first and looks second: a change in between wakes the poll.
       park(poll);
@@ -145,7 +149,7 @@ export function createPolls(
       try {
         for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
           poll.wasWoken = false;
-          const found = await tryToClaim(key, wantsProgress);
+          const found = await tryToTakeResult(key, wantsProgress);
           if (found !== undefined && (found.state !== 'pending' || found.isOpened)) return found;
           if (poll.isOver || isClosed) return PENDING;
           // Only now, because a poll with an invented secret has returned.

@@ -3,7 +3,7 @@
  * (session.ts) at one store. The vault is opened here, and the observer is notified once the change is
  * stored. Depends on no HTTP and no provider. docs/protocol.md.
  */
-import { type Claim, createPolls, type PollOutcome } from './polls.ts';
+import { createPolls, type PollOutcome, type PollResult } from './polls.ts';
 import {
   createBrowserState,
   createCapability,
@@ -110,13 +110,13 @@ export type SignIns = ReturnType<typeof createSignIns>;
 
 export function createSignIns(options: SignInOptions) {
   const { store, vault, observer, clock, randomBytes, sessionSeconds } = options;
-  const polls = createPolls(store, claim, clock, options.maxParkedPolls);
+  const polls = createPolls(store, takeResult, clock, options.maxParkedPolls);
   /** Counted from before the lease until the result is stored, because a lease cannot be undone. */
   let exchanges = 0;
   let isDraining = false;
 
   /** Tells the observer of a delivery, and opens the result. */
-  async function claim(key: PollKey, wantsProgress: boolean): Promise<Claim> {
+  async function takeResult(key: PollKey, wantsProgress: boolean): Promise<PollResult> {
     const polled = await store.update({ poll: key.id }, machine.poll(wantsProgress));
     if (polled === undefined) return { state: 'gone' };
     if (polled.state !== 'delivered') return polled;

@@ -43,8 +43,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
   const byDuration = new Map<number, Set<Entry>>();
   const tombstones = new Set<Entry>();
   const listeners: Listener[] = [];
-  /** Their time as live ones has ended since the last sweep. */
-  let ended: Session[] = [];
+  /** Sessions whose time as live ones ran out since the last sweep. */
+  let noLongerLive: Session[] = [];
 
   const loaded = journal.load().toSorted((a, b) => keptUntilMs(a) - keptUntilMs(b));
   for (const session of loaded) add(session);
@@ -107,7 +107,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
       if (wasLive) journal.remove(session);
       remove(entry);
     }
-    if (wasLive) ended.push(session);
+    if (wasLive) noLongerLive.push(session);
   }
 
   /** The code of a link that has expired may be drawn again. */
@@ -150,8 +150,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
 
     sweep() {
       expire(clock.now());
-      const swept = ended;
-      ended = [];
+      const swept = noLongerLive;
+      noLongerLive = [];
       return swept;
     },
 

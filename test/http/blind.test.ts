@@ -118,7 +118,7 @@ describe('with BLIND=always', () => {
     const answer = await service.ask('/refresh', { method: 'POST', body });
     expect([answer.status, await answer.json()]).toEqual([400, UNAUTHORIZED.body]);
     expect(service.exchanges).toEqual([]);
-    // The device grant claimed nothing.
+    // The device grant took nothing.
     expect((await poll(service, session)).status).toBe(200);
   });
 

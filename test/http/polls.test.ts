@@ -1,4 +1,4 @@
-/** Parked polls: nothing is kept of one that has ended, one whose claim failed tries again by itself, and only so many wait. */
+/** Parked polls: nothing is kept of one that has ended, one whose look failed tries again by itself, and only so many wait. */
 import { describe, expect, test } from 'bun:test';
 import type { Event } from '../../src/sign-ins/session.ts';
 import type { SessionKey } from '../../src/sign-ins/store.ts';
@@ -159,33 +159,33 @@ test('a report of progress is not used up by a device that has disconnected', as
   expect(await (await poll(service, asked)).json()).toEqual({ progress: 'opened' });
 });
 
-/** The store registers no waiter when it refuses a claim, or when the outcome of the claim is unknown. */
-describe('a poll whose claim the store refuses', () => {
-  async function createRefusing(refuses: (claim: number) => boolean) {
-    let claims = 0;
+/** The store registers no waiter when it refuses a look, or when the outcome of the look is unknown. */
+describe('a poll whose look the store refuses', () => {
+  async function createRefusing(refuses: (look: number) => boolean) {
+    let looks = 0;
     const service = createTestService(
       {},
       {
         beforeStore(verb) {
           if (verb !== 'poll') return;
-          claims += 1;
-          if (refuses(claims)) throw new StoreUnavailable();
+          looks += 1;
+          if (refuses(looks)) throw new StoreUnavailable();
         },
       },
     );
-    return { service, ...(await start(service)), claims: () => claims };
+    return { service, ...(await start(service)), looks: () => looks };
   }
 
   test('tries again by itself, and is then notified like any other', async () => {
-    const { service, session, state, claims } = await createRefusing((claim) => claim <= 2);
+    const { service, session, state, looks } = await createRefusing((look) => look <= 2);
     const polled = poll(service, session);
     await runReady();
     service.clock.advance(STORE_RETRY_MS);
     await runReady();
-    expect(claims()).toBe(2);
+    expect(looks()).toBe(2);
     service.clock.advance(2 * STORE_RETRY_MS);
     await runReady();
-    expect(claims()).toBe(3);
+    expect(looks()).toBe(3);
     await deny(service, state);
     expect(await (await polled).json()).toEqual(DENIED);
   });
@@ -203,14 +203,14 @@ describe('a poll whose claim the store refuses', () => {
   });
 
   test('tries less and less often, and gets a 204 in time', async () => {
-    const { service, session, claims } = await createRefusing(() => true);
+    const { service, session, looks } = await createRefusing(() => true);
     const polled = poll(service, session);
     for (let passedMs = 0; passedMs < HOLD_MS; passedMs += STORE_RETRY_MS) {
       await runReady();
       service.clock.advance(STORE_RETRY_MS);
     }
     expect((await polled).status).toBe(204);
-    expect(claims()).toBeLessThan(HOLD_MS / STORE_RETRY_MAX_MS + 5);
+    expect(looks()).toBeLessThan(HOLD_MS / STORE_RETRY_MAX_MS + 5);
     expect(await service.countParked()).toBe(0);
   });
 

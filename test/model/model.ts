@@ -146,7 +146,7 @@ export class Model {
   /** Undefined: it is parked. */
   poll(session: ModelSession, waitMs: number, wantsProgress: boolean): Answer | Poll {
     const state = this.#stateOf(session);
-    if (state !== 'pending' && state !== 'exchanging') return this.#claim(session, state);
+    if (state !== 'pending' && state !== 'exchanging') return this.#take(session, state);
     if (wantsProgress && this.consumeOpenedEvent(session)) return 'opened';
     if (waitMs === 0) return '204';
     const poll = { session, wantsProgress, dueAtMs: this.nowMs + waitMs };
@@ -168,7 +168,7 @@ export class Model {
       // At its end a poll looks once more: the relay that held the lease may be gone.
       const state = this.#stateOf(session);
       const isPending = state === 'pending' || state === 'exchanging';
-      const one = isPending ? '204' : this.#claim(session, state);
+      const one = isPending ? '204' : this.#take(session, state);
       const isTakenOnce = state === 'completed' && !session.hasAck;
       return { polls, one, others: isTakenOnce ? '410' : one };
     });
@@ -187,7 +187,7 @@ export class Model {
     return [...this.parked].filter((poll) => poll.session === session);
   }
 
-  #claim(session: ModelSession, state: ModelSession['state']): Answer {
+  #take(session: ModelSession, state: ModelSession['state']): Answer {
     if (state === 'completed') return this.#deliver(session);
     return state === 'delivered' ? `200 ${session.result}` : '410';
   }

@@ -6,7 +6,7 @@ import { type Device, pollFor } from './requests.ts';
 import type { StoreFaults } from './store-faults.ts';
 import { until, type World } from './worlds.ts';
 
-/** Over Redis: a poll finds its session, claims its result, and asks whether the link was opened. */
+/** Over Redis: a poll finds its session, takes its result, and asks whether the link was opened. */
 const COMMANDS_OF_A_POLL = 3;
 /** Of one session. */
 const MAX_PARKED = 4;

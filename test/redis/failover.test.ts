@@ -103,7 +103,7 @@ test('an operator replaces the primary of Sentinels: every parked poll is answer
 test.each([
   ['is delivered once more at another relay, to the same device', 'another'],
   ['is not delivered again at the relay that delivered it', 'same'],
-])('a claim that a failover lost %s', async (_, where) => {
+])('a delivery that a failover lost %s', async (_, where) => {
   await using group = await startRedisSentinel({ failsOver: true });
   const prefix = 'failover:';
   const one = await openTestRedis(group.url, { prefix });

@@ -21,7 +21,7 @@ async function complete({ other }: CutOffPair) {
   return { session, tokens: tokensFor(code) };
 }
 
-test.concurrent('a relay is killed with a claim: no other poll gets what its device may have', async () => {
+test.concurrent('a relay is killed with a delivery: no other poll gets what its device may have', async () => {
   await using pair = await startCutOffPair();
   const { redis, proxy, cutOff, other } = pair;
   const { session } = await complete(pair);
@@ -71,7 +71,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
   }
 
   test.each(MEANWHILE)(
-    'Redis for a claim; %s: the device gets its tokens, and no 204',
+    'Redis for a delivery; %s: the device gets its tokens, and no 204',
     async (meanwhile) => {
       await using pair = await startCutOffPair();
       const { session, tokens } = await complete(pair);

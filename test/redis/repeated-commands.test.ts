@@ -1,7 +1,7 @@
 /**
  * The connection is cut after Redis has executed a command and before the relay has read
  * the reply: the command is repeated, and has the same outcome. A repetition that is
- * refused proves nothing about the attempt before it. Leases and claims: lost-answers.test.ts.
+ * refused proves nothing about the attempt before it. Leases and deliveries: lost-answers.test.ts.
  */
 import { afterAll, afterEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';

@@ -148,7 +148,7 @@ async function countCommands(proxy: CuttingProxy, ask: () => unknown): Promise<n
   return commands.match(/\*\d+\r\n\$\d+\r\n(EVALSHA|GET)\r\n/gi)?.length ?? 0;
 }
 
-test('a sign-in takes seven commands: limit, start, look, link, lease, result, claim', async () => {
+test('a sign-in takes seven commands: limit, start, look, link, lease, result, poll', async () => {
   await using proxy = await startCuttingProxy(redis.port);
   await using pair = await startRelayPair(proxy.url);
   const [relay] = pair.relays;

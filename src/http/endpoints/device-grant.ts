@@ -104,7 +104,7 @@ export function blindResponse(): Response {
   });
 }
 
-/** Claims before it checks the poll rate, so that a device that polls too early still gets its tokens. */
+/** Takes the result before it checks the poll rate, so that a device that polls too early still gets its tokens. */
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,

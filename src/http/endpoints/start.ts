@@ -19,7 +19,7 @@ import { jsonResponse, type Refusal, refuse } from '../responses.ts';
 /** How much of the body of a start is read. A longer body is cut there. */
 export const MAX_START_BYTES = 512;
 
-/** How long after its first delivery a device that acknowledges (`ack`) may claim its result again. */
+/** How long after its first delivery a device that acknowledges (`ack`) gets its result again. */
 export const ACK_MS = 60_000;
 
 /** The members of a start and their types. */

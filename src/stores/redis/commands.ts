@@ -169,7 +169,7 @@ function unavailable(error: unknown): StoreUnavailable {
 
 /*
  * The store's clock, relative to ours. A store that is paused, or that fails over, may execute
- * a command after the relay has stopped waiting for its reply. A claim would then deliver the
+ * a command after the relay has stopped waiting for its reply. A poll would then deliver the
  * tokens to no device. So a command says until when it is valid, and the store refuses it
  * later. docs/scaling.md "When Redis is unreachable".
  */

@@ -54,7 +54,7 @@ export function createNotices(options: NoticesOptions) {
   /** After a pause of the process: when what had arrived has been read. */
   let readAtMs = 0;
 
-  /** After a pause, waits for disconnections to be read: a poll whose device has left would claim the result for nobody. */
+  /** After a pause, waits for disconnections to be read: a poll whose device has left would take the result for nobody. */
   function onMessage(message: string): void {
     const waitMs = readAtMs - clock.now();
     if (waitMs > 0) clock.setTimer(waitMs, () => take(message));
