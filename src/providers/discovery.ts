@@ -14,14 +14,9 @@ import {
   type Revocation,
   USER_AGENT,
 } from './config.ts';
-import { codeOf, describeConnectProblem } from './connect-problem.ts';
+import { describeConnectProblem } from './connect-problem.ts';
 import { parseObject } from './token-response.ts';
-import {
-  findAuthorizeUrlProblem,
-  findRevokeUrlProblem,
-  findTokenUrlProblem,
-  findUrlProblem,
-} from './url.ts';
+import { findAuthorizeUrlProblem, findRevokeUrlProblem, findTokenUrlProblem } from './url.ts';
 
 /** A provider that is configured by `<PROVIDER>_ISSUER`. Settings override what the issuer announces. */
 export interface ProviderToDiscover extends Partial<ProviderConfig> {
@@ -63,29 +58,31 @@ export async function discoverProvider(
   fetch: Fetch,
   timeoutMs: number = DISCOVERY_TIMEOUT_MS,
 ): Promise<Discovery> {
-  const problem = findUrlProblem(provider.issuer);
-  if (problem) return { problem: `the issuer ${quote(provider.issuer)} ${problem}` };
   const signal = AbortSignal.timeout(timeoutMs);
   // OpenID appends the well-known path to the issuer's; RFC 8414 §3.1 puts it before. Both drop a final slash.
   const { origin, pathname } = new URL(provider.issuer);
-  const path = pathname.replace(/\/$/, '');
-  const openId = `${origin}${path}/.well-known/openid-configuration`;
-  const oauth = `${origin}/.well-known/oauth-authorization-server${path}`;
-  const first = await readMetadata(openId, fetch, signal);
-  const missing = 'problem' in first ? first : findMissingEndpoints(openId, first, provider);
-  if (missing === undefined) return describeProvider(provider, first as Metadata);
-  if (!missing.isMissing) return { problem: missing.problem };
-  const second = await readMetadata(oauth, fetch, signal);
-  if (!('problem' in second)) return describeProvider(provider, second);
-  return { problem: `${missing.problem}; ${second.problem}` };
+  const path = withoutFinalSlash(pathname);
+  const problems: string[] = [];
+  for (const url of [
+    `${origin}${path}/.well-known/openid-configuration`,
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+  ]) {
+    const found = await readMetadata(url, fetch, signal);
+    if ('problem' in found) {
+      problems.push(found.problem);
+      if (!found.isMissing) break;
+    } else {
+      const { authorizeUrl, tokenUrl } = provider;
+      const named = [found.authorization_endpoint, found.token_endpoint, authorizeUrl, tokenUrl];
+      // Some issuers have an OpenID document for other purposes, such as their keys.
+      if (named.some(Boolean)) return describeProvider(provider, found);
+      problems.push(`${url} has no endpoints`);
+    }
+  }
+  return { problem: problems.join('; ') };
 }
 
-/** Some issuers have an OpenID document for other purposes, such as their keys. */
-function findMissingEndpoints(url: string, document: Metadata, given: ProviderToDiscover) {
-  const { authorization_endpoint, token_endpoint } = document;
-  const named = [authorization_endpoint, token_endpoint, given.authorizeUrl, given.tokenUrl];
-  return named.some(Boolean) ? undefined : { problem: `${url} has no endpoints`, isMissing: true };
-}
+const withoutFinalSlash = (text: string) => text.replace(/\/$/, '');
 
 interface Unread {
   readonly problem: string;
@@ -122,40 +119,31 @@ export async function readMetadata(
     if (isCut) return failed(`is longer than ${DISCOVERY_BYTES} bytes`);
     return parseMetadata(text) ?? failed('is not a discovery document', true);
   } catch (error) {
-    return failed(
-      signal.aborted
-        ? 'took too long'
-        : `could not be read (${codeOf(error) || 'no connection'})${hintAtCa(error)}`,
-    );
+    if (signal.aborted) return failed('took too long');
+    const { cause, code = 'no connection' } = describeConnectProblem(error);
+    const hint =
+      cause === 'tls'
+        ? ': if its certificate is from your own CA, name that in NODE_EXTRA_CA_CERTS'
+        : '';
+    return failed(`could not be read (${code})${hint}`);
   }
 }
 
-const hintAtCa = (error: unknown) =>
-  describeConnectProblem(error).cause === 'tls'
-    ? ': if its certificate is from your own CA, name that in NODE_EXTRA_CA_CERTS'
-    : '';
-
 /** Undefined if it is not a discovery document. RFC 8414 §2. */
 function parseMetadata(text: string): Metadata | undefined {
-  const json = parseObject(text);
-  const metadata = {
-    issuer: json?.issuer,
-    authorization_endpoint: json?.authorization_endpoint ?? '',
-    token_endpoint: json?.token_endpoint ?? '',
-    revocation_endpoint: json?.revocation_endpoint,
-    revocation_endpoint_auth_methods_supported: json?.revocation_endpoint_auth_methods_supported,
-    code_challenge_methods_supported: json?.code_challenge_methods_supported ?? undefined,
-    token_endpoint_auth_methods_supported: json?.token_endpoint_auth_methods_supported ?? undefined,
-    authorization_response_iss_parameter_supported:
-      json?.authorization_response_iss_parameter_supported,
-    require_pushed_authorization_requests: json?.require_pushed_authorization_requests,
+  const json = parseObject(text) ?? {};
+  const endpoints = {
+    authorization_endpoint: json.authorization_endpoint ?? '',
+    token_endpoint: json.token_endpoint ?? '',
   };
-  const { issuer, authorization_endpoint, token_endpoint } = metadata;
-  const { code_challenge_methods_supported, token_endpoint_auth_methods_supported } = metadata;
-  const areStrings = [issuer, authorization_endpoint, token_endpoint].every(isString);
-  const lists = [code_challenge_methods_supported, token_endpoint_auth_methods_supported];
-  const areLists = lists.every((list) => list === undefined || isStringList(list));
-  return areStrings && areLists ? (metadata as Metadata) : undefined;
+  const lists = {
+    code_challenge_methods_supported: json.code_challenge_methods_supported ?? undefined,
+    token_endpoint_auth_methods_supported: json.token_endpoint_auth_methods_supported ?? undefined,
+  };
+  const isValid =
+    [json.issuer, ...Object.values(endpoints)].every(isString) &&
+    Object.values(lists).every((list) => list === undefined || isStringList(list));
+  return isValid ? ({ ...json, ...endpoints, ...lists } as unknown as Metadata) : undefined;
 }
 
 const isString = (value: unknown): value is string => typeof value === 'string';
@@ -166,7 +154,7 @@ function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Dis
   const { issuer, ...given } = provider;
   // Compared exactly, so that no issuer can impersonate another. RFC 8414 §3.3.
   if (metadata.issuer !== issuer) {
-    const isSlash = metadata.issuer.replace(/\/$/, '') === issuer.replace(/\/$/, '');
+    const isSlash = withoutFinalSlash(metadata.issuer) === withoutFinalSlash(issuer);
     const remedy = `${isSlash ? 'write exactly that in' : 'check'} ${prefixOf(provider.name)}ISSUER`;
     return {
       problem: `the metadata of ${issuer} names the issuer ${quote(metadata.issuer)}: ${remedy}`,
