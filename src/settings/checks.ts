@@ -31,13 +31,21 @@ export const RELAY_CHECKS = {
   PORT: wholeNumber(0, 65_535),
   ADMIN_PORT: wholeNumber(1, 65_535),
   ADMIN_HOST: textUnless(findHostProblem),
-  ADMIN_NAMES: checkHostNames,
+  ADMIN_NAMES: listOf((name) =>
+    HOST_NAME.test(name)
+      ? undefined
+      : `must be only host names, such as relay-1.internal; ${hideCredentials(name)} is not one`,
+  ),
   // RFC 6750 §2.1. Nothing limits how often it is guessed, so it must be long.
   ADMIN_TOKEN: textLike(
     /^[\w.~+/-]{16,}=*$/,
     'must be at least 16 letters, digits or characters of -._~+/ and no space or line break, as openssl rand -hex 32 makes it',
   ),
-  TRUSTED_PROXY_CIDRS: checkCidrs,
+  TRUSTED_PROXY_CIDRS: listOf((item) =>
+    isCidrOrAddress(item)
+      ? undefined
+      : `must be CIDRs or addresses such as 10.0.0.0/8,::1; ${hideCredentials(item)} is neither`,
+  ),
   PROVIDERS: checkProviderNames,
   // A relative path would name another file after a start from another folder.
   SESSIONS_FILE: textLike(/^\/[^\0]*[^/\0]$/, 'must be the absolute path of a file'),
@@ -77,8 +85,7 @@ export const RELAY_CHECKS = {
   CORS_ORIGINS: checkOrigins,
   NOTIFY_URL: parsed((text) => {
     const url = text.trim();
-    const isGood = URL.canParse(url) && /^https?:\/\/[^\s/?#@]+([/?#][!-~]*)?$/i.test(url);
-    return isGood ? url : undefined;
+    return parseUrl(url) && !hasUserInfo(url) ? url : undefined;
   }, 'must be an http or https URL without a user name or password'),
   LOG_LEVEL: checkLogLevel,
   LOG_FORMAT: oneOf('json', 'text'),
@@ -189,15 +196,6 @@ const ENDPOINT =
 
 const HOST_NAME = /^[a-z0-9-]+(\.[a-z0-9-]+)*$/i;
 
-function checkHostNames(text: string): Checked<readonly string[]> {
-  const names = splitList(text);
-  const wrong = names.filter((name) => !HOST_NAME.test(name)).map(hideCredentials);
-  const problems = wrong.map(
-    (name) => `must be only host names, such as relay-1.internal; ${name} is not one`,
-  );
-  return { value: names, problems };
-}
-
 /** Refuses a zone (`fe80::1%eth0`): with one, the runtime does not know the address of its socket. */
 function findHostProblem(name: string): string | undefined {
   const isAddress = ipaddr.isValid(name) && !name.includes('%');
@@ -211,13 +209,14 @@ function splitList(text: string): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }
 
-function checkCidrs(text: string): Checked<readonly string[]> {
-  const items = splitList(text);
-  const wrong = items.filter((item) => !isCidrOrAddress(item)).map(hideCredentials);
-  const problems = wrong.map(
-    (item) => `must be CIDRs or addresses such as 10.0.0.0/8,::1; ${item} is neither`,
-  );
-  return { value: items, problems };
+/** Each item is checked by itself. */
+function listOf(
+  findProblem: (item: string, all: readonly string[]) => string | undefined,
+): Check<readonly string[]> {
+  return (text) => {
+    const value = splitList(text);
+    return { value, problems: value.flatMap((item) => findProblem(item, value) ?? []) };
+  };
 }
 
 /** Strict: programs disagree on what `0x7f.1`, `127.1` and `010.0.0.1` mean. */
@@ -231,13 +230,11 @@ function isCidrOrAddress(item: string): boolean {
 }
 
 function checkOpenEndpoints(text: string): Checked<OpenEndpoints> {
-  if (text.trim() === '*') return { value: '*' };
-  const endpoints = splitList(text);
-  const problems = endpoints.flatMap((each) => {
-    const problem = findEndpointProblem(each);
-    return problem === undefined ? [] : [`${hideCredentials(each)} ${problem}`];
-  });
-  return problems.length > 0 ? { problems } : { value: endpoints };
+  const findProblem = (endpoint: string) => {
+    const problem = findEndpointProblem(endpoint);
+    return problem && `${hideCredentials(endpoint)} ${problem}`;
+  };
+  return text.trim() === '*' ? { value: '*' } : listOf(findProblem)(text);
 }
 
 /** A name is used as a path segment and as the prefix of settings. */
@@ -247,14 +244,12 @@ const PROVIDER_NAME = /^[a-z0-9][a-z0-9-]*$/;
 const RESERVED_NAMES = ['start', 'result', 'done', 'open'];
 
 function checkProviderNames(text: string): Checked<readonly string[]> {
-  const names = new Set<string>();
-  const problems: string[] = [];
-  for (const name of splitList(text)) {
-    const problem = names.has(name) ? `lists ${name} twice` : findProviderNameProblem(name);
-    if (problem === undefined) names.add(name);
-    else problems.push(problem);
-  }
-  return { value: [...names], problems };
+  const names = splitList(text);
+  const problems = names.flatMap((name, index) =>
+    names.indexOf(name) < index ? `lists ${name} twice` : (findProviderNameProblem(name) ?? []),
+  );
+  const isRight = (name: string) => findProviderNameProblem(name) === undefined;
+  return { value: [...new Set(names)].filter(isRight), problems };
 }
 
 /** Completes a sentence about a list. Undefined if the name can be that of a provider. */
@@ -313,9 +308,7 @@ function checkOrigins(text: string): Checked<readonly string[]> {
   if (text.includes('@')) {
     return { problems: ['must be origins, without user name and password (@)'] };
   }
-  const origins = splitList(text);
-  const problems = origins.flatMap((origin) => findOriginProblem(origin, origins) ?? []);
-  return { value: origins, problems };
+  return listOf(findOriginProblem)(text);
 }
 
 function findOriginProblem(origin: string, all: readonly string[]): string | undefined {
