@@ -24,19 +24,21 @@ const MIN_HOLD_SECONDS = 1;
 
 export type PollOutcome =
   | { readonly state: 'delivered'; readonly result: SessionResult }
-  /** `isOpened`: the device asked for progress, and the link was opened. Once a session. */
-  | { readonly state: 'pending'; readonly isOpened?: boolean }
+  | {
+      readonly state: 'pending';
+      /** The device asked for progress, and the link was opened. Once a session. */
+      readonly isOpened?: boolean;
+      /** How long until the session changes by itself. */
+      readonly unchangedForMs?: number;
+    }
   | { readonly state: 'gone' };
-
-/** What a look at the session found. `unchangedForMs`: how long until the session changes by itself. */
-export type PollResult = PollOutcome & { readonly unchangedForMs?: number };
 
 const PENDING = { state: 'pending' } as const;
 
-/** `takeResult` asks for the result, and takes it if there is one. */
+/** `takeResult` looks at the session, and takes its result if there is one. */
 export function createPolls(
   store: Pick<Store, 'listen'>,
-  takeResult: (key: PollKey, wantsProgress: boolean) => Awaitable<PollResult>,
+  takeResult: (key: PollKey, wantsProgress: boolean) => Awaitable<PollOutcome>,
   clock: Clock,
   maxParked = MAX_PARKED_POLLS,
 ) {
@@ -46,7 +48,7 @@ export function createPolls(
   const counted = new Set<ParkedPoll>();
   /** The same while the store is down, so that nobody knows whether there is such a session. */
   const unconfirmed = new Set<ParkedPoll>();
-  /** One for each hold time: its polls are held for equally long. */
+  /** By hold time: all polls of a queue are held for the same time. */
   const queues = new Map<number, DeadlineQueue>();
   /** Nothing announces that a lease ran out, so every poll looks again by then. */
   const rechecks = createDeadlineQueue(clock, EXCHANGE_LEASE_MS);
@@ -71,11 +73,8 @@ export function createPolls(
     return queue;
   }
 
-  /** Undefined if the store refused or did not reply. The poll keeps waiting, because a device treats any error as final. */
-  async function tryToTakeResult(
-    key: PollKey,
-    wantsProgress: boolean,
-  ): Promise<PollResult | undefined> {
+  /** Undefined if the store refused or did not reply. The poll then keeps waiting, because a device treats any error as final. */
+  async function look(key: PollKey, wantsProgress: boolean): Promise<PollOutcome | undefined> {
     try {
       return await takeResult(key, wantsProgress);
     } catch (error) {
@@ -130,8 +129,8 @@ export function createPolls(
   return {
     /**
      * Waits for the result and takes it, at most once. Returns 'pending' after `holdSeconds`,
-     * when `signal` fires, or when released, and 'gone' as soon as the session has expired. One
-     * poll more than a session, or all of them, may park evicts the one that was parked first.
+     * when `signal` fires, or when released, and 'gone' as soon as the session has expired. If
+     * too many are parked then, of its session or in all, the oldest of these is evicted.
      */
     async wait(
       key: PollKey,
@@ -140,8 +139,7 @@ export function createPolls(
       wantsProgress: boolean,
     ): Promise<PollOutcome> {
       if (signal.aborted) return PENDING;
-      if (holdSeconds === 0 || isClosed)
-        return (await tryToTakeResult(key, wantsProgress)) ?? PENDING;
+      if (holdSeconds === 0 || isClosed) return (await look(key, wantsProgress)) ?? PENDING;
       const poll = new ParkedPoll(key.id, wantsProgress, clock.now(), queueOf(holdSeconds));
       // Parks first and looks second: a change in between wakes the poll.
       park(poll);
@@ -149,7 +147,7 @@ export function createPolls(
       try {
         for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
           poll.wasWoken = false;
-          const found = await tryToTakeResult(key, wantsProgress);
+          const found = await look(key, wantsProgress);
           if (found !== undefined && (found.state !== 'pending' || found.isOpened)) return found;
           if (poll.isOver || isClosed) return PENDING;
           // Only now, because a poll with an invented secret has returned.

@@ -90,10 +90,13 @@ export type EndOutcome = 'signed_in' | 'access_denied' | 'failed';
 /** What a page says about a sign-in that cannot be continued. 'in_progress': the provider's code is being exchanged. */
 export type SessionOutcome = EndOutcome | 'in_progress' | 'cancelled';
 
-/** How far an expired session came: its link was not opened, its user did not come back from the provider, or its result was not fetched. */
+/**
+ * What a session still waited for when it expired: that its link is opened, that its user comes
+ * back from the provider, or that its device fetches the result.
+ */
 export type ExpiredStage = 'started' | 'opened' | 'called_back';
 
-/** By which a store finds a session. None of them reveals a poll secret. */
+/** A store finds a session by each of these. The poll secret cannot be derived from any. */
 export interface SessionIds {
   readonly link: string;
   readonly poll: string;
@@ -132,7 +135,7 @@ export interface Exchanging extends Common {
 export interface Completed extends Common {
   readonly state: 'completed';
   readonly outcome: EndOutcome;
-  /** Undefined if nobody was there to keep one, so it is `exchange_failed`. */
+  /** Undefined if none could be stored: the device gets `exchange_failed`. */
   readonly result: Protected<SessionResult> | undefined;
   readonly completedAtMs: number;
 }

@@ -3,7 +3,7 @@
  * (session.ts) at one store. The vault is opened here, and the observer is notified once the change is
  * stored. Depends on no HTTP and no provider. docs/protocol.md.
  */
-import { createPolls, type PollOutcome, type PollResult } from './polls.ts';
+import { createPolls, type PollOutcome } from './polls.ts';
 import {
   createBrowserState,
   createCapability,
@@ -116,7 +116,7 @@ export function createSignIns(options: SignInOptions) {
   let isDraining = false;
 
   /** Tells the observer of a delivery, and opens the result. */
-  async function takeResult(key: PollKey, wantsProgress: boolean): Promise<PollResult> {
+  async function takeResult(key: PollKey, wantsProgress: boolean): Promise<PollOutcome> {
     const polled = await store.update({ poll: key.id }, machine.poll(wantsProgress));
     if (polled === undefined) return { state: 'gone' };
     if (polled.state !== 'delivered') return polled;

@@ -39,7 +39,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
   const byLink = new Map<string, Entry>();
   const byPoll = new Map<string, Entry>();
   const byCode = new Map<string, Entry>();
-  /** One set for each duration, of which there are few, in the order in which they end. */
+  /** By how long their state is kept; in each set the first to end comes first. There are few durations. */
   const byDuration = new Map<number, Set<Entry>>();
   const tombstones = new Set<Entry>();
   const listeners: Listener[] = [];
@@ -58,7 +58,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
     schedule(entry);
   }
 
-  /** The tombstone after a redelivery comes behind sessions that end later, so it is removed late. */
+  /** Adds it last, so the tombstone that a redelivery leaves is behind sessions that end later, and is removed late. */
   function schedule(entry: Entry): void {
     for (const entries of byDuration.values()) entries.delete(entry);
     const { state, startedAtMs, expiresAtMs, redeliveryMs = 0 } = entry.session;
