@@ -27,8 +27,14 @@ export const MAX_PARKED_POLLS = 40_000;
 /** The same in an object of Cloudflare Workers, which has 128 MB. There each takes up to 71 KB. */
 export const MAX_PARKED_POLLS_OF_OBJECT = 1_000;
 
-/** How long after its first delivery a device code gets its tokens again. A standard client of RFC 8628 cannot acknowledge. */
-export const DEVICE_GRANT_REPEAT_MS = 60 * SECOND_MS;
+/** The longest `wait` of a device, and by default (POLL_SECONDS) how long a poll is held. */
+export const MAX_WAIT_SECONDS = 50;
+
+/**
+ * How long after its first delivery a result is delivered again: to a device that acknowledges
+ * (`ack`), and to a standard client of RFC 8628, which cannot.
+ */
+export const REDELIVERY_MS = 60 * SECOND_MS;
 
 /* Requests. */
 

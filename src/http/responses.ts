@@ -6,6 +6,7 @@
  * one object under @hono/node-server, and a cookie set in it would go to every user.
  */
 import { Buffer } from 'node:buffer';
+import { MAX_WAIT_SECONDS } from '../limits.ts';
 import type { ProviderError } from '../monitor.ts';
 import { HAS_CODE_FORM, type Names, type OutcomeName } from '../pages/outcome.tsx';
 import type { Pages } from '../pages/pages.ts';
@@ -78,7 +79,7 @@ export const REFUSALS = {
   invalid_client_address: { status: 400, text: 'Invalid client address' },
   invalid_json: { status: 400, text: 'Invalid JSON' },
   invalid_size: { status: 400, text: 'Invalid size' },
-  invalid_wait: { status: 400, text: 'Invalid wait: a whole number from 0 to 50' },
+  invalid_wait: { status: 400, text: `Invalid wait: a whole number from 0 to ${MAX_WAIT_SECONDS}` },
   invalid_challenge: { status: 400, text: 'Invalid challenge' },
   challenge_not_supported: { status: 400, text: 'Challenge not supported' },
   challenge_required: { status: 400, text: 'Challenge required' },

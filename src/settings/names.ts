@@ -2,6 +2,7 @@
  * All settings, in two tables, which are used for reading, `--help`, docs/configuration.md
  * and to find misspelt names.
  */
+import { MAX_WAIT_SECONDS } from '../limits.ts';
 import { DEFAULT_NAMES } from '../providers/profiles.ts';
 
 export interface SettingDescription {
@@ -107,7 +108,7 @@ export const RELAY_SETTINGS = {
   POLL_SECONDS: {
     meaning: 'How long a poll is held open, 1 to 230.',
     example: '25',
-    default: '50',
+    default: String(MAX_WAIT_SECONDS),
     shown: 'all',
   },
   MAX_SESSIONS: {

@@ -1,5 +1,4 @@
 /** The limits that tests name. Those that docs/protocol.md gives as a number, tests give as a number. */
-export { ACK_MS } from '../../src/http/endpoints/start.ts';
 export { REQUEST_BODY_DEADLINE_MS } from '../../src/http/request.ts';
 export * from '../../src/limits.ts';
 export {

@@ -1,6 +1,6 @@
 /** A Redis that is full, or configured for another purpose (docs/scaling.md, Set-up). */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { ACK_MS } from '../kit/limits.ts';
+import { REDELIVERY_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import {
@@ -18,7 +18,7 @@ setDefaultTimeout(30_000);
 test('starts are refused; open sessions, limits on guessing and refreshes work', async () => {
   await using redis = await startRedis({ maxMemory: '64mb', evictionPolicy: 'noeviction' });
   const { store, createRateLimiter, refreshes, time, close } = await openTestRedis(redis.url);
-  const session = await create(store, { userCode: createCode(), redeliveryMs: ACK_MS });
+  const session = await create(store, { userCode: createCode(), redeliveryMs: REDELIVERY_MS });
   const cancelled = await create(store);
   const { browserState, pollSecret, userCode } = session;
   await create(store, { lifetimeMs: 1 });

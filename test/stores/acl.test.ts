@@ -1,7 +1,7 @@
 /** The rights of docs/scaling.md suffice, and none of them is superfluous. */
 
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { ACK_MS } from '../kit/limits.ts';
+import { REDELIVERY_MS } from '../kit/limits.ts';
 import { type Deployment, readAcl } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
@@ -48,7 +48,11 @@ async function useAll(
     expect(await store.poll(session.pollSecret)).toMatchObject({ state: 'delivered' });
     expect(await store.lease(await create(store))).toBeDefined();
 
-    const options = { userCode: createCode(), deviceName: 'Fernseher', redeliveryMs: ACK_MS };
+    const options = {
+      userCode: createCode(),
+      deviceName: 'Fernseher',
+      redeliveryMs: REDELIVERY_MS,
+    };
     const byCode = await create(store, options);
     expect(await store.find({ userCode: options.userCode })).toBeDefined();
     await store.fail(byCode);

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UnusableFile } from '../../src/stores/sqlite/problems.ts';
 import { OBJECT_IDLE_MS } from '../../src/stores/sqlite/rate-limits.ts';
-import { ACK_MS, CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
+import { CODE_LIMIT_PER_ADDRESS, REDELIVERY_MS } from '../kit/limits.ts';
 import {
   create,
   createCompleted,
@@ -47,7 +47,7 @@ test('only its owner can read a sessions file, and it has no secret in the clear
   const path = newPath();
   writeFileSync(path, '', { mode: 0o644 });
   const { store, refreshes, close } = await openFile(path);
-  const asked = { withUserCode: true, deviceName: 'Fernseher', redeliveryMs: ACK_MS };
+  const asked = { withUserCode: true, deviceName: 'Fernseher', redeliveryMs: REDELIVERY_MS };
   const sessions = await Promise.all(Array.from({ length: 4 }, () => create(store, asked)));
   const [leased, completed, delivered] = sessions.slice(1) as [
     TestSession,
@@ -254,9 +254,9 @@ test('while SQLite refuses, no verb has an effect, and all work afterwards', asy
 test('a delivered result that SQLite refuses to remove is removed by the next sweep', async () => {
   const sql = createSql();
   const { store, time } = openDurable(sql);
-  const session = await createCompleted(store, { redeliveryMs: ACK_MS });
+  const session = await createCompleted(store, { redeliveryMs: REDELIVERY_MS });
   await store.poll(session.pollSecret);
-  time.advance(ACK_MS + 1);
+  time.advance(REDELIVERY_MS + 1);
   sql.failWith(new Error('database or disk is full: SQLITE_FULL'));
   await expect(store.sweep()).rejects.toBeInstanceOf(StoreUnavailable);
   sql.failWith(undefined);

@@ -6,7 +6,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { signInIdOf } from '../../src/sign-ins/secrets.ts';
 import type { Delivery, SessionResult } from '../../src/sign-ins/session.ts';
-import { ACK_MS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
+import { EXCHANGE_LEASE_MS, REDELIVERY_MS } from '../kit/limits.ts';
 import {
   create,
   createCode,
@@ -122,13 +122,13 @@ function testSessions(open: OpenStores): void {
   test('the limit counts live sessions; a delivery makes room, at its end if repeatable', async () => {
     const { store, time } = await open({ maxSessions: 2 });
     const once = await createCompleted(store);
-    const again = await createCompleted(store, { redeliveryMs: ACK_MS });
+    const again = await createCompleted(store, { redeliveryMs: REDELIVERY_MS });
     expect([await tryCreate(store), await store.countLive()]).toEqual(['full', 2]);
     expect(await store.poll(once.pollSecret)).toEqual(DELIVERED);
     expect(await store.poll(again.pollSecret)).toEqual(DELIVERED);
     expect([await store.countLive(), await tryCreate(store)]).toEqual([1, 'created']);
     expect(await tryCreate(store)).toBe('full');
-    time.advance(ACK_MS + 1);
+    time.advance(REDELIVERY_MS + 1);
     expect([await store.countLive(), await tryCreate(store)]).toEqual([1, 'created']);
   });
 }
@@ -168,7 +168,10 @@ function testTime(open: OpenStores): void {
 
   test('a result that is delivered again beyond the expiry is known to its device alone', async () => {
     const { store, time } = await open();
-    const session = await createCompleted(store, { redeliveryMs: ACK_MS, withUserCode: true });
+    const session = await createCompleted(store, {
+      redeliveryMs: REDELIVERY_MS,
+      withUserCode: true,
+    });
     const { pollSecret, userCode = '' } = session;
     time.advance(LIFETIME_MS);
     expect(await store.poll(pollSecret)).toEqual(DELIVERED);
@@ -176,7 +179,7 @@ function testTime(open: OpenStores): void {
     expect(await store.find(session)).toBeUndefined();
     expect(await store.find({ userCode })).toBeUndefined();
     await store.sweep();
-    time.advance(ACK_MS - 1);
+    time.advance(REDELIVERY_MS - 1);
     expect(await store.poll(pollSecret)).toEqual(DELIVERED);
     time.advance(1);
     expect(await store.poll(pollSecret)).toEqual(GONE);
@@ -191,12 +194,12 @@ function testTime(open: OpenStores): void {
     await store.lease(leased);
     const completed = await createCompleted(store);
     await store.poll((await createCompleted(store)).pollSecret);
-    const again = await createCompleted(store, { redeliveryMs: ACK_MS });
+    const again = await createCompleted(store, { redeliveryMs: REDELIVERY_MS });
     await store.poll(again.pollSecret);
-    time.advance(ACK_MS + 1);
+    time.advance(REDELIVERY_MS + 1);
     expect((await store.sweep()).map(([, stage]) => stage)).toEqual([undefined]);
     expect(await store.find(again)).toBe('signed_in');
-    time.advance(LIFETIME_MS - ACK_MS);
+    time.advance(LIFETIME_MS - REDELIVERY_MS);
     // One more start may need the room.
     await create(store);
     const expected = [

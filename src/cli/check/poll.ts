@@ -1,5 +1,5 @@
 /** A poll at the base URL: for how long it is held, and what ends it early. */
-import { MAX_WAIT_SECONDS } from '../../http/endpoints/result.ts';
+import { MAX_WAIT_SECONDS } from '../../limits.ts';
 import type { Fetch, FetchInit } from '../../providers/config.ts';
 import { codeOf } from '../../providers/connect-problem.ts';
 import { type Finding, fault, ok } from './finding.ts';

@@ -1,4 +1,5 @@
 /** `sign-in-relay check --relay URL`: any relay from outside, without its settings. */
+import { MAX_WAIT_SECONDS } from '../../limits.ts';
 import type { Fetch, ProviderResponse } from '../../providers/config.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
 import { hasUserInfo, parseUrl } from '../../providers/url.ts';
@@ -15,9 +16,6 @@ import {
 } from './request.ts';
 
 const RELAY = 'relay';
-
-/** The longest that a relay holds a poll by default, and what a device expects. */
-const POLL_SECONDS = 50;
 
 /** Limits what the relay says about itself. */
 const SHOWN_CHARACTERS = 500;
@@ -54,7 +52,7 @@ export async function checkRelay(relayUrl: string, fetch: Fetch): Promise<Findin
         baseUrl,
         service: first.service,
         isBlind: first.blind === 'must',
-        pollSeconds: POLL_SECONDS,
+        pollSeconds: MAX_WAIT_SECONDS,
       },
       fetch,
     ),

@@ -3,7 +3,7 @@
  * device authorization (RFC 8628 §3.1), token polling (§3.4), refresh (RFC 6749 §6)
  * and metadata (RFC 8414). Revocation is in revoke.ts. docs/device-grant.md.
  */
-import { DEVICE_GRANT_REPEAT_MS } from '../../limits.ts';
+import { REDELIVERY_MS } from '../../limits.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
 import type { Provider, Providers } from '../../providers/provider.ts';
@@ -57,7 +57,7 @@ export function createDeviceAuthorization(dependencies: StartDependencies): Hand
       withUserCode: true,
       deviceName: cleanName(parameters.get('device')),
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".
-      redeliveryMs: DEVICE_GRANT_REPEAT_MS,
+      redeliveryMs: REDELIVERY_MS,
       redeliverErrors: true,
     });
     signInLog.started(request, service, started);

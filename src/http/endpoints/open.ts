@@ -3,7 +3,7 @@
  * borrows the relay's https address. The relay sees neither verifier nor token, and makes no
  * request to anyone. docs/open.md.
  */
-import { MAX_CALLBACK_CHARACTERS } from '../../limits.ts';
+import { MAX_CALLBACK_CHARACTERS, REDELIVERY_MS } from '../../limits.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import {
   callbackForClient,
@@ -23,7 +23,7 @@ import { jsonResponse, refuse, textResponse } from '../responses.ts';
 import { endsSignIn } from '../sign-in-log.ts';
 import { cancelledPageOf, errorOf, respondToSecondCallback } from './callback.ts';
 import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
-import { ACK_MS, describeStarted, readMembers } from './start.ts';
+import { describeStarted, readMembers } from './start.ts';
 
 /** An authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
@@ -58,7 +58,7 @@ export function createOpenStart(dependencies: OpenStartDependencies): Handler {
       delivery: { kind: 'callback', authorizationUrl: read.authorizationUrl },
       withUserCode: asked.code === true,
       deviceName: cleanName(asked.device),
-      redeliveryMs: asked.ack === true ? ACK_MS : undefined,
+      redeliveryMs: asked.ack === true ? REDELIVERY_MS : undefined,
       redeliverErrors: false,
     });
     signInLog.started(request, OPEN_SERVICE, started);

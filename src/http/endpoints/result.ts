@@ -1,4 +1,5 @@
 /** `GET /auth/result`: the device waits for its result, acknowledges it, or cancels. docs/protocol.md §3, §4. */
+import { MAX_WAIT_SECONDS } from '../../limits.ts';
 import { log } from '../../log.ts';
 import type { PollOutcome } from '../../sign-ins/polls.ts';
 import { isCapability } from '../../sign-ins/secrets.ts';
@@ -14,9 +15,6 @@ import {
   type Refusal,
   refuse,
 } from '../responses.ts';
-
-/** The largest `wait`. */
-export const MAX_WAIT_SECONDS = 50;
 
 export function createResult(signIns: SignIns, pollSeconds: number): Handler {
   return (request) => {

@@ -1,4 +1,5 @@
 /** `POST /auth/start`: a device starts a sign-in. docs/protocol.md §2. */
+import { REDELIVERY_MS } from '../../limits.ts';
 import { log } from '../../log.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
@@ -18,9 +19,6 @@ import { jsonResponse, type Refusal, refuse } from '../responses.ts';
 
 /** How much of the body of a start is read. A longer body is cut there. */
 export const MAX_START_BYTES = 512;
-
-/** How long after its first delivery a device that acknowledges (`ack`) gets its result again. */
-export const ACK_MS = 60_000;
 
 /** The members of a start and their types. */
 const MEMBERS = {
@@ -72,7 +70,7 @@ export function createStart(dependencies: StartDependencies): Handler {
       delivery,
       withUserCode: asked.code === true,
       deviceName: cleanName(asked.device),
-      redeliveryMs: asked.ack === true ? ACK_MS : undefined,
+      redeliveryMs: asked.ack === true ? REDELIVERY_MS : undefined,
       redeliverErrors: false,
     });
     signInLog.started(request, service, started);

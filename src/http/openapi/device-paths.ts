@@ -1,8 +1,8 @@
 /** What devices use, and how the relay responds. docs/protocol.md, docs/extensions.md. */
 
+import { MAX_WAIT_SECONDS } from '../../limits.ts';
 import { DEFAULT_SIZE_PX, MAX_SIZE_PX, MIN_SIZE_PX } from '../endpoints/qr.ts';
 import { MAX_REFRESH_BODY_BYTES } from '../endpoints/refresh.ts';
-import { MAX_WAIT_SECONDS } from '../endpoints/result.ts';
 import { EXTENSIONS } from '../endpoints/services.ts';
 import { MAX_START_BYTES } from '../endpoints/start.ts';
 import {
