@@ -1,8 +1,7 @@
 /** What is allowed but rarely intended: warnings at a start. */
 import { prefixOf } from '../providers/config.ts';
-import { mustDiscover } from '../providers/discovery.ts';
 import type { Profile } from '../providers/profile.ts';
-import { PROFILES } from '../providers/profiles.ts';
+import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
 import { isLoopback } from '../providers/url.ts';
 import type { Reading } from './reading.ts';
 import type { Settings } from './settings.ts';
@@ -36,13 +35,6 @@ export function warnOfHazards(
     const hint = names.length > 0 ? `: set ${names.join(' or ')}` : '';
     warn('PROVIDERS', `lists no provider with a client id, so nobody can sign in${hint}`);
   }
-  for (const provider of providers) {
-    const { name, pkce, clientSecret } = provider;
-    if (mustDiscover(provider) || pkce !== 'none' || clientSecret !== undefined) continue;
-    if (PROFILES.get(name)?.clientSecret === 'none') continue;
-    const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
-    warn(`${prefixOf(name)}CLIENT_SECRET`, problem);
-  }
   if (trustedProxyCidrs.some((cidr) => cidr.endsWith('/0'))) {
     warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can forge a client address');
   }
@@ -74,18 +66,20 @@ const PLACEHOLDER =
   /^(?:[<[{(].*[>\]})]|[^\p{L}\p{N}]+|x{3,}|your[-_ ].*|(?:my[-_ ]?)?client[-_ ]?(?:id|secret)|change[-_ ]?(?:me|it|this).*|replace[-_ ].*|todo|placeholder|1a2b3c|a-secret)$/iu;
 
 type GivenToProvider = {
-  readonly [Name in 'CLIENT_ID' | 'CLIENT_SECRET' | 'SCOPE' | 'ISSUER']?: string | undefined;
+  readonly [Name in 'CLIENT_ID' | 'CLIENT_SECRET' | 'SCOPE' | 'ISSUER' | 'PKCE']?:
+    | string
+    | undefined;
 };
 
 /** Warns of the settings of one enabled provider. */
 export function warnOfProviderHazards(
-  { warnings }: Reading,
+  reading: Reading,
   name: string,
   given: GivenToProvider,
   profile: Profile | undefined,
 ): void {
   const warn = (setting: string, problem: string) =>
-    warnings.push({ setting: prefixOf(name) + setting, problem });
+    reading.warnings.push({ setting: prefixOf(name) + setting, problem });
   const shown = profile?.displayName ?? name;
   for (const setting of ['CLIENT_ID', 'CLIENT_SECRET'] as const) {
     if (!PLACEHOLDER.test(given[setting] ?? '')) continue;
@@ -97,9 +91,50 @@ export function warnOfProviderHazards(
   const { SCOPE: scope = '' } = given;
   const takesCommas = profile?.scopeSeparator === ',';
   const [wrong] = (takesCommas ? /\s/ : /[,;+]|%20/).exec(scope) ?? [];
-  if (wrong === undefined) return;
-  const [separator, right] = takesCommas ? ['spaces', 'commas'] : [wrong, 'spaces'];
-  const isKnown = profile !== undefined || given.ISSUER !== undefined;
-  const taker = isKnown ? `${shown} takes` : `check that ${shown} wants that, since most take`;
-  warn('SCOPE', `has ${separator} between scopes: ${taker} ${right}`);
+  if (wrong !== undefined) {
+    const [separator, right] = takesCommas ? ['spaces', 'commas'] : [wrong, 'spaces'];
+    const isKnown = profile !== undefined || given.ISSUER !== undefined;
+    const taker = isKnown ? `${shown} takes` : `check that ${shown} wants that, since most take`;
+    warn('SCOPE', `has ${separator} between scopes: ${taker} ${right}`);
+  }
+  if (given.ISSUER === undefined) warnOfProfile(reading, name, given, profile);
+}
+
+/** What an operator has to set or check before the provider works, unless its issuer decides that. */
+function warnOfProfile(
+  { env, warnings }: Reading,
+  name: string,
+  given: GivenToProvider,
+  profile: Profile | undefined,
+): void {
+  const prefix = prefixOf(name);
+  const isSet = (setting: string) => env[prefix + setting] !== undefined;
+  const warn = (setting: string, problem: string) =>
+    warnings.push({ setting: prefix + setting, problem });
+  const pkce = isSet('PKCE') ? given.PKCE : (profile?.pkce ?? 'none');
+  if (!isSet('CLIENT_SECRET') && !isSet('CLIENT_SECRET_FILE')) {
+    if (profile && profile.clientSecret === undefined) {
+      warn('CLIENT_SECRET', `is not set: ${profile.displayName} issues no tokens without it`);
+    } else if (profile?.clientSecret !== 'none' && pkce === 'none') {
+      const problem = `is not set, and ${name} uses no PKCE: it will probably issue no tokens`;
+      warn('CLIENT_SECRET', problem);
+    }
+  }
+  if (profile === undefined) return;
+  const { displayName, userAgentNames, hasUnverified, refusedRedirects = [] } = profile;
+  if (hasUnverified) {
+    const problem = `enables ${displayName}, about which some facts are unverified: run sign-in-relay providers ${name}`;
+    warn('CLIENT_ID', problem);
+  }
+  if (userAgentNames && !isSet('USER_AGENT')) {
+    warn('USER_AGENT', `is not set: ${displayName} wants it to name ${userAgentNames}`);
+  }
+  // With an endpoint that the operator sets, it is another server, whose rules are unknown.
+  if (isSet('AUTHORIZE_URL')) return;
+  for (const kind of redirectKindsOf(env.OAUTH_BASE_URL?.trim() ?? '')) {
+    if (!refusedRedirects.includes(kind)) continue;
+    const { what, instead } = REDIRECT_KINDS[kind];
+    const problem = `has ${what}, which ${displayName} refuses in a redirect URI: ${instead}`;
+    warnings.push({ setting: 'OAUTH_BASE_URL', problem });
+  }
 }

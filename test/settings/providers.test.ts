@@ -288,7 +288,7 @@ describe('_URL', () => {
   test('unset, it is that of the public server, or a fault if there is none', () => {
     expect(endpointsOf(gitlab)).toContain('https://gitlab.com/oauth/token');
     expect(faultsOf(mastodon)).toEqual([
-      'MASTODON_URL must be set to the address of the server, which replaces [url] in [url]/oauth/authorize',
+      'MASTODON_URL must be set to the address of your Mastodon server',
     ]);
     expect(faultsOf({ PROVIDERS: 'mastodon' })).toEqual([]);
     const both = { AUTHORIZE_URL: 'https://a.example/a', TOKEN_URL: 'https://a.example/t' };

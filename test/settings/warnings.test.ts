@@ -40,7 +40,7 @@ test.each<[string, Record<string, string>, string[]]>([
   [
     'neither secret nor PKCE by the profile',
     { ANILIST_CLIENT_ID: 'id' },
-    [`ANILIST_CLIENT_SECRET is not set, and anilist ${NO_PKCE}`],
+    ['ANILIST_CLIENT_SECRET is not set: AniList issues no tokens without it'],
   ],
   [
     'neither secret nor PKCE by a setting',
