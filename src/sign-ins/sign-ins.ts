@@ -65,7 +65,7 @@ export interface SessionInfo {
 
 /** The result that a code leads to: tokens, or the code itself if the relay does not exchange it. */
 export type CodeOutcome<Failure> =
-  | { readonly ok: true; readonly result: SessionResult }
+  | { readonly ok: true; readonly result: Exclude<SessionResult, ErrorResult> }
   | { readonly ok: false; readonly failure: Failure };
 
 /** How a callback ended. 'busy': the code is not spent. 'link_invalid', 'cancelled': the session did not accept the result. */
@@ -80,7 +80,7 @@ export type CallbackOutcome =
 export interface EndedCallback<Failure> {
   readonly outcome: CallbackOutcome;
   readonly deviceName?: string | undefined;
-  readonly failure?: Failure;
+  readonly failure?: Failure | undefined;
 }
 
 /** Events for the log and the metrics. */
@@ -205,16 +205,14 @@ export function createSignIns(options: SignInOptions) {
         const delivery = link.deliveryOf(leased);
         const deviceName = link.deviceNameOf(leased);
         const resolved = delivery && (await resolveCode(delivery));
-        const result = resolved?.ok ? resolved.result : EXCHANGE_FAILED;
-        const kept = link.keepResult(leased, result);
-        const isGood = kept !== undefined && !('error' in result);
+        const kept = link.keepResult(leased, resolved?.ok ? resolved.result : EXCHANGE_FAILED);
+        const isGood = resolved?.ok === true && kept !== undefined;
         const end = machine.complete(isGood ? 'signed_in' : 'failed', kept);
         // Only this process has the tokens.
         const stored = await store.update(key, end, 'until lease ends');
-        const ended = { deviceName, ...(resolved?.ok === false && { failure: resolved.failure }) };
-        if (stored !== true) return { outcome: refusalFor(stored), ...ended };
-        if (isGood) return { outcome: 'signed_in', ...ended };
-        return { outcome: 'error' in result ? result.error : 'exchange_failed', ...ended };
+        const failure = resolved?.ok === false ? resolved.failure : undefined;
+        if (stored !== true) return { outcome: refusalFor(stored), deviceName, failure };
+        return { outcome: isGood ? 'signed_in' : 'exchange_failed', deviceName, failure };
       } finally {
         exchanges -= 1;
       }
@@ -224,14 +222,14 @@ export function createSignIns(options: SignInOptions) {
     async fail(
       service: string,
       browserState: string,
-      result: ErrorResult,
+      error: ErrorResult['error'],
     ): Promise<EndedCallback<never>> {
       const link = vault.link(browserState);
-      const outcome = result.error === 'access_denied' ? 'access_denied' : 'failed';
-      const event = machine.fail(outcome, link.keepError(result));
+      const outcome = error === 'access_denied' ? error : 'failed';
+      const event = machine.fail(outcome, link.keepError({ error }));
       const failed = await store.update({ link: link.id }, forService(service, event));
       if (typeof failed !== 'object') return { outcome: refusalFor(failed) };
-      return { outcome: result.error, deviceName: link.deviceNameOf(failed) };
+      return { outcome: error, deviceName: link.deviceNameOf(failed) };
     },
 
     /** Waits for the result of a sign-in, and delivers it. */

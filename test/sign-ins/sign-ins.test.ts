@@ -16,7 +16,6 @@ const ASKED: NewSignIn = {
   redeliveryMs: undefined,
   redeliverErrors: false,
 };
-const DENIED = { error: 'access_denied' } as const;
 const NEVER = new AbortController().signal;
 
 let clock: FakeClock;
@@ -129,7 +128,7 @@ test('a link of one service does nothing at another', async () => {
   };
   const invalid = { outcome: 'link_invalid' } as const;
   expect(await signIns.finish('anilist', browserState, resolveCode)).toEqual(invalid);
-  expect(await signIns.fail('anilist', browserState, DENIED)).toEqual(invalid);
+  expect(await signIns.fail('anilist', browserState, 'access_denied')).toEqual(invalid);
   expect(await signIns.find({ browserState })).toMatchObject({ service: 'mal' });
 });
 
@@ -205,7 +204,7 @@ describe('a process that ends', () => {
   test('waits for tokens from before it for its time, and not for errors', async () => {
     const [undelivered, failed] = [create(), create()];
     await undelivered.finish('mal', (await start(undelivered)).browserState, grant);
-    await failed.fail('mal', (await start(failed)).browserState, DENIED);
+    await failed.fail('mal', (await start(failed)).browserState, 'access_denied');
     for (const signIns of [undelivered, failed]) signIns.drain();
     const [isOver, isOverAtOnce] = [watchEnd(undelivered), watchEnd(failed)];
     await pass(DRAIN_DELIVERY_MS - 500);

@@ -93,7 +93,7 @@ async function signIn({
   const { browserState, pollSecret, userCode = '' } = started.secrets;
   await signIns.find({ userCode });
   await signIns.open(WHAT, browserState);
-  await signIns.fail(WHAT, browserState, { error: 'exchange_failed' });
+  await signIns.fail(WHAT, browserState, 'exchange_failed');
   await signIns.poll(pollSecret, new AbortController().signal, 0);
   await signIns.countLive();
   await createRateLimiter('check', ONE_A_SECOND).take('check');

@@ -132,7 +132,7 @@ async function endSignIn(
   const error = request.query('error');
   const code = request.query('code');
   if (error || !code) {
-    const ended = await signIns.fail(provider.name, browserState, { error: errorOf(error) });
+    const ended = await signIns.fail(provider.name, browserState, errorOf(error));
     if (ended.outcome === 'authorization_failed' || ended.outcome === 'missing_code') {
       if (hasUserCancelled(request)) {
         signInLog.authorizationCancelled(request, provider.name, browserState);
@@ -144,9 +144,7 @@ async function endSignIn(
   }
   // The code may be of another provider, so it is not sent to this one.
   if (!provider.acceptsIssuer(request.query('iss'))) {
-    const ended = await signIns.fail(provider.name, browserState, {
-      error: 'authorization_failed',
-    });
+    const ended = await signIns.fail(provider.name, browserState, 'authorization_failed');
     if (ended.outcome === 'authorization_failed') {
       signInLog.authorizationFailed(request, provider, browserState, 'other_issuer');
     }
@@ -220,7 +218,7 @@ function pageOf({ outcome, failure }: EndedCallback<TokenFailure>, request: Rela
 
 export function errorOf(error: string | undefined): ErrorResult['error'] {
   if (!error) return 'missing_code';
-  return error === 'access_denied' ? 'access_denied' : 'authorization_failed';
+  return error === 'access_denied' ? error : 'authorization_failed';
 }
 
 /** Errors that are logged as they are. Anyone can send any other text to a callback. */

@@ -119,7 +119,7 @@ async function decline(
   { service, browserState, deviceName }: SessionInfo,
   provider: string | undefined,
 ): Promise<Response> {
-  const { outcome } = await signIns.fail(service, browserState, { error: 'access_denied' });
+  const { outcome } = await signIns.fail(service, browserState, 'access_denied');
   if (outcome !== 'access_denied') {
     const found = await signIns.find({ browserState });
     return respondWithOutcome(pages, request, browserState, found);

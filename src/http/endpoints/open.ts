@@ -91,7 +91,7 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
   function end(browserState: string, query: URLSearchParams | undefined, asked: Delivery) {
     const error = query === undefined ? 'too long' : query.get('error');
     if (query === undefined || error || !query.get('code') || asked.kind !== 'callback') {
-      return signIns.fail(OPEN_SERVICE, browserState, { error: errorOf(error ?? '') });
+      return signIns.fail(OPEN_SERVICE, browserState, errorOf(error ?? ''));
     }
     const result = callbackForClient(query, asked.authorizationUrl, baseUrl);
     return signIns.finish(OPEN_SERVICE, browserState, () => ({ ok: true, result }));
