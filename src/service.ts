@@ -51,8 +51,8 @@ export interface Stores {
   readonly sessions: Store;
   readonly vault: Vault;
   readonly refreshes: RefreshStore;
-  /** Limits of different names have separate buckets. */
-  createRateLimiter(name: string, policy: RateLimitPolicy): RateLimiter;
+  /** Limits of different names have separate buckets. Absent: the buckets are in this process, and end with it. */
+  createRateLimiter?(name: string, policy: RateLimitPolicy): RateLimiter;
   /** Absent if this store cannot fail. */
   findProblem?(): StoreProblem | undefined;
   close(): void;
@@ -273,11 +273,12 @@ export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
 
 /** Every rate limit. Those that protect only this process are in memory. */
 function createRateLimits(
-  { createRateLimiter }: Stores,
+  stores: Stores,
   clock: Clock,
   { startBurst: burst, startRatePerSecond: ratePerSecond }: EnabledSettings,
 ): RateLimits {
   const local = (policy: RateLimitPolicy) => createMemoryRateLimiter(clock, policy);
+  const { createRateLimiter = (_, policy) => local(policy) } = stores;
   return {
     startLimiter: createRateLimiter('start', { burst, ratePerSecond }),
     openLimiter: createRateLimiter('open', { burst, ratePerSecond }),

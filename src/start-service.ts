@@ -10,7 +10,6 @@ import {
   type Stores,
 } from './service.ts';
 import { type EnabledSettings, isEnabled, type Settings } from './settings/index.ts';
-import { createMemoryRateLimiter } from './sign-ins/rate-limits.ts';
 import type { Clock } from './sign-ins/time.ts';
 import { plainVault } from './sign-ins/vault.ts';
 import { createMemoryRefreshStore, createMemoryStore } from './stores/memory.ts';
@@ -92,7 +91,6 @@ async function openStores(
       sessions: createMemoryStore(clock, maxSessions),
       vault: plainVault,
       refreshes: createMemoryRefreshStore(clock),
-      createRateLimiter: (_, policy) => createMemoryRateLimiter(clock, policy),
       close: () => {},
     };
   }

@@ -27,8 +27,6 @@ export interface RateLimitPair {
 export interface MemoryRateLimiter extends RateLimiter {
   take(key: string): number;
   refund(key: string): void;
-  /** When the bucket will be full; 0 if it is. */
-  fullAtMs(key: string): number;
   readonly size: number;
 }
 
@@ -45,16 +43,12 @@ export function intervalMsOf({ ratePerSecond }: RateLimitPolicy): number {
 
 /**
  * A bucket is one number: when it will be full. Taking a token moves that time one interval
- * later, to at most `burst` intervals from now. `kept`: buckets that are not full.
+ * later, to at most `burst` intervals from now.
  */
-export function createMemoryRateLimiter(
-  clock: Clock,
-  policy: RateLimitPolicy,
-  kept: ReadonlyMap<string, number> = new Map(),
-): MemoryRateLimiter {
+export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): MemoryRateLimiter {
   const intervalMs = intervalMsOf(policy);
   /** When each bucket will be full. The longest untouched bucket is first. */
-  const fullAtMs = new Map(kept);
+  const fullAtMs = new Map<string, number>();
   let takes = 0;
 
   /** Stops at the first bucket that is not full. So a full one behind it stays for up to `burst / rate` seconds. */
@@ -92,7 +86,6 @@ export function createMemoryRateLimiter(
       // Keeps its place in the order, although it is full earlier now.
       if (fullAt !== undefined) fullAtMs.set(key, fullAt - intervalMs);
     },
-    fullAtMs: (key) => fullAtMs.get(key) ?? 0,
     sweep() {
       removeFull(clock.now());
     },

@@ -66,12 +66,11 @@ export class RelayObject extends DurableObject<Env> {
       onWrite: (untilMs) => this.#wakeAt(untilMs),
       onProblem: logProblem,
     });
-    const { sessions, vault, refreshes, createRateLimiter, findProblem } = this.#stores;
+    const { sessions, vault, refreshes, findProblem } = this.#stores;
     this.#service = createService(settings, DEPENDENCIES, {
       sessions,
       vault,
       refreshes,
-      createRateLimiter,
       findProblem: () => describeProblem(findProblem()),
       close: () => {},
     });

@@ -209,7 +209,7 @@ export async function createCompleted(store: TestStore, overrides: TestSessionOp
 export interface TestStores extends Omit<Stores, 'sessions' | 'vault' | 'createRateLimiter'> {
   readonly time: FakeClock;
   readonly store: TestStore;
-  createRateLimiter(policy: RateLimitPolicy, name?: string): RateLimiter;
+  createRateLimiter?(policy: RateLimitPolicy, name?: string): RateLimiter;
 }
 
 /** What is kept in the memory stores is counted by `sizes`. */
@@ -266,7 +266,6 @@ export function openDurable(sql: Sql, options: DurableOptions = {}) {
     stores,
     store: createTestStore(stores.sessions, stores.vault),
     refreshes: stores.refreshes,
-    createRateLimiter: (policy, name = 'test') => stores.createRateLimiter(name, policy),
     close: () => {},
   } satisfies TestStores & { stores: unknown };
 }
@@ -288,7 +287,6 @@ export async function openFile(
     time,
     stores,
     store: createTestStore(stores.sessions, stores.vault),
-    createRateLimiter: (policy, name = 'test') => stores.createRateLimiter(name, policy),
   } satisfies TestStores & { stores: unknown };
 }
 
@@ -316,7 +314,7 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
   const { time = createFakeClock(NOW), ...overrides } = others;
   const target = parseRedisUrl(url);
   if (target === undefined) throw new Error(`no address of a Redis: ${url}`);
-  const stores: Stores = await openRedis({
+  const stores = await openRedis({
     target,
     prefix: `test-${randomUUID()}:`,
     waitMs: 5_000,
@@ -333,7 +331,8 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
     stores,
     store: createTestStore(stores.sessions, stores.vault),
     refreshes: stores.refreshes,
-    createRateLimiter: (policy, name = 'start') => stores.createRateLimiter(name, policy),
+    createRateLimiter: (policy: RateLimitPolicy, name = 'start') =>
+      stores.createRateLimiter(name, policy),
     close: stores.close,
   } satisfies TestStores & { stores: Stores };
 }

@@ -30,7 +30,8 @@ export type OpenStores = (options?: {
   readonly startPolicy?: RateLimitPolicy;
 }) => Promise<TestStores>;
 
-export function runStoreSuite(name: string, openStores: OpenStores): void {
+/** Without `hasBuckets` rate limits are those of memory. */
+export function runStoreSuite(name: string, openStores: OpenStores, hasBuckets = true): void {
   const opened: TestStores[] = [];
   const open: OpenStores = async (options) => {
     const stores = await openStores(options);
@@ -45,7 +46,7 @@ export function runStoreSuite(name: string, openStores: OpenStores): void {
     describe('time:', () => testTime(open));
     describe('races:', () => testRaces(open));
     describe('notices:', () => testNotices(open));
-    describe('rate limiter:', () => testRateLimiter(open));
+    if (hasBuckets) describe('rate limiter:', () => testRateLimiter(open));
     describe('refreshes:', () => testRefreshes(open));
   });
 }

@@ -71,7 +71,6 @@ export async function openSessionsFile(all: SessionsFileOptions) {
   return {
     vault: stores.vault,
     refreshes: stores.refreshes,
-    createRateLimiter: stores.createRateLimiter,
     // The next relay delivers what is in the file.
     sessions: { ...stores.sessions, hasUndelivered: () => false },
     findProblem(): StoreProblem | undefined {

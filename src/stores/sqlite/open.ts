@@ -1,12 +1,10 @@
 /** The stores on one SQLite: that of a Durable Object, or the sessions file of one relay. */
-import type { RateLimitPolicy } from '../../sign-ins/rate-limits.ts';
 import type { RandomBytes } from '../../sign-ins/secrets.ts';
 import { neededUntilMs } from '../../sign-ins/session.ts';
 import type { Clock } from '../../sign-ins/time.ts';
 import { createMemoryStore } from '../memory.ts';
 import { readRecord, writeRecord } from '../record.ts';
 import { createSealedVault } from '../sealed-vault.ts';
-import { createSqliteRateLimiter } from './rate-limits.ts';
 import { createSqliteRefreshStore } from './refreshes.ts';
 import { createRows, type RowsOptions } from './rows.ts';
 
@@ -25,7 +23,7 @@ export function openSqliteStores(options: SqliteStoresOptions) {
   const rows = createRows(options);
   const sessions = createMemoryStore(clock, maxSessions, {
     // Without malformed rows, and rows of a newer version (after a rollback): those users start again.
-    load: () => rows.readAll(SESSION_ROWS).flatMap(({ value }) => readRecord(value) ?? []),
+    load: () => rows.readAll(SESSION_ROWS).flatMap((value) => readRecord(value) ?? []),
     write: (session) =>
       rows.write(SESSION_ROWS, session.ids.link, writeRecord(session), neededUntilMs(session)),
     remove: ({ ids }) => rows.remove(SESSION_ROWS, ids.link),
@@ -42,8 +40,6 @@ export function openSqliteStores(options: SqliteStoresOptions) {
     },
     vault: createSealedVault(randomBytes),
     refreshes: createSqliteRefreshStore(rows, clock),
-    createRateLimiter: (name: string, policy: RateLimitPolicy) =>
-      createSqliteRateLimiter(rows, clock, name, policy),
     findProblem: rows.findProblem,
     probe: rows.probe,
     /** When `sessions.sweep` has something to remove. Undefined if never. */

@@ -63,10 +63,7 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions) {
   return {
     /** All that was kept under a name, each as it was written. */
     readAll: (name: string) =>
-      run('SELECT id, value FROM kept WHERE name = ?', name).map(({ id, value }) => ({
-        id: String(id),
-        value: String(value),
-      })),
+      run('SELECT value FROM kept WHERE name = ?', name).map(({ value }) => String(value)),
     read(name: string, id: string): string | undefined {
       const [row] = run('SELECT value FROM kept WHERE name = ? AND id = ?', name, id);
       return row && String(row.value);
