@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import { DISCOVERY_RETRY_MS, MAX_CALLBACK_CHARACTERS } from '../limits.ts';
 import type { RevocationScope, TokenKind } from '../sign-ins/revocations.ts';
-import type { CodeResult, Delivery } from '../sign-ins/session.ts';
+import type { Delivery, SessionResult } from '../sign-ins/session.ts';
 import type { CodeOutcome } from '../sign-ins/sign-ins.ts';
 import {
   mayTakeChallenge,
@@ -55,7 +55,7 @@ export function createProvider(
   const redirectParameter = `&redirect_uri=${formEncode(redirectUri)}`;
 
   /** What a device needs to exchange the code itself. */
-  function codeForDevice(code: string): CodeResult {
+  function codeForDevice(code: string): SessionResult {
     if (code.length > MAX_CALLBACK_CHARACTERS) return { error: 'authorization_failed' };
     const { tokenUrl, clientId } = config;
     const revocationUrl = revocation && isStandard(revocation) ? revocation.url : undefined;

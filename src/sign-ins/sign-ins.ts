@@ -65,7 +65,7 @@ export interface SessionInfo {
 
 /** The result that a code leads to: tokens, or the code itself if the relay does not exchange it. */
 export type CodeOutcome<Failure> =
-  | { readonly ok: true; readonly result: Exclude<SessionResult, ErrorResult> }
+  | { readonly ok: true; readonly result: SessionResult }
   | { readonly ok: false; readonly failure: Failure };
 
 /** How a callback ended. 'busy': the code is not spent. 'link_invalid', 'cancelled': the session did not accept the result. */
@@ -205,14 +205,17 @@ export function createSignIns(options: SignInOptions) {
         const delivery = link.deliveryOf(leased);
         const deviceName = link.deviceNameOf(leased);
         const resolved = delivery && (await resolveCode(delivery));
-        const kept = link.keepResult(leased, resolved?.ok ? resolved.result : EXCHANGE_FAILED);
-        const isGood = resolved?.ok === true && kept !== undefined;
+        const result = resolved?.ok ? resolved.result : EXCHANGE_FAILED;
+        const kept = link.keepResult(leased, result);
+        const isGood = kept !== undefined && !('error' in result);
         const end = machine.complete(isGood ? 'signed_in' : 'failed', kept);
         // Only this process has the tokens.
         const stored = await store.update(key, end, 'until lease ends');
         const failure = resolved?.ok === false ? resolved.failure : undefined;
         if (stored !== true) return { outcome: refusalFor(stored), deviceName, failure };
-        return { outcome: isGood ? 'signed_in' : 'exchange_failed', deviceName, failure };
+        if (isGood) return { outcome: 'signed_in', deviceName };
+        const outcome = 'error' in result ? result.error : 'exchange_failed';
+        return { outcome, deviceName, failure };
       } finally {
         exchanges -= 1;
       }
