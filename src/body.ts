@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 export interface BoundedText {
   readonly text: string;
   /** The body was longer than the limit, and the rest was not read. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 /** Reads at most `limitBytes` of UTF-8, then cancels the stream. Ends early when the reader is cancelled. */
@@ -27,5 +27,5 @@ export async function readAtMost(
   }
   const bytes = Buffer.concat(chunks).subarray(0, limitBytes);
   // TextDecoder drops a byte order mark, as Response.text() does.
-  return { text: new TextDecoder().decode(bytes), isCut: lengthBytes > limitBytes };
+  return { text: new TextDecoder().decode(bytes), isTruncated: lengthBytes > limitBytes };
 }

@@ -158,11 +158,14 @@ export function createBodyReader(clock: Clock) {
 
   function readWhole(request: Request): Promise<BoundedText> {
     return new Promise((resolve, reject) => {
-      const deadline: Deadline = { dueAtMs: 0, onDue: () => resolve({ text: '', isCut: false }) };
+      const deadline: Deadline = {
+        dueAtMs: 0,
+        onDue: () => resolve({ text: '', isTruncated: false }),
+      };
       deadlines.add(deadline);
       request
         .text()
-        .then((text) => resolve({ text, isCut: false }), reject)
+        .then((text) => resolve({ text, isTruncated: false }), reject)
         .finally(() => deadlines.cancel(deadline));
     });
   }
@@ -199,11 +202,11 @@ export function createBodyReader(clock: Clock) {
     read,
     /** The members of a JSON object. Undefined if it is not JSON, or the device disconnects. */
     async readMembers(request: Request, limitBytes: number) {
-      const { text, isCut } = await read(request, limitBytes).catch(() => NO_BODY);
+      const { text, isTruncated } = await read(request, limitBytes).catch(() => NO_BODY);
       try {
-        return { members: parseMembers(text), isCut };
+        return { members: parseMembers(text), isTruncated };
       } catch {
-        return { members: undefined, isCut };
+        return { members: undefined, isTruncated };
       }
     },
     /** A form as a browser sends it. Empty when the browser disconnects. */
@@ -214,7 +217,7 @@ export function createBodyReader(clock: Clock) {
   };
 }
 
-const NO_BODY: Promise<BoundedText> = Promise.resolve({ text: '', isCut: false });
+const NO_BODY: Promise<BoundedText> = Promise.resolve({ text: '', isTruncated: false });
 
 /** The members of a JSON object; none of any other JSON. Throws if it is not JSON. */
 export function parseMembers(text: string): Readonly<Record<string, unknown>> {

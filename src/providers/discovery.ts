@@ -115,8 +115,8 @@ export async function readMetadata(
       const { status } = response;
       return { ...failed(`answered ${status}`, status >= 400 && status < 500), status };
     }
-    const { text, isCut } = await readAtMost(response.body.getReader(), DISCOVERY_BYTES);
-    if (isCut) return failed(`is longer than ${DISCOVERY_BYTES} bytes`);
+    const { text, isTruncated } = await readAtMost(response.body.getReader(), DISCOVERY_BYTES);
+    if (isTruncated) return failed(`is longer than ${DISCOVERY_BYTES} bytes`);
     return parseMetadata(text) ?? failed('is not a discovery document', true);
   } catch (error) {
     if (signal.aborted) return failed('took too long');

@@ -230,7 +230,7 @@ export function credentialsInBody(provider: ProviderConfig): string {
 function readText(response: ProviderResponse): Promise<string | undefined> {
   if (isShort(response) || response.body === null) return response.text();
   const reading = readAtMost(response.body.getReader(), TOKEN_RESPONSE_BYTES);
-  return reading.then(({ text, isCut }) => (isCut ? undefined : text));
+  return reading.then(({ text, isTruncated }) => (isTruncated ? undefined : text));
 }
 
 /** Content-Length says nothing if the body is chunked (RFC 9112 §6.3) or compressed. */

@@ -48,7 +48,7 @@ test('a Redis that evicts, and keeps what it has on a disk, is warned of at the 
   const options = { evictionPolicy: 'allkeys-lru', args: ['--appendonly', 'yes'] };
   await using redis = await startRedis(options);
   const relay = await startRelay({ REDIS_URL: redis.url });
-  expect(relay.events('store_unfit')).toMatchObject(
+  expect(relay.events('store_misconfigured')).toMatchObject(
     ['maxmemory-policy is allkeys-lru', 'persistence is on'].map((problem) => ({
       level: 'warning',
       problem: expect.stringContaining(problem),

@@ -91,7 +91,7 @@ describe('a relay that starts before Redis', () => {
     await using redis = await startRedis();
     await redis.kill();
     const relay = await launchRelay({ REDIS_URL: redis.url });
-    const { secondsLeft } = await relay.waitForEvent('store_awaited');
+    const { secondsLeft } = await relay.waitForEvent('store_waiting');
     // A busy machine may take seconds to find out that nobody listens.
     expect(secondsLeft).toBeWithin(30, 61);
     await redis.restart();
@@ -102,7 +102,7 @@ describe('a relay that starts before Redis', () => {
 
   test.concurrent('ends at once when it is told to', async () => {
     const relay = await launchRelay({ REDIS_URL: `redis://127.0.0.1:${await findFreePort()}` });
-    await relay.waitForEvent('store_awaited');
+    await relay.waitForEvent('store_waiting');
     expect(await relay.stop()).toBe(0);
   });
 });

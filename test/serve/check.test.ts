@@ -460,8 +460,8 @@ describe.concurrent.if(has('Redis', '`check` finds what is wrong with Redis'))('
     expect(fit.find('redis')?.text).toMatch(/^(Redis|Valkey) \d.* answers$/);
     await redis.cli('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     await redis.cli('CONFIG', 'SET', 'appendonly', 'yes');
-    const unfit = await runCheck({ REDIS_URL: redis.url });
-    const warnings = unfit.findings.filter(({ mark }) => mark === 'warning');
+    const misconfigured = await runCheck({ REDIS_URL: redis.url });
+    const warnings = misconfigured.findings.filter(({ mark }) => mark === 'warning');
     expect(warnings.map(({ text }) => text)).toEqual([
       expect.stringContaining('maxmemory-policy is allkeys-lru'),
       expect.stringContaining('persistence is on'),

@@ -86,7 +86,7 @@ describe.concurrent.each([
     const exited = [1, silent.port].map(async (port) => {
       const url = `redis://127.0.0.1:${port}`;
       const host = await launch({ REDIS_URL: url, LONGEST_TIMER_MS: '1500' });
-      await host.waitForEvent('store_awaited');
+      await host.waitForEvent('store_waiting');
       return host.exited;
     });
     expect(await Promise.all(exited)).toEqual([1, 1]);

@@ -111,7 +111,7 @@ describe('while the relay tries', () => {
   ])('%s, with the time that is left', async (_, port, problem, afterMs) => {
     const { events } = await open(`redis://:${WRONG}@${at(port)}`);
     const secondsLeft = WAIT_SECONDS - afterMs / 1_000;
-    expect(events).toEqual([{ type: 'store_awaited', problem, secondsLeft }]);
+    expect(events).toEqual([{ type: 'store_waiting', problem, secondsLeft }]);
   });
 
   test('it gives up if its time ends between two attempts', async () => {

@@ -49,13 +49,13 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
     if (!(error instanceof StoreUnavailable)) throw error;
     return [fault(WHAT, error.message, remedyFor(error))];
   }
-  const unfit = events.flatMap((event) =>
-    event.type === 'store_unfit' ? [warning(WHAT, event.problem)] : [],
+  const misconfigured = events.flatMap((event) =>
+    event.type === 'store_misconfigured' ? [warning(WHAT, event.problem)] : [],
   );
   return [
     await checkVersion(redis).catch(() => STOPPED),
     describeRefusal() ?? ok(WHAT, 'every command that the relay needs is allowed'),
-    ...unfit,
+    ...misconfigured,
   ];
 }
 
@@ -105,7 +105,7 @@ async function signIn({
 async function checkVersion({ target }: NonNullable<Settings['redis']>): Promise<Finding> {
   // Also while it waits for a reply.
   const signal = AbortSignal.timeout(WAIT_MS);
-  const client = await connectRedis(target, '', { onCut: () => {}, signal });
+  const client = await connectRedis(target, '', { onConnectionLost: () => {}, signal });
   try {
     const { info } = await client.describe();
     const valkey = infoField(info, 'valkey_version');

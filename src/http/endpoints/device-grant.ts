@@ -192,9 +192,9 @@ export async function readParameters(
   names: readonly string[],
 ): Promise<TokenParameters | undefined> {
   try {
-    const { text, isCut } = await bodies.read(raw, MAX_REFRESH_BODY_BYTES);
+    const { text, isTruncated } = await bodies.read(raw, MAX_REFRESH_BODY_BYTES);
     const contentType = raw.headers.get('content-type');
-    return isCut ? undefined : parseTokenParameters(text, contentType, names);
+    return isTruncated ? undefined : parseTokenParameters(text, contentType, names);
   } catch {
     return undefined;
   }

@@ -51,8 +51,11 @@ export async function readTokenRequest(
   request: RelayRequest,
   { bodies, providers, blind }: Pick<RefreshDependencies, 'bodies' | 'providers' | 'blind'>,
 ) {
-  const { members: asked, isCut } = await bodies.readMembers(request.raw, MAX_REFRESH_BODY_BYTES);
-  if (asked === undefined || isCut) return refuse('invalid_json');
+  const { members: asked, isTruncated } = await bodies.readMembers(
+    request.raw,
+    MAX_REFRESH_BODY_BYTES,
+  );
+  if (asked === undefined || isTruncated) return refuse('invalid_json');
   const service = readText(asked.service) ?? '';
   // The relay would see the tokens.
   if (blind === 'always' && providers.has(service)) return refuse('unauthorized_client');

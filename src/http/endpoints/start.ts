@@ -92,8 +92,8 @@ export async function readMembers(
   bodies: BodyReader,
   maxBytes: number,
 ): Promise<StartMembers | undefined> {
-  const { members, isCut } = await bodies.readMembers(request.raw, maxBytes);
-  if (isCut) log.debug('start_body_cut', { requestId: request.id, readBytes: maxBytes });
+  const { members, isTruncated } = await bodies.readMembers(request.raw, maxBytes);
+  if (isTruncated) log.debug('start_body_cut', { requestId: request.id, readBytes: maxBytes });
   return members;
 }
 

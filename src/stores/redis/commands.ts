@@ -31,7 +31,7 @@ export interface RedisCommandsOptions {
   readonly client: RedisClient;
   readonly clock: Clock;
   /** Called for each command without a reply. */
-  readonly onCut: () => void;
+  readonly onConnectionLost: () => void;
   readonly health: Pick<StoreHealth, 'refused'>;
   readonly monitor: Monitor;
   /** Replaces the store's clock. */
@@ -39,7 +39,7 @@ export interface RedisCommandsOptions {
 }
 
 export function createRedisCommands(options: RedisCommandsOptions) {
-  const { client, clock, onCut, health, monitor, testClock } = options;
+  const { client, clock, onConnectionLost, health, monitor, testClock } = options;
   const deadlines = createDeadlineQueue(clock, STORE_DEADLINE_MS);
   const storeClock = createStoreClock(() => within(client.time()), clock);
   const validUntil = testClock?.now ?? storeClock.deadline;
@@ -90,7 +90,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
       function fail(error: unknown): void {
         deadlines.cancel(deadline);
         const failure = unavailable(error);
-        if (!(failure.cause instanceof ErrorReply)) onCut();
+        if (!(failure.cause instanceof ErrorReply)) onConnectionLost();
         reject(failure);
       }
       deadlines.add(deadline);

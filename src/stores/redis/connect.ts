@@ -22,7 +22,7 @@ export type RedisClient = Awaited<ReturnType<typeof connectRedis>>;
 
 export interface ConnectOptions {
   /** A connection failed, with its error, or was replaced; what it would have received is lost. */
-  readonly onCut: (error?: unknown) => void;
+  readonly onConnectionLost: (error?: unknown) => void;
   /** Closes everything. */
   readonly signal: AbortSignal;
 }
@@ -41,11 +41,11 @@ type Listening = Parameters<Library['subscribe']>;
 export async function connectRedis(
   target: RedisTarget,
   key: string,
-  { onCut, signal }: ConnectOptions,
+  { onConnectionLost, signal }: ConnectOptions,
 ) {
   const closing = new AbortController();
   signal.addEventListener('abort', () => closing.abort());
-  let library = await connect(target, key, onCut, closing.signal, undefined);
+  let library = await connect(target, key, onConnectionLost, closing.signal, undefined);
   closing.signal.addEventListener('abort', () => destroy(library));
   let listening: Listening | undefined;
   let isReplacing = false;
@@ -55,14 +55,14 @@ export async function connectRedis(
     isReplacing = true;
     try {
       const inTime = AbortSignal.any([closing.signal, AbortSignal.timeout(REPLACE_MS)]);
-      const next = await connect(target, key, onCut, inTime, listening);
+      const next = await connect(target, key, onConnectionLost, inTime, listening);
       const old = library;
       library = next;
       destroy(closing.signal.aborted ? next : old);
-      onCut();
+      onConnectionLost();
     } catch (error) {
       // The old one is kept: its server may answer again.
-      onCut(error);
+      onConnectionLost(error);
     } finally {
       isReplacing = false;
     }

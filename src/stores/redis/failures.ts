@@ -56,7 +56,7 @@ const CODES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** LATE is ours (commands.ts). The others are normal while a Cluster moves slots. */
-export const PASSING: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK']);
+export const TRANSIENT: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVED', 'ASK']);
 
 export interface ConnectFailure {
   /** Completes a sentence that begins with REDIS_URL. */

@@ -11,11 +11,11 @@ import {
   type ConnectFailure,
   describeConnectFailure,
   noAnswer,
-  PASSING,
   reasonOf,
   remedyFor,
   replyIn,
   stopsEverything,
+  TRANSIENT,
 } from './failures.ts';
 import type { RedisTarget } from './url.ts';
 
@@ -58,7 +58,7 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
 
   function refused(reply: ErrorReply): void {
     const reason = reasonOf(reply);
-    if (PASSING.has(reason)) return;
+    if (TRANSIENT.has(reason)) return;
     const remedy = refusals.get(reason)?.remedy ?? remedyFor(reply);
     if (!refusals.has(reason)) onEvent({ type: 'store_refuses', reason, remedy });
     refusals.set(reason, { remedy, lastMs: clock.now() });

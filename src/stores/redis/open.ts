@@ -42,9 +42,9 @@ export interface RedisOptions {
 
 export type RedisEvent =
   /** At startup: Redis cannot be used yet, and is tried for `secondsLeft` more. */
-  | { readonly type: 'store_awaited'; readonly problem: string; readonly secondsLeft: number }
+  | { readonly type: 'store_waiting'; readonly problem: string; readonly secondsLeft: number }
   | HealthEvent
-  | { readonly type: 'store_unfit'; readonly problem: string };
+  | { readonly type: 'store_misconfigured'; readonly problem: string };
 
 type RedisStores = Awaited<ReturnType<typeof startStores>>;
 
@@ -63,7 +63,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   function report(failure: ConnectFailure): void {
     if (failure.problem !== last?.problem && !failure.isFinal) {
       const secondsLeft = Math.ceil((untilMs - clock.now()) / 1_000);
-      onEvent({ type: 'store_awaited', problem: failure.problem, secondsLeft });
+      onEvent({ type: 'store_waiting', problem: failure.problem, secondsLeft });
     }
     last = failure;
   }
@@ -118,12 +118,12 @@ async function startStores(
     probe: () => commands.run(SCRIPTS.probe, [keys.probe], [`${channel} probe`]),
     reconnect: () => client.reconnect(),
   });
-  const onCut = (error?: unknown) => {
+  const onConnectionLost = (error?: unknown) => {
     notices?.connectionFailed();
     note(error);
     health.failed(error);
   };
-  const client = await connectRedis(target, keys.live, { onCut, signal });
+  const client = await connectRedis(target, keys.live, { onConnectionLost, signal });
   const close = () => {
     health.close();
     notices?.stop();
@@ -133,16 +133,16 @@ async function startStores(
   const commands = createRedisCommands({
     client,
     clock,
-    onCut,
+    onConnectionLost,
     health,
     monitor: options.monitor ?? NO_MONITOR,
     testClock,
   });
-  const problems = describeUnfit(await commands.within(client.describe()));
+  const problems = describeMisconfigurations(await commands.within(client.describe()));
   notices = createNotices({ client, commands, clock, channel, instance, health });
   await notices.start();
   await health.start();
-  for (const problem of problems) onEvent({ type: 'store_unfit', problem });
+  for (const problem of problems) onEvent({ type: 'store_misconfigured', problem });
   const { maxSessions } = options;
   const store = { commands, keys, notices, health, randomBytes, maxSessions };
   return {
@@ -163,7 +163,7 @@ export function infoField(info: string, name: string): string | undefined {
 }
 
 /** Settings of the server with which it may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
-function describeUnfit({ info, save }: { info: string; save: string }): string[] {
+function describeMisconfigurations({ info, save }: { info: string; save: string }): string[] {
   const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction';
   const isKept = infoField(info, 'aof_enabled') === '1' || save !== '';
   return [

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../sign-ins/store.ts';
 export class UnusableFile extends StoreUnavailable {}
 
 /** What may pass, or be mended from elsewhere. */
-const PASSING: Readonly<Record<string, string>> = {
+const TRANSIENT: Readonly<Record<string, string>> = {
   ENOSPC: 'cannot be written: the disk is full',
   EDQUOT: 'cannot be written: the disk is full',
   SQLITE_FULL: 'cannot be written: the disk is full',
@@ -32,7 +32,7 @@ const FINAL: Readonly<Record<string, string>> = {
 };
 
 export const wordsFor = (code: string): string =>
-  `${PASSING[code] ?? FINAL[code] ?? 'cannot be used'} (${code})`;
+  `${TRANSIENT[code] ?? FINAL[code] ?? 'cannot be used'} (${code})`;
 
 export const describe = (path: string, code: string): string => `${path} ${wordsFor(code)}`;
 
