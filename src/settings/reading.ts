@@ -117,9 +117,7 @@ function readSecret(reading: Reading, setting: string): string | undefined {
     if (secret.length > MAX_SECRET_LENGTH) return rejectFile('must name a file of at most 64 KiB');
     return secret || rejectFile('must name a file that is not empty');
   } catch (error) {
-    return rejectFile(
-      `must name a file that can be read: ${nameFile(path)} ${describeFileFailure(error)}`,
-    );
+    return rejectFile(describeUnreadable(path, error));
   }
 }
 
@@ -141,8 +139,9 @@ export function describeFileFailure(error: unknown, done: 'read' | 'written' = '
 /** Messages show only such paths: an operator may have written the secret itself instead of its path. */
 const SHOWN_PATH = /^\/(etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|Users)\//;
 
-function nameFile(path: string): string {
-  return SHOWN_PATH.test(path) ? path : 'it';
+function describeUnreadable(path: string, error: unknown): string {
+  const file = SHOWN_PATH.test(path) ? path : 'it';
+  return `must name a file that can be read: ${file} ${describeFileFailure(error)}`;
 }
 
 /** The picture that `LOGO` names, or contains as a `data:` URI. */
@@ -152,8 +151,7 @@ export function readLogo(reading: Reading, logo: string): Picture | undefined {
   try {
     bytes = isData ? readDataUri(logo) : reading.readFile(logo, 'latin1');
   } catch (error) {
-    const problem = `must name a file that can be read: ${nameFile(logo)} ${describeFileFailure(error)}`;
-    reject(reading, 'LOGO', problem);
+    reject(reading, 'LOGO', describeUnreadable(logo, error));
     return undefined;
   }
   const picture =
