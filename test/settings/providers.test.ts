@@ -312,3 +312,29 @@ describe('_URL', () => {
     ]);
   });
 });
+
+describe('BLIND=always', () => {
+  const S256 = { ...acme, ACME_PKCE: 'S256' };
+  const ISSUER = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_ISSUER: 'https://acme.example' };
+  const SECRET = { ACME_CLIENT_SECRET: 'a-secret' };
+  const REFRESH_URL = { ACME_REFRESH_URL: 'https://acme.example/r' };
+  const NO_S256 = 'acme does not use PKCE with S256 (ACME_PKCE)';
+  const HAS_SECRET = 'acme has a client secret (ACME_CLIENT_SECRET)';
+  const REFRESHES = 'acme has a refresh endpoint (ACME_REFRESH_URL)';
+
+  test.each<[string, Record<string, string>, string | undefined]>([
+    ['S256 and no secret', S256, undefined],
+    ['an issuer that has yet to say', ISSUER, undefined],
+    ['a provider that is not enabled', { ...S256, PROVIDERS: 'acme,mal' }, undefined],
+    ['no PKCE', acme, NO_S256],
+    ['plain', { ...S256, ACME_PKCE: 'plain' }, NO_S256],
+    ['an issuer, and plain', { ...ISSUER, ACME_PKCE: 'plain' }, NO_S256],
+    ['a secret', { ...S256, ...SECRET }, HAS_SECRET],
+    ['an issuer, and a secret', { ...ISSUER, ...SECRET }, HAS_SECRET],
+    ['a refresh endpoint of its own', { ...S256, ...REFRESH_URL }, REFRESHES],
+  ])('%s: a provider at which the relay would see tokens is a fault', (_, env, why) => {
+    const faults = why === undefined ? [] : [`BLIND must not be always: ${why}`];
+    expect(faultsOf({ ...env, BLIND: 'always' })).toEqual(faults);
+    for (const BLIND of ['allow', 'never']) expect(faultsOf({ ...env, BLIND })).toEqual([]);
+  });
+});
