@@ -227,59 +227,40 @@ export function stageOf(session: Session): ExpiredStage | undefined {
 
 /* Events of the user's browser. Undefined if the session has expired. */
 
-export interface PendingSession {
-  readonly pending: Pending;
-  /** Since the start. */
-  readonly ageMs: number;
-}
-
-/** Changes nothing: a link preview may call it. */
-export function find(
-  session: Session,
-  nowMs: number,
-): Change<PendingSession | SessionOutcome | undefined> {
-  const pending = pendingOrOutcome(session, nowMs);
-  if (typeof pending !== 'object') return { reply: pending };
-  return { reply: { pending, ageMs: nowMs - pending.startedAtMs } };
-}
-
-export interface Opened {
-  readonly pending: Pending;
-  /** True if it is the first time. */
-  readonly isFirst: boolean;
-}
+/** Changes nothing: a link preview may call it. `ageMs`: since the start. */
+export const find = whilePending((pending, nowMs) => ({
+  reply: { pending, ageMs: nowMs - pending.startedAtMs },
+}));
 
 /** The user is redirected to the provider. */
-export function open(session: Session, nowMs: number): Change<Opened | SessionOutcome | undefined> {
-  const pending = pendingOrOutcome(session, nowMs);
-  if (typeof pending !== 'object') return { reply: pending };
+export const open = whilePending((pending) => {
   if (pending.opening !== 'none') return { reply: { pending, isFirst: false } };
   const next: Pending = { ...pending, opening: 'unreported' };
   return { reply: { pending, isFirst: true }, next, notice: 'opened' };
-}
+});
 
 /** The sign-in ends without an authorization code. `error`: the result. */
-export const fail =
-  (
-    outcome: EndOutcome,
-    error: Protected<SessionResult> | undefined,
-  ): Event<Pending | SessionOutcome | undefined> =>
-  (session, nowMs) => {
-    const pending = pendingOrOutcome(session, nowMs);
-    if (typeof pending !== 'object') return { reply: pending };
+export const fail = (outcome: EndOutcome, error: Protected<SessionResult> | undefined) =>
+  whilePending((pending, nowMs) => {
     const next = completed(pending, outcome, error, nowMs);
     return { reply: pending, next, notice: 'completed' };
-  };
+  });
 
 /** There is an authorization code, which only the caller may exchange. What the exchange needs is not kept. */
-export function lease(
-  session: Session,
-  nowMs: number,
-): Change<Pending | SessionOutcome | undefined> {
-  const pending = pendingOrOutcome(session, nowMs);
-  if (typeof pending !== 'object') return { reply: pending };
+export const lease = whilePending((pending, nowMs) => {
   const leaseEndsAtMs = nowMs + EXCHANGE_LEASE_MS;
   return { reply: pending, next: { ...commonOf(pending), state: 'exchanging', leaseEndsAtMs } };
+});
+
+/** The change of a pending session; the outcome of any other. */
+function whilePending<Reply>(
+  change: (pending: Pending, nowMs: number) => Change<Reply>,
+): Event<Reply | SessionOutcome | undefined> {
+  return (session, nowMs) => {
+    const current = stateAt(session, nowMs);
+    if (current?.state === 'pending') return change(current, nowMs);
+    return { reply: current && outcomeOf(current, nowMs) };
+  };
 }
 
 /** The holder of the lease has a result. The reply: whether it was stored, or how the sign-in has ended. */
@@ -388,12 +369,6 @@ export function cancel(session: Session, nowMs: number): Change<Cancellation> {
     default:
       return { reply: 'gone' };
   }
-}
-
-/** Undefined if the session has expired. */
-function pendingOrOutcome(session: Session, nowMs: number): Pending | SessionOutcome | undefined {
-  const current = stateAt(session, nowMs);
-  return current?.state === 'pending' ? current : current && outcomeOf(current, nowMs);
 }
 
 /** Undefined if it is known only until the link expires. */
