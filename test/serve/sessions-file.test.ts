@@ -154,16 +154,29 @@ describe.concurrent('a second relay on the same file', () => {
   });
 });
 
-test.each([
-  ['that is damaged', (path: string) => writeFileSync(path, 'no database '.repeat(500))],
-  ['that is a folder', (path: string) => void mkdirSync(path)],
-])('a file %s ends a start as a wrong setting does, with its path', async (name, prepare) => {
+/** As root, without the right to write where the mode of a folder forbids it. */
+const HELD_TO_MODES = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override'] : [];
+
+test.each<[string, (path: string) => unknown, string]>([
+  ['that is damaged', (path) => writeFileSync(path, 'no database '.repeat(500)), ' is damaged'],
+  ['that is a folder', mkdirSync, ' is not a file'],
+  [
+    'in a read-only folder',
+    (path) => {
+      mkdirSync(path, { mode: 0o500 });
+      return join(path, 'sessions.db');
+    },
+    ' exists but is not writable (EACCES): give it to the user of the relay',
+  ],
+])('a file %s ends a start as a wrong setting does, with its path', async (name, prepare, why) => {
   const path = join(folder, name);
-  prepare(path);
-  const env = { SESSIONS_FILE: path, OAUTH_BASE_URL: 'http://127.0.0.1', PORT: '0' };
-  const { exitCode, output } = await runRelay(env);
+  const other = prepare(path);
+  const SESSIONS_FILE = typeof other === 'string' ? other : path;
+  const env = { SESSIONS_FILE, OAUTH_BASE_URL: 'http://127.0.0.1', PORT: '0' };
+  const command = [...HELD_TO_MODES, process.execPath, MAIN];
+  const { exitCode, output } = await runRelay(env, { command });
   expect(exitCode).toBe(78);
-  expect(output).toContain(`${path} is `);
+  expect(output).toContain(path + why);
 });
 
 const ON_NODE = [NODE, `${ROOT}dist/cli/main.js`];

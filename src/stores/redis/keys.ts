@@ -2,17 +2,17 @@
 
 export type RedisKeys = ReturnType<typeof createRedisKeys>;
 
-/** In a Cluster all keys have one hash tag, so that they are in one slot: that of the prefix, if it has one. */
+/** In a Cluster every key has the hash tag `{0}`, so that all of them are in one slot. */
 export function createRedisKeys(prefix: string, isCluster: boolean) {
-  const own = isCluster && !prefix.includes('{') ? `${prefix}{0}:` : prefix;
+  const own = isCluster ? `${prefix}{0}:` : prefix;
   return {
-    /** On which all instances listen. */
+    /** All instances subscribe to it. */
     channel: `${prefix}wake:all`,
-    /** The index of live sessions, by when that ends. */
+    /** Link ids of the live sessions, sorted by when each stops being live. */
     live: `${own}live-sign-ins`,
-    /** The record, by its link id. */
+    /** The record of a session. */
     session: (link: string) => `${own}sign-in:${link}`,
-    /** These two lead to the link id. */
+    /** The values of these two contain the link id. */
     poll: (id: string) => `${own}sign-in-poll:${id}`,
     code: (id: string) => `${own}sign-in-code:${id}`,
     refresh: (id: string) => `${own}refresh:${id}`,

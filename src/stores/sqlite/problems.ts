@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../../sign-ins/store.ts';
 /** Another start would end in the same way: somebody has to change the file, its folder or the setting. */
 export class UnusableFile extends StoreUnavailable {}
 
-/** What may pass, or be mended from elsewhere. */
+/** Another start may succeed: it may be over by then, or somebody may have freed space or stopped the other relay. */
 const TRANSIENT: Readonly<Record<string, string>> = {
   ENOSPC: 'cannot be written: the disk is full',
   EDQUOT: 'cannot be written: the disk is full',
@@ -74,7 +74,9 @@ export function findPathProblem(path: string): string | undefined {
     accessSync(folder, constants.W_OK);
     return undefined;
   } catch (error) {
-    const problem = describe(folder, String((error as NodeJS.ErrnoException).code));
-    return `${problem}: create the folder for the user of the relay, with mode 0700`;
+    const code = String((error as NodeJS.ErrnoException).code);
+    return code === 'EACCES'
+      ? `${folder} exists but is not writable (${code}): give it to the user of the relay, with mode 0700`
+      : `${describe(folder, code)}: create the folder for the user of the relay, with mode 0700`;
   }
 }
