@@ -5,9 +5,8 @@
  */
 import { Buffer } from 'node:buffer';
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { isIP } from 'node:net';
 import { createApp, type Handler } from '../http/app.ts';
-import type { Peers } from '../http/request.ts';
+import { cannotBeRegistered, type Peers } from '../http/request.ts';
 import { textResponse } from '../http/responses.ts';
 import type { ServiceState } from '../service.ts';
 import { createCounts } from './counts.ts';
@@ -75,7 +74,8 @@ export function createAdmin(options: AdminOptions) {
 
     handle(request: Request, peers: Peers): Response | Promise<Response> {
       const { headers } = request;
-      if (!isAllowedHost(headers.get('host') ?? '', known)) {
+      const hostname = (headers.get('host') ?? '').toLowerCase().replace(/:\d*$/, '');
+      if (!cannotBeRegistered(hostname) && !known.includes(hostname)) {
         return textResponse(421, 'Use the IP address, or list this name in ADMIN_NAMES');
       }
       return isAuthorized(headers.get('authorization') ?? '')
@@ -107,15 +107,4 @@ function createTokenCheck(token: string | undefined): (authorization: string) =>
 /** A digest has the same length whatever the text, as `timingSafeEqual` requires. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
-}
-
-/**
- * Any website can point its own name at this machine, and then read the responses (DNS
- * rebinding). That is impossible with an IP address and with a name without a dot, which
- * cannot be registered.
- */
-function isAllowedHost(host: string, known: readonly string[]): boolean {
-  const name = host.toLowerCase().replace(/:\d*$/, '');
-  const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
-  return isAddress || !name.includes('.') || known.includes(name);
 }

@@ -1,4 +1,5 @@
 /** A request as endpoints read it: path, query, headers, body. And the URLs of the relay that lead users to it. */
+import { isIP } from 'node:net';
 import { type BoundedText, readAtMost } from '../body.ts';
 import { createRequestId } from '../log.ts';
 import { formatUserCode } from '../sign-ins/secrets.ts';
@@ -149,6 +150,13 @@ export function readPath(url: string): string {
   }
   return url.slice(start);
 }
+
+/**
+ * True for an IP address and for a name without a dot, which cannot be registered. Any website
+ * can point its own name at this machine, and then read the responses (DNS rebinding).
+ */
+export const cannotBeRegistered = (hostname: string): boolean =>
+  !hostname.includes('.') || isIP(hostname) !== 0 || /^\[[\d.:a-f]+\]$/i.test(hostname);
 
 export type BodyReader = ReturnType<typeof createBodyReader>;
 

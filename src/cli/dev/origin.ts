@@ -3,8 +3,10 @@
  * send requests, and so may their own pages: not a page of another site in a browser on this
  * machine, which reaches `127.0.0.1` too.
  */
-import { isIP } from 'node:net';
-import { hostname } from 'node:os';
+import { hostname as machineName } from 'node:os';
+import type { Context, Next } from 'hono';
+import { cannotBeRegistered } from '../../http/request.ts';
+import { say } from './output.ts';
 
 /** A name or an address, and a port. RFC 9110 §7.2. */
 const HOST = /^[\w.:[\]-]+$/;
@@ -17,26 +19,27 @@ export function readUrl({ url, headers }: Request): URL | undefined {
   return URL.canParse(absolute) ? new URL(absolute) : undefined;
 }
 
-/**
- * A website can point its own name at this machine (DNS rebinding), so that its pages have
- * the same origin as the dev relay. That is impossible with an IP address, a name without a
- * dot and the name of this machine.
- */
-function hasOwnHost({ hostname: name }: URL): boolean {
-  const own = hostname().toLowerCase();
-  const isAddress = isIP(name.replace(/^\[|\]$/g, '')) !== 0;
-  return isAddress || !name.includes('.') || name === own || name === `${own}.local`;
+/** A page of another site must neither choose how sign-ins end nor read what happened. */
+export async function rejectCrossSite(c: Context, next: Next): Promise<Response | undefined> {
+  const problem = findCrossSiteProblem(c.req.raw);
+  if (problem === undefined) return void (await next());
+  say(`${c.req.method} ${c.req.path} got 403: ${problem}`);
+  return c.json({ error: problem }, 403);
 }
 
-/** Why a request is refused: a page of another site must not choose how sign-ins end, nor read what happened. */
-export function crossSiteProblem({ method, headers }: Request, url: URL): string | undefined {
-  if (!hasOwnHost(url)) {
-    return `${url.host} is not a name of this machine: use its IP address, or localhost`;
+function findCrossSiteProblem(request: Request): string | undefined {
+  const { host = '', hostname = '', origin } = readUrl(request) ?? {};
+  const own = machineName().toLowerCase();
+  if (!cannotBeRegistered(hostname) && ![own, `${own}.local`].includes(hostname)) {
+    return `${host} is not a name of this machine: use its IP address, or localhost`;
   }
+  const { method, headers } = request;
   if (method === 'GET' || method === 'HEAD') return undefined;
   // Browsers do not send `Sec-Fetch-Site` over plain http to other machines.
   const site = headers.get('sec-fetch-site');
-  const sender = headers.get('origin') ?? url.origin;
-  const isOwn = site === null ? sender === url.origin : site === 'same-origin' || site === 'none';
+  const isOwn =
+    site === null
+      ? [null, origin].includes(headers.get('origin'))
+      : site === 'same-origin' || site === 'none';
   return isOwn ? undefined : 'only programs and pages of this origin may do this';
 }

@@ -13,7 +13,7 @@ import { redirectUriOf } from '../../providers/provider.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { ENDING_NAMES, type Plan, parseEnding, planFor } from './endings.ts';
 import { createMcpServer } from './mcp.ts';
-import { crossSiteProblem, readUrl } from './origin.ts';
+import { readUrl, rejectCrossSite } from './origin.ts';
 import { say } from './output.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import { CLIENT_ID, type DevRelay } from './relay.ts';
@@ -52,7 +52,7 @@ export class DevProvider {
       .post('/token', async ({ req }) => issuer.issue(new URLSearchParams(await req.text())))
       .post('/revoke', async ({ req }) => issuer.revoke(new URLSearchParams(await req.text())))
       .all('/userinfo', (c) => describeUser(c, issuer.findUser(c.req.header('authorization'))))
-      .use((c, next) => this.#rejectCrossSite(c, next))
+      .use(rejectCrossSite)
       .get('/', (c) => c.html(listPage(relay)))
       .on(['GET', 'POST'], '/authorize', (c) => this.#authorize(c))
       .get('/next', (c) => c.json({ planned: relay.signIns.planned }))
@@ -74,14 +74,6 @@ export class DevProvider {
     return readUrl(request) === undefined
       ? errorResponse('malformed_request')
       : this.#app.fetch(request);
-  }
-
-  async #rejectCrossSite(c: Context, next: () => Promise<void>) {
-    const url = readUrl(c.req.raw);
-    const problem = url && crossSiteProblem(c.req.raw, url);
-    if (problem === undefined) return next();
-    say(`${c.req.method} ${c.req.path} got 403: ${problem}`);
-    return c.json({ error: problem }, 403);
   }
 
   async #authorize(c: Context): Promise<Response> {
@@ -224,7 +216,9 @@ function chosenPlan(form: URLSearchParams): Plan {
 }
 
 /** What a request plans, or what is wrong with it. */
-function readPlan(members: Members): Plan | { readonly error: string; readonly endings?: unknown } {
+function readPlan(
+  members: Readonly<Record<string, unknown>>,
+): Plan | { readonly error: string; readonly endings?: unknown } {
   const { ending: named, seconds, auto = false } = members;
   const ending = parseEnding(named);
   if (ending === undefined) {
@@ -238,10 +232,8 @@ function readPlan(members: Members): Plan | { readonly error: string; readonly e
   return planFor(ending, seconds as number | undefined, auto);
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
 /** JSON, or else a form, whatever the content type: that of `curl -d` is always a form. */
-function readMembers(text: string): Members {
+function readMembers(text: string): Readonly<Record<string, unknown>> {
   const whole = readValue(text);
   if (typeof whole === 'object') return Object(whole);
   const form = [...new URLSearchParams(text)];

@@ -27,7 +27,7 @@ import { readTextFile } from '../../text-file.ts';
 import { CommandError } from '../command-line.ts';
 import type { Plan } from './endings.ts';
 import { readUrl } from './origin.ts';
-import { describeRequest, explainRefusal, say } from './output.ts';
+import { describeRequest, remedyFor, say } from './output.ts';
 import { type DevRequest, type DevSignIn, DevSignIns } from './sign-ins.ts';
 
 /** The service if `--service` is not given. */
@@ -213,7 +213,7 @@ export class DevRelay {
       return;
     }
     const text = (await response.clone().text()).trim();
-    say(explainRefusal(what, status, text, this.options.services));
+    say(`${what} got ${status} ${text}${remedyFor(text, what, this.options.services)}`);
   }
 }
 
@@ -264,14 +264,14 @@ function createSettings(
   }
   const read = readSettings(env, readTextFile);
   if (!read.ok) throw new CommandError(describeFaults(read.faults, read.warnings).trim());
+  const authorizeUrl = `${providerUrl}/authorize`;
   const providers = read.settings.providers.map((provider) => ({
     ...provider,
-    authorizeUrl: `${providerUrl}/authorize`,
+    authorizeUrl,
     tokenUrl: `${providerUrl}/token`,
     revocation: { url: `${providerUrl}/revoke` },
   }));
-  const openEndpoints = open ? [`${providerUrl}/authorize`] : undefined;
-  return { ...read.settings, baseUrl, providers, ...(openEndpoints && { openEndpoints }) };
+  return { ...read.settings, baseUrl, providers, ...(open && { openEndpoints: [authorizeUrl] }) };
 }
 
 /** A runtime writes its stack to stderr, into the output of an app's tests. */

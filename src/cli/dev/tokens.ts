@@ -8,15 +8,13 @@ import { CLIENT_ID } from './relay.ts';
 import type { DevSignIn, DevSignIns } from './sign-ins.ts';
 
 const TOKEN_SECONDS = 3_600;
-/** Refresh tokens that are remembered. The oldest is forgotten. */
-const MAX_REMEMBERED = 1_000;
 /** How many refreshes `refresh-503` refuses. */
 const REFRESHES_REFUSED = 2;
 
 export class TokenIssuer {
   /** Refresh token -> how often it was used. */
   readonly #uses = new Map<string, number>();
-  readonly #revoked = new Map<string, true>();
+  readonly #revoked = new Set<string>();
 
   constructor(private readonly signIns: DevSignIns) {}
 
@@ -62,7 +60,7 @@ export class TokenIssuer {
     if (!isValid || read.ending === 'refresh-refused') return tokenError('invalid_grant');
     const { user, ending } = read;
     const uses = (this.#uses.get(token) ?? 0) + 1;
-    remember(this.#uses, token, uses);
+    this.#uses.set(token, uses);
     if (ending === 'refresh-503' && uses <= REFRESHES_REFUSED) {
       say(`a refresh got 503 from the provider, ${uses} of ${REFRESHES_REFUSED}`);
       return tokenError('temporarily_unavailable', 503);
@@ -81,7 +79,7 @@ export class TokenIssuer {
     const token = form.get('token') ?? '';
     const kind = (['access', 'refresh'] as const).find((each) => readToken(each, token));
     if (kind !== undefined && !this.#revoked.has(token)) {
-      remember(this.#revoked, token, true);
+      this.#revoked.add(token);
       say(`the app signed out: its ${kind} token was revoked`);
     }
     return new Response();
@@ -97,12 +95,6 @@ export class TokenIssuer {
 }
 
 const tokenError = (error: string, status = 400) => Response.json({ error }, { status });
-
-function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > MAX_REMEMBERED && oldest !== undefined) map.delete(oldest);
-}
 
 const randomText = () => randomBytes(18).toString('base64url');
 
