@@ -22,15 +22,15 @@ import {
 } from './providers/config.ts';
 import { discoverProvider, mustDiscover, type ProviderToDiscover } from './providers/discovery.ts';
 import { createProvider, createProviders, redirectUriOf } from './providers/provider.ts';
+import { createRefreshes } from './providers/refreshes.ts';
+import { createRevocations } from './providers/revocations.ts';
 import { TokenEndpoint } from './providers/token-endpoint.ts';
 import type { EnabledSettings } from './settings/index.ts';
 import type { RateLimiter, RateLimitPolicy } from './sign-ins/rate-limits.ts';
 import { createMemoryRateLimiter } from './sign-ins/rate-limits.ts';
-import { createRefreshes, type RefreshStore } from './sign-ins/refreshes.ts';
-import { createRevocations } from './sign-ins/revocations.ts';
 import type { RandomBytes } from './sign-ins/secrets.ts';
 import { createSignIns } from './sign-ins/sign-ins.ts';
-import type { Store, StoreProblem } from './sign-ins/store.ts';
+import type { RefreshStore, Store, StoreProblem } from './sign-ins/store.ts';
 import type { Clock } from './sign-ins/time.ts';
 import type { Vault } from './sign-ins/vault.ts';
 

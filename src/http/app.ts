@@ -5,7 +5,7 @@
  * A handler has no deadline here. Everything that it awaits has one: a body
  * (request.ts), a command to the store (stores/redis/commands.ts), a poll
  * (sign-ins/polls.ts), a request to a provider (providers/token-endpoint.ts), another
- * instance's refresh (sign-ins/refreshes.ts).
+ * instance's refresh (providers/refreshes.ts).
  */
 import { METHOD_NAME_ALL } from 'hono/router';
 import { TrieRouter } from 'hono/router/trie-router';

@@ -5,7 +5,6 @@
  */
 import { hash } from 'node:crypto';
 import { DISCOVERY_RETRY_MS, MAX_CALLBACK_CHARACTERS } from '../limits.ts';
-import type { RevocationScope, TokenKind } from '../sign-ins/revocations.ts';
 import type { Delivery, SessionResult } from '../sign-ins/session.ts';
 import type { CodeOutcome } from '../sign-ins/sign-ins.ts';
 import {
@@ -15,7 +14,7 @@ import {
   type Revocation,
 } from './config.ts';
 import { formEncode } from './credentials.ts';
-import { revokeToken } from './revocation.ts';
+import { revokeToken, type TokenKind } from './revocation.ts';
 import { requestTokens, type TokenEndpoint } from './token-endpoint.ts';
 import type { TokenFailure } from './token-response.ts';
 
@@ -39,7 +38,7 @@ export function createProvider(
     ...config.revocation,
     url: config.revocation.url.replace(CLIENT_ID, encodeURIComponent(config.clientId)),
   };
-  const revokes: RevocationScope | undefined = revocation && (revocation.takes ?? 'any token');
+  const revokes = revocation && (revocation.takes ?? ('any token' as const));
   const redirectUri = redirectUriOf(name, baseUrl);
   const query = new URLSearchParams({
     response_type: 'code',

@@ -1,6 +1,4 @@
 /** Requests to providers' revocation endpoints (RFC 7009), some of which are older than the standard. */
-
-import type { RevocationOutcome, TokenKind } from '../sign-ins/revocations.ts';
 import type { ProviderConfig, Revocation } from './config.ts';
 import { formEncode } from './credentials.ts';
 import {
@@ -12,11 +10,17 @@ import {
 } from './token-endpoint.ts';
 import {
   describeErrors,
+  type Failed,
   failed,
   parseObject,
-  type TokenFailure,
   type TokenResponse,
 } from './token-response.ts';
+
+/** The values of `token_type_hint`. RFC 7009 §2.1. */
+export type TokenKind = 'access_token' | 'refresh_token';
+
+/** `wasKnown`: false if the provider didn't know the token. */
+export type RevocationOutcome = { readonly ok: true; readonly wasKnown: boolean } | Failed;
 
 /** Sends a token to the revocation endpoint, once. Never rejects. RFC 7009 §2.1. */
 export function revokeToken(
@@ -25,7 +29,7 @@ export function revokeToken(
   revocation: Revocation,
   token: string,
   tokenKind: TokenKind | undefined,
-): Promise<RevocationOutcome<TokenFailure>> {
+): Promise<RevocationOutcome> {
   const request = createRequest(provider, revocation, token, tokenKind);
   return endpoint.send(provider, request, (answer) => parseAnswer(provider, revocation, answer));
 }
@@ -71,7 +75,7 @@ function parseAnswer(
   provider: ProviderConfig,
   revocation: Revocation,
   answer: TokenResponse,
-): RevocationOutcome<TokenFailure> {
+): RevocationOutcome {
   const { status, text } = answer;
   const json = text === undefined ? undefined : parseObject(text);
   const errors = describeErrors(answer, json, provider, { grant: 'revoke', hasScope: false });

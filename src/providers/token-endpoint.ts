@@ -5,7 +5,6 @@
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
 import type { Grant, Monitor, UpstreamOutcome } from '../monitor.ts';
-import type { TokenOutcome } from '../sign-ins/refreshes.ts';
 import {
   type Clock,
   createDeadlineQueue,
@@ -26,6 +25,7 @@ import {
   failed,
   readTokens,
   type TokenFailure,
+  type TokenOutcome,
   type TokenResponse,
 } from './token-response.ts';
 
@@ -155,7 +155,7 @@ export function requestTokens(
   grant: 'exchange' | 'refresh',
   form: string,
   hasScope = false,
-): Promise<TokenOutcome<TokenFailure>> {
+): Promise<TokenOutcome> {
   const request = {
     url: (grant === 'refresh' && provider.refreshUrl) || provider.tokenUrl,
     grant,

@@ -3,7 +3,6 @@
  * in it is trusted, and only what is read here by name leaves this file.
  */
 import { type Grant, type ProviderError, TOKEN_ERRORS } from '../monitor.ts';
-import type { TokenOutcome } from '../sign-ins/refreshes.ts';
 import type { TokenResult } from '../sign-ins/session.ts';
 import type { Expected, KnownError, ProviderConfig, ProviderQuirks } from './config.ts';
 import type { ConnectProblem } from './connect-problem.ts';
@@ -72,6 +71,9 @@ export interface Failed {
   readonly failure: TokenFailure;
 }
 
+/** What a token endpoint answers. */
+export type TokenOutcome = { readonly ok: true; readonly tokens: TokenResult } | Failed;
+
 export function failed(failure: TokenFailure): Failed {
   return { ok: false, failure };
 }
@@ -84,7 +86,7 @@ export function readTokens(
   answer: TokenResponse,
   provider: ProviderConfig,
   asked: TokenGrant,
-): TokenOutcome<TokenFailure> {
+): TokenOutcome {
   const { status, text } = answer;
   const isSuccess = status === 200 || (asked.grant === 'refresh' && status > 200 && status < 300);
   const json = text === undefined ? undefined : parseObject(text);

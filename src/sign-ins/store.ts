@@ -64,6 +64,20 @@ export interface Store {
   settled(): Awaitable<void>;
 }
 
+export type RefreshTurn =
+  /** Only the caller sends this token to the provider now. */
+  | { readonly state: 'yours' }
+  | { readonly state: 'in_progress' }
+  | { readonly state: 'finished'; readonly result: string };
+
+/** Keeps the refreshes of tokens (providers/refreshes.ts). */
+export interface RefreshStore {
+  /** Atomic: of any number of callers with one id, one gets 'yours', for EXCHANGE_LEASE_MS. */
+  begin(id: string): Awaitable<RefreshTurn>;
+  /** Keeps the result for REFRESH_RESULT_MS. If there is none, another caller may try. */
+  finish(id: string, result: string | undefined): Awaitable<void>;
+}
+
 /** What currently fails at a store. */
 export interface StoreProblem {
   /** For the operator. */

@@ -3,10 +3,9 @@
  * makes it atomic. A `Journal` keeps sessions elsewhere too, so that they survive the process.
  */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
-import type { RefreshStore } from '../sign-ins/refreshes.ts';
 import type { NewSession, Session, SessionIds } from '../sign-ins/session.ts';
 import { createPending, keptUntilMs, stateAt } from '../sign-ins/session.ts';
-import type { Listener, SessionKey, Store } from '../sign-ins/store.ts';
+import type { Listener, RefreshStore, SessionKey, Store } from '../sign-ins/store.ts';
 import {
   type Clock,
   createDeadlineQueue,

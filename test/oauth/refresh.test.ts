@@ -1,14 +1,12 @@
 /** RFC 6749 §6: the relay refreshes with the client secret, which a device cannot keep (docs/device-grant.md, Refreshing). */
 import { describe, expect, test } from 'bun:test';
-import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import {
   createRefreshes,
   MAX_REFRESH_RESULT_BYTES,
   MAX_REFRESH_RESULTS,
   REFRESH_CHECK_MS,
-  type RefreshFailure,
-  type TokenRefresher,
-} from '../../src/sign-ins/refreshes.ts';
+} from '../../src/providers/refreshes.ts';
+import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import { plainVault } from '../../src/sign-ins/vault.ts';
 import { createMemoryRefreshStore } from '../../src/stores/memory.ts';
 import { createFakeClock, isPending, runReady, runTurns } from '../kit/clock.ts';
@@ -61,13 +59,13 @@ describe('answers that are kept for a repeated refresh', () => {
       const kept = createMemoryRefreshStore(clock);
       const refreshes = createRefreshes(kept, plainVault, clock);
       let asked = 0;
-      const provider: TokenRefresher<RefreshFailure> = {
+      const provider = {
         name: 'mal',
         reserve: () => true,
         release() {},
         async refresh() {
           asked += 1;
-          return { ok: true, tokens: { accessToken } };
+          return { ok: true, tokens: { accessToken } } as const;
         },
       };
       const refreshNumber = (nth: number) => refreshes.refresh(provider, `old ${nth}`, undefined);

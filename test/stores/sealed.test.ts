@@ -1,7 +1,7 @@
 /** Redis learns nothing readable: whole sign-ins, and a search for their secrets in all that is sent to it (docs/sealing.md). */
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { createRefreshes } from '../../src/sign-ins/refreshes.ts';
+import { createRefreshes } from '../../src/providers/refreshes.ts';
 import { poll, start, startWithCode } from '../kit/device.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { containsSecret, plantSecret } from '../kit/secrets.ts';

@@ -4,8 +4,7 @@
  */
 
 import type { Provider } from '../../providers/provider.ts';
-import type { TokenFailure } from '../../providers/token-response.ts';
-import type { RevocationOutcome, TokenKind } from '../../sign-ins/revocations.ts';
+import type { RevocationOutcome, TokenKind } from '../../providers/revocation.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { oauthErrorResponse, oauthResponseTo, revokedResponse } from '../oauth-responses.ts';
@@ -33,7 +32,7 @@ async function revokeAtProvider(
   { admission, revokeLimiter, signInLog }: RevokeDependencies,
   request: RelayRequest,
   provider: Provider,
-  revoke: () => Promise<RevocationOutcome<TokenFailure> | undefined>,
+  revoke: () => Promise<RevocationOutcome | undefined>,
 ): Promise<{ readonly ok: true } | Refusal> {
   const admitted = await admission.admit(request, revokeLimiter, 'revoke');
   if (!admitted.ok) return admitted;
@@ -52,11 +51,9 @@ export function createRevoke(dependencies: RevokeDependencies): Handler {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
     const { asked, provider } = read;
-    const tokens = {
-      refreshToken: readText(asked.refreshToken),
-      accessToken: readText(asked.accessToken),
-    };
-    const given = Object.values(tokens).filter((token) => token !== undefined);
+    const refreshToken = readText(asked.refreshToken);
+    const accessToken = readText(asked.accessToken);
+    const given = [refreshToken, accessToken].filter((token) => token !== undefined);
     if (given.length === 0 || !given.every(isToken)) return refuse('invalid_request');
     if (provider.revokes === undefined) {
       const { removeAt } = provider;
@@ -66,7 +63,7 @@ export function createRevoke(dependencies: RevokeDependencies): Handler {
       });
     }
     const outcome = await revokeAtProvider(dependencies, request, provider, () =>
-      dependencies.revocations.revoke(provider, tokens),
+      dependencies.revocations.revoke(provider, refreshToken, accessToken),
     );
     return outcome.ok ? jsonResponse({}) : outcome;
   };

@@ -1,7 +1,7 @@
 /** Refreshes of all instances, one at a time for each token. */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../../limits.ts';
-import type { RefreshStore, RefreshTurn } from '../../sign-ins/refreshes.ts';
 import type { RandomBytes } from '../../sign-ins/secrets.ts';
+import type { RefreshStore, RefreshTurn } from '../../sign-ins/store.ts';
 import { createCallId, type RedisCommands } from './commands.ts';
 import type { RedisKeys } from './keys.ts';
 import { SCRIPTS } from './scripts.ts';

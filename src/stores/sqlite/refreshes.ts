@@ -1,6 +1,6 @@
 /** Refreshes: until when each is known, and its result, which is empty while it is in progress. */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../../limits.ts';
-import type { RefreshStore } from '../../sign-ins/refreshes.ts';
+import type { RefreshStore } from '../../sign-ins/store.ts';
 import type { Clock } from '../../sign-ins/time.ts';
 import type { Rows } from './rows.ts';
 

@@ -5,10 +5,11 @@
  */
 import { Buffer } from 'node:buffer';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
-import type { TokenResult } from './session.ts';
-import type { Awaitable } from './store.ts';
-import { type Clock, pause } from './time.ts';
-import type { RefreshKey, Vault } from './vault.ts';
+import type { RefreshStore, RefreshTurn } from '../sign-ins/store.ts';
+import { type Clock, pause } from '../sign-ins/time.ts';
+import type { RefreshKey, Vault } from '../sign-ins/vault.ts';
+import type { Provider } from './provider.ts';
+import type { TokenOutcome } from './token-response.ts';
 
 /**
  * Results that one relay keeps at a time, by number and by size: 330 refreshes a
@@ -21,42 +22,13 @@ export const MAX_REFRESH_RESULT_BYTES = 32 * 1_048_576;
 /** How often an instance checks whether another one has finished the refresh. */
 export const REFRESH_CHECK_MS = 100;
 
-export type RefreshTurn =
-  /** Only the caller sends this token to the provider now. */
-  | { readonly state: 'yours' }
-  | { readonly state: 'in_progress' }
-  | { readonly state: 'finished'; readonly result: string };
-
-export interface RefreshStore {
-  /** Atomic: of any number of callers with one id, one gets 'yours', for EXCHANGE_LEASE_MS. */
-  begin(id: string): Awaitable<RefreshTurn>;
-  /** Keeps the result for REFRESH_RESULT_MS. If there is none, another caller may try. */
-  finish(id: string, result: string | undefined): Awaitable<void>;
-}
-
-/** What a token endpoint answers. */
-export type TokenOutcome<Failure> =
-  | { readonly ok: true; readonly tokens: TokenResult }
-  | { readonly ok: false; readonly failure: Failure };
-
-/** A failed refresh. With a `refusal` it is final: a repeat could get another response. */
-export interface RefreshFailure {
-  readonly refusal?: string;
-}
-
-/** Sends refreshes to the provider. Never rejects. */
-export interface TokenRefresher<Failure extends RefreshFailure> {
-  readonly name: string;
-  /** Reserves one request. Returns false at the limit. */
-  reserve(): boolean;
-  release(): void;
-  refresh(refreshToken: string, scope: string | undefined): Promise<TokenOutcome<Failure>>;
-}
+/** What a refresh uses of a provider. */
+type Refresher = Pick<Provider, 'name' | 'reserve' | 'release' | 'refresh'>;
 
 export type Refreshes = ReturnType<typeof createRefreshes>;
 
 export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh'>, clock: Clock) {
-  const inProgress = new Map<string, Promise<unknown>>();
+  const inProgress = new Map<string, Promise<TokenOutcome | undefined>>();
   const budget = createBudget(clock);
   let draining = false;
 
@@ -76,20 +48,20 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
     }
   }
 
-  async function refreshOnce<Failure extends RefreshFailure>(
+  async function refreshOnce(
     key: RefreshKey,
-    refresher: TokenRefresher<Failure>,
+    provider: Refresher,
     refreshToken: string,
     scope: string | undefined,
-  ): Promise<TokenOutcome<Failure> | undefined> {
+  ): Promise<TokenOutcome | undefined> {
     const turn = await takeTurn(key.id);
     if (turn === undefined) return undefined;
-    if (turn.state === 'finished')
-      return JSON.parse(key.open(turn.result)) as TokenOutcome<Failure>;
+    if (turn.state === 'finished') return JSON.parse(key.open(turn.result)) as TokenOutcome;
     let kept: string | undefined;
     try {
-      if (!refresher.reserve()) return undefined;
-      const outcome = await refresher.refresh(refreshToken, scope).finally(refresher.release);
+      if (!provider.reserve()) return undefined;
+      const outcome = await provider.refresh(refreshToken, scope).finally(provider.release);
+      // A repeat of any other could get another response.
       const isFinal = outcome.ok || outcome.failure.refusal !== undefined;
       if (isFinal) kept = budget(JSON.stringify(outcome));
       return outcome;
@@ -110,16 +82,12 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
      * result to each of them, and to later ones for REFRESH_RESULT_MS. Undefined if nothing was
      * sent: the token is not spent.
      */
-    async refresh<Failure extends RefreshFailure>(
-      refresher: TokenRefresher<Failure>,
-      refreshToken: string,
-      scope: string | undefined,
-    ) {
-      const key = vault.refresh(JSON.stringify([refresher.name, scope ?? '', refreshToken]));
+    async refresh(provider: Refresher, refreshToken: string, scope: string | undefined) {
+      const key = vault.refresh(JSON.stringify([provider.name, scope ?? '', refreshToken]));
       const shared = inProgress.get(key.id);
-      if (shared !== undefined) return shared as ReturnType<typeof refreshOnce<Failure>>;
+      if (shared !== undefined) return shared;
       if (draining) return undefined;
-      const own = refreshOnce(key, refresher, refreshToken, scope).finally(() => {
+      const own = refreshOnce(key, provider, refreshToken, scope).finally(() => {
         inProgress.delete(key.id);
       });
       inProgress.set(key.id, own);

@@ -1,0 +1,106 @@
+/**
+ * Revokes tokens at a provider (RFC 7009). A revocation may be repeated: the provider no longer
+ * knows the token, and that counts as success (§2.2).
+ */
+import type { Provider } from './provider.ts';
+import type { Refreshes } from './refreshes.ts';
+import type { RevocationOutcome, TokenKind } from './revocation.ts';
+
+export type Revocations = ReturnType<typeof createRevocations>;
+
+const UNKNOWN_TOKEN = { ok: true, wasKnown: false } as const;
+
+/** A refresh with this error had no valid refresh token. */
+const NO_REFRESH_TOKEN: ReadonlySet<string | undefined> = new Set([
+  'invalid_grant',
+  'unsupported_grant_type',
+]);
+
+export function createRevocations(refreshes: Refreshes) {
+  const inProgress = new Set<Promise<unknown>>();
+  let draining = false;
+
+  async function send(
+    provider: Provider,
+    token: string,
+    kind: TokenKind | undefined,
+  ): Promise<RevocationOutcome | undefined> {
+    if (!provider.reserve()) return undefined;
+    return provider.revoke(token, kind).finally(provider.release);
+  }
+
+  /**
+   * A provider that takes only access tokens gets a new one, which revokes the refresh token too.
+   * A repeat gets the same one while the refresh's result is kept.
+   */
+  async function revokeRefreshToken(
+    provider: Provider,
+    refreshToken: string,
+  ): Promise<RevocationOutcome | undefined> {
+    if (provider.revokes === 'any token') return send(provider, refreshToken, 'refresh_token');
+    const refreshed = await refreshes.refresh(provider, refreshToken, undefined);
+    if (refreshed?.ok) return send(provider, refreshed.tokens.accessToken, 'access_token');
+    return NO_REFRESH_TOKEN.has(refreshed?.failure.refusal) ? UNKNOWN_TOKEN : refreshed;
+  }
+
+  /**
+   * Without a hint the token counts as a refresh token, because some providers answer 200 for an
+   * access token that they do not know.
+   */
+  async function revokeEitherKind(
+    provider: Provider,
+    token: string,
+    hint: TokenKind = 'refresh_token',
+  ) {
+    const asKind = {
+      refresh_token: () => revokeRefreshToken(provider, token),
+      access_token: () => send(provider, token, 'access_token'),
+    };
+    const outcome = await asKind[hint]();
+    if (!outcome?.ok || outcome.wasKnown) return outcome;
+    return asKind[hint === 'refresh_token' ? 'access_token' : 'refresh_token']();
+  }
+
+  /** Undefined if no revocation may start. */
+  async function track<Outcome>(revoke: () => Promise<Outcome>): Promise<Outcome | undefined> {
+    if (draining) return undefined;
+    const tracked = revoke().finally(() => inProgress.delete(tracked));
+    inProgress.add(tracked);
+    return tracked;
+  }
+
+  return {
+    /**
+     * Revokes all that is given. Undefined if nothing was sent, or not everything. The refresh token
+     * comes first: with it the provider should revoke the access token too. RFC 7009 §2.1.
+     */
+    revoke: (
+      provider: Provider,
+      refreshToken: string | undefined,
+      accessToken: string | undefined,
+    ) =>
+      track(async () => {
+        const first =
+          refreshToken === undefined
+            ? UNKNOWN_TOKEN
+            : await revokeRefreshToken(provider, refreshToken);
+        if (!first?.ok || accessToken === undefined) return first;
+        return send(provider, accessToken, 'access_token');
+      }),
+    /** Revokes one token of a kind that is not known for certain. RFC 7009 §2.1. */
+    revokeOne: (provider: Provider, token: string, hint: TokenKind | undefined) =>
+      track(() =>
+        provider.revokes === 'any token'
+          ? send(provider, token, hint)
+          : revokeEitherKind(provider, token, hint),
+      ),
+    /** From now on no revocation starts. */
+    drain(): void {
+      draining = true;
+    },
+    /** Resolves when those in progress have their response. */
+    async settled(): Promise<void> {
+      await Promise.allSettled(inProgress);
+    },
+  };
+}
