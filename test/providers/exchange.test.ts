@@ -1,20 +1,11 @@
-/**
- * What is read of a token response, and how many connections a provider sees. What providers
- * break, byte by byte and on each runtime, is in test/serve/provider-connections.test.ts.
- */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+/** What is read of a token response. What providers break, byte by byte, is in test/serve/provider-connections.test.ts. */
+import { expect, test } from 'bun:test';
 import type { ProviderQuirks } from '../../src/providers/config.ts';
 import { discoverProvider } from '../../src/providers/discovery.ts';
 import { poll, refresh, start } from '../kit/device.ts';
-import { TOKEN_RESPONSE_BYTES } from '../kit/limits.ts';
-import { has } from '../kit/needs.ts';
-import { discoveryDocumentOf, serveBytes } from '../kit/provider.ts';
-import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
+import { discoveryDocumentOf } from '../kit/provider.ts';
 import { createTestService, type Fetch, SETTINGS } from '../kit/service.ts';
-import { bringCode, callback, makeCode } from '../kit/user.ts';
-
-setDefaultTimeout(60_000);
-await buildForNode();
+import { callback } from '../kit/user.ts';
 
 // The fake clock begins 1,000 s after the epoch.
 test.each<[string, string, object, ProviderQuirks?]>([
@@ -106,85 +97,3 @@ test('every request says who asks, as workerd adds no User-Agent of its own', as
   await discoverProvider({ ...issuer, clientId: 'id', authorizeParams: {} }, fetch);
   expect(asked).toEqual(['sign-in-relay', 'sign-in-relay', 'sign-in-relay']);
 });
-
-test('three sign-ins use one connection to the provider', async () => {
-  using provider = await serveBytes((socket) => {
-    const body = '{"access_token":"granted"}';
-    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
-  });
-  const relay = await startRelay({ MAL_TOKEN_URL: provider.url });
-  for (let count = 0; count < 3; count += 1) {
-    const { session, state } = await start(relay);
-    expect((await bringCode(relay, state, makeCode())).status).toBe(200);
-    expect((await poll(relay, session)).status).toBe(200);
-  }
-  expect(provider.connections()).toBe(1);
-  await relay.stop();
-});
-
-test.each(RUNTIMES)(
-  'on %s: a provider that switches protocols has given no tokens',
-  async (_, command) => {
-    using provider = await serveBytes((socket) => {
-      const head = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n';
-      socket.end(head);
-    });
-    const relay = await startRelay({ MAL_TOKEN_URL: provider.url }, { command });
-    try {
-      const { session, state } = await start(relay);
-      // Sooner than the relay gives up with a provider that is silent (15 s).
-      const signal = AbortSignal.timeout(14_000);
-      const page = await relay.ask(`/auth/mal/callback?state=${state}&code=c`, { signal });
-      expect(page.status).toBe(502);
-      expect(await (await poll(relay, session)).json()).toEqual({ error: 'exchange_failed' });
-    } finally {
-      // An exchange that never ends would hold a SIGTERM.
-      await relay.stop('SIGKILL');
-    }
-  },
-);
-
-const WARM_UP = 400;
-const SIGN_INS = 1_600;
-
-const onLinux = test.if(has('Linux', 'endless responses of a provider take no memory'));
-
-onLinux(
-  `${SIGN_INS} answers that were not read to the end leave nothing in memory, and no connection`,
-  async () => {
-    const part = Buffer.alloc(4 * TOKEN_RESPONSE_BYTES, 32);
-    let [open, mostOpen] = [0, 0];
-    using upstream = await serveBytes(
-      (socket) => {
-        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${10 * part.byteLength}\r\n\r\n`);
-        socket.write(part);
-      },
-      (socket) => {
-        open += 1;
-        mostOpen = Math.max(mostOpen, open);
-        socket.on('close', () => {
-          open -= 1;
-        });
-      },
-    );
-    const relay = await startRelay({
-      MAL_TOKEN_URL: upstream.url,
-      START_BURST: '10000',
-      LOG_LEVEL: 'info',
-    });
-    async function signIn(times: number): Promise<number> {
-      for (let count = 0; count < times; count += 1) {
-        const { state } = await start(relay);
-        expect((await bringCode(relay, state, makeCode())).status).toBe(502);
-      }
-      return relay.residentBytes();
-    }
-    const settledBytes = await signIn(WARM_UP);
-    const grownBytes = (await signIn(SIGN_INS)) - settledBytes;
-    // What was read of the bodies would be three times as much; what was sent, twelve times.
-    expect(grownBytes).toBeLessThan((SIGN_INS * TOKEN_RESPONSE_BYTES) / 3);
-    // One, and some before it whose end may not have been noticed yet.
-    expect(mostOpen).toBeLessThan(10);
-    await relay.stop();
-  },
-);

@@ -70,12 +70,15 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     async (_, close) => {
       // Several of them, so that the repeated request could take another one.
       await Promise.all(Array.from({ length: 5 }, () => expectTokens(grant)));
+      let reused = 0;
       for (let count = 0; count < 20; count += 1) {
         await expectTokens((socket, nth, request) => {
-          if (nth > 1) close(socket);
-          else grant(socket, nth, request);
+          if (nth === 1) return grant(socket, nth, request);
+          reused += 1;
+          close(socket);
         });
       }
+      expect(reused).toBeGreaterThan(0);
     },
   );
 
@@ -111,6 +114,14 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
         }
       },
       { reason: 'unreachable', cause: 'malformed' },
+    ],
+    [
+      'a switch of protocols',
+      (socket) =>
+        void socket.end(
+          'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
+        ),
+      {},
     ],
     [
       'a redirect, which is not followed',
