@@ -1,9 +1,9 @@
 /** Every provider with a profile: who gets its secret, and that the relay asks it as the profile says. */
 import { expect, test } from 'bun:test';
 import { hash } from 'node:crypto';
-import { mayTakeChallenge, prefixOf } from '../../src/providers/config.ts';
+import { prefixOf } from '../../src/providers/config.ts';
 import { OWN_URL, type Profile } from '../../src/providers/profile.ts';
-import { PROFILES, UNSUPPORTED } from '../../src/providers/profiles.ts';
+import { PROFILES } from '../../src/providers/profiles.ts';
 import { findUrlProblem } from '../../src/providers/url.ts';
 import { readSettings } from '../../src/settings/index.ts';
 import { poll, refresh, start } from '../kit/device.ts';
@@ -187,33 +187,4 @@ test.each<[string, string, Record<string, string>, Record<string, string>]>([
   expect(sent).toMatchObject([{ url, method, headers }]);
   expect(sent[0]?.fields).toEqual(fields);
   expect(sent[0]?.headers.authorization).toBe(headers.authorization);
-});
-
-test('Discord, Spotify, GitLab and Trakt need no secret, so devices may exchange', () => {
-  for (const name of ['discord', 'spotify', 'gitlab', 'trakt']) {
-    const env = { OAUTH_BASE_URL: BASE_URL, PROVIDERS: name };
-    const read = readSettings({ ...env, [`${name.toUpperCase()}_CLIENT_ID`]: ID }, () => '');
-    expect(read.warnings.filter(({ setting }) => setting.endsWith('_SECRET'))).toEqual([]);
-    expect(read.ok && read.settings.providers.map(mayTakeChallenge)).toEqual([true]);
-  }
-});
-
-test('a provider that can’t be enabled by its name needs endpoints of its own', () => {
-  for (const name of UNSUPPORTED) {
-    const prefix = prefixOf(name);
-    const env = { PROVIDERS: name, [`${prefix}CLIENT_ID`]: 'id' };
-    expect(readSettings(env, () => '')).toMatchObject({
-      faults: [
-        {
-          setting: 'PROVIDERS',
-          problem: expect.stringContaining(`sign-in-relay providers ${name}`),
-        },
-      ],
-    });
-    const endpoints = {
-      [`${prefix}AUTHORIZE_URL`]: 'https://own.example/authorize',
-      [`${prefix}TOKEN_URL`]: 'https://own.example/token',
-    };
-    expect(readSettings({ ...env, ...endpoints }, () => '').ok).toBe(true);
-  }
 });

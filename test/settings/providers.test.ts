@@ -1,11 +1,9 @@
 /** Which providers are enabled, what they become, and what their settings may hold. */
 import { describe, expect, test } from 'bun:test';
+import type { ProviderConfig } from '../../src/providers/config.ts';
 import { mustDiscover, type ProviderToDiscover } from '../../src/providers/discovery.ts';
-import type { Settings } from '../../src/settings/index.ts';
 import { UNSEEN } from '../kit/random.ts';
 import { faultsOf, type Rule, read, settingsOf, testRules } from './read.ts';
-
-type Provider = Settings['providers'][number];
 
 const acme = {
   PROVIDERS: 'acme',
@@ -50,15 +48,6 @@ describe('which providers are enabled', () => {
     expect(refreshUrlOf(own)).toBeUndefined();
     const both = { ...own, FIGMA_REFRESH_URL: 'https://figma.example/refresh' };
     expect(refreshUrlOf(both)).toBe('https://figma.example/refresh');
-  });
-
-  test.each([
-    ['http://acme.example/revoke', 'must be https'],
-    ['https://acme.example/revoke?token=x', 'must not contain token'],
-  ])('a revocation endpoint follows the rules of the others: %s', (url, problem) => {
-    expect(faultsOf({ ...acme, ACME_REVOKE_URL: url })).toEqual([
-      expect.stringContaining(`ACME_REVOKE_URL ${problem}`),
-    ]);
   });
 
   test('settings override a profile; parameters are added to its own, one by one', () => {
@@ -158,6 +147,14 @@ describe('PROVIDERS', () => {
   test('a name that every object has is as unknown as any other', () => {
     expect(faultsOf({ PROVIDERS: 'constructor', CONSTRUCTOR_CLIENT_ID: 'id' })).toHaveLength(1);
   });
+
+  test('a provider that can’t be enabled by its name needs endpoints of its own', () => {
+    const amazon = { PROVIDERS: 'amazon', AMAZON_CLIENT_ID: 'id' };
+    expect(faultsOf(amazon)).toEqual([
+      'PROVIDERS lists amazon, which cannot be enabled by its name: sign-in-relay providers amazon says why, and what to do instead',
+    ]);
+    expect(faultsOf({ ...amazon, AMAZON_ISSUER: 'https://amazon.example' })).toEqual([]);
+  });
 });
 
 const addresses = {
@@ -182,7 +179,7 @@ const endpoint = {
 };
 const CONTROL = 'must not contain a line break or another control character';
 
-const rules: readonly Rule<Provider>[] = [
+const rules: readonly Rule<ProviderConfig>[] = [
   {
     setting: 'ACME_CLIENT_ID',
     field: 'clientId',
@@ -199,6 +196,15 @@ const rules: readonly Rule<Provider>[] = [
   { setting: 'ACME_AUTHORIZE_URL', field: 'authorizeUrl', ...endpoint },
   { setting: 'ACME_TOKEN_URL', field: 'tokenUrl', ...endpoint },
   { setting: 'ACME_REFRESH_URL', field: 'refreshUrl', ...endpoint },
+  {
+    setting: 'ACME_REVOKE_URL',
+    field: 'revocation',
+    reads: { 'https://acme.example/revoke': { url: 'https://acme.example/revoke' } },
+    refuses: {
+      ...addresses.refuses,
+      'must not contain token': 'https://acme.example/revoke?token=x',
+    },
+  },
   {
     setting: 'ACME_DISPLAY_NAME',
     field: 'displayName',
@@ -253,7 +259,7 @@ const rules: readonly Rule<Provider>[] = [
   },
 ];
 
-testRules(rules, acme, ({ providers }) => providers[0]);
+testRules(rules, acme, ({ providers }) => providers[0] as ProviderConfig);
 
 const issuer: Rule<ProviderToDiscover> = {
   setting: 'ACME_ISSUER',
@@ -301,17 +307,24 @@ describe('_URL', () => {
     expect(faultsOf(github)).toEqual([]);
     expect(read(github).warnings.map(({ setting }) => setting)).not.toContain('GITHUB_URL');
   });
-
-  test.each([
-    ['social.example', 'must be a URL'],
-    ['http://social.example', 'must be https'],
-    ['https://social.example/#x', 'must not contain a fragment'],
-  ])('%s is refused: it %s', (url, problem) => {
-    expect(faultsOf({ ...mastodon, MASTODON_URL: url })).toEqual([
-      expect.stringMatching(new RegExp(`^MASTODON_URL ${problem}`)),
-    ]);
-  });
 });
+
+testRules<ProviderConfig>(
+  [
+    {
+      setting: 'MASTODON_URL',
+      field: 'authorizeUrl',
+      refuses: {
+        'must be a URL': 'social.example',
+        'must be https': 'http://social.example',
+        'must not contain a fragment': 'https://social.example/#x',
+        'must not contain a query': 'https://social.example/?x',
+      },
+    },
+  ],
+  { PROVIDERS: 'mastodon', MASTODON_CLIENT_ID: 'id' },
+  ({ providers }) => providers[0] as ProviderConfig,
+);
 
 describe('BLIND=always', () => {
   const S256 = { ...acme, ACME_PKCE: 'S256' };
