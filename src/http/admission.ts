@@ -28,7 +28,8 @@ export function createAdmission(
   const warnOfIgnoredForwarded = warnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);
 
   function findAddress(request: RelayRequest): string | undefined {
-    const client = findClientAddress(request.peerAddress(), request.header('x-forwarded-for'));
+    const peer = request.peers.requestIP(request.raw)?.address;
+    const client = findClientAddress(peer, request.header('x-forwarded-for'));
     if (client?.ignoredForwarded) warnOfIgnoredForwarded();
     return client?.bucket;
   }

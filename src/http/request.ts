@@ -35,7 +35,7 @@ export class RelayRequest {
     readonly path: string,
     /** The open segment of the route, as sent: `%6dal` is not `mal`. */
     readonly parameter: string,
-    private readonly peers: Peers,
+    readonly peers: Peers,
   ) {
     this.method = raw.method;
     this.#raw = raw;
@@ -81,10 +81,6 @@ export class RelayRequest {
   parameters(maxCharacters: number): URLSearchParams | undefined {
     const [, query = ''] = /\?([^#]*)/.exec(this.url) ?? [];
     return query.length <= maxCharacters ? parseParameters(query) : undefined;
-  }
-
-  peerAddress(): string | undefined {
-    return this.peers.requestIP(this.raw)?.address;
   }
 }
 

@@ -3,7 +3,7 @@
  * makes it atomic. A `Journal` keeps sessions elsewhere too, so that they survive the process.
  */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
-import type { NewSession, Session, SessionIds } from '../sign-ins/session.ts';
+import type { NewSession, Session } from '../sign-ins/session.ts';
 import { createPending, keptUntilMs, stateAt } from '../sign-ins/session.ts';
 import type { Listener, RefreshStore, SessionKey, Store } from '../sign-ins/store.ts';
 import {
@@ -32,9 +32,7 @@ interface Entry {
   session: Session;
 }
 
-const NO_JOURNAL: Journal = { load: () => [], write() {}, remove() {} };
-
-export function createMemoryStore(clock: Clock, maxSessions: number, journal = NO_JOURNAL) {
+export function createMemoryStore(clock: Clock, maxSessions: number, journal?: Journal) {
   const byLink = new Map<string, Entry>();
   const byPoll = new Map<string, Entry>();
   const byCode = new Map<string, Entry>();
@@ -45,8 +43,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
   /** Sessions whose time as live ones ran out since the last sweep. */
   let noLongerLive: Session[] = [];
 
-  const loaded = journal.load().toSorted((a, b) => keptUntilMs(a) - keptUntilMs(b));
-  for (const session of loaded) add(session);
+  const loaded = journal?.load() ?? [];
+  for (const session of loaded.toSorted((a, b) => keptUntilMs(a) - keptUntilMs(b))) add(session);
 
   function add(session: Session): void {
     const entry = { session };
@@ -76,8 +74,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
   }
 
   function replace(entry: Entry, next: Session): void {
-    if (next.state === 'ended') journal.remove(entry.session);
-    else journal.write(next);
+    if (next.state === 'ended') journal?.remove(entry.session);
+    else journal?.write(next);
     const wasDelivered = entry.session.state === 'delivered';
     entry.session = next;
     if (wasDelivered || next.state === 'delivered') schedule(entry);
@@ -91,32 +89,19 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
   function expire(nowMs: number): void {
     for (const entries of byDuration.values()) {
       for (const entry of entries) {
-        if (nowMs <= keptUntilMs(entry.session)) break;
-        end(entry, nowMs);
+        const { session } = entry;
+        if (nowMs <= keptUntilMs(session)) break;
+        const wasLive = session.state !== 'ended';
+        const next = stateAt(session, nowMs);
+        if (next !== undefined) replace(entry, next);
+        else {
+          if (wasLive) journal?.remove(session);
+          remove(entry);
+        }
+        if (wasLive) noLongerLive.push(session);
       }
     }
   }
-
-  function end(entry: Entry, nowMs: number): void {
-    const { session } = entry;
-    const wasLive = session.state !== 'ended';
-    const next = stateAt(session, nowMs);
-    if (next !== undefined) replace(entry, next);
-    else {
-      if (wasLive) journal.remove(session);
-      remove(entry);
-    }
-    if (wasLive) noLongerLive.push(session);
-  }
-
-  /** The code of a link that has expired may be drawn again. */
-  function isTaken({ link, poll, code }: SessionIds, nowMs: number): boolean {
-    const typed = code === undefined ? undefined : byCode.get(code)?.session;
-    const isInUse = typed !== undefined && typed.state !== 'ended' && nowMs <= typed.expiresAtMs;
-    return byLink.has(link) || byPoll.has(poll) || isInUse;
-  }
-
-  const liveSize = () => byPoll.size - tombstones.size;
 
   function findEntry(key: SessionKey): Entry | undefined {
     if ('link' in key) return byLink.get(key.link);
@@ -127,10 +112,14 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
     create(newSession: NewSession, lifetimeMs) {
       const nowMs = clock.now();
       expire(nowMs);
-      if (isTaken(newSession.ids, nowMs)) return 'collision';
-      if (liveSize() >= maxSessions) return 'full';
+      const { link, poll, code } = newSession.ids;
+      const typed = code === undefined ? undefined : byCode.get(code)?.session;
+      // The code of a link that has expired may be drawn again.
+      const isInUse = typed !== undefined && typed.state !== 'ended' && nowMs <= typed.expiresAtMs;
+      if (isInUse || byLink.has(link) || byPoll.has(poll)) return 'collision';
+      if (byPoll.size - tombstones.size >= maxSessions) return 'full';
       const session = createPending(newSession, nowMs, lifetimeMs);
-      journal.write(session);
+      journal?.write(session);
       add(session);
       return 'created';
     },
@@ -156,7 +145,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal = N
 
     countLive() {
       expire(clock.now());
-      return liveSize();
+      return byPoll.size - tombstones.size;
     },
 
     hasUndelivered() {

@@ -23,7 +23,7 @@ import { jsonResponse, refuse, textResponse } from '../responses.ts';
 import { endsSignIn } from '../sign-in-log.ts';
 import { cancelledPageOf, errorOf, respondToSecondCallback } from './callback.ts';
 import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
-import { describeStarted, readMembers } from './start.ts';
+import { describeStarted } from './start.ts';
 
 /** An authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
@@ -49,7 +49,7 @@ export function createOpenStart(dependencies: OpenStartDependencies): Handler {
   return async (request) => {
     const admitted = await admission.admitStart(request, openLimiter, 'open');
     if (!admitted.ok) return admitted;
-    const asked = await readMembers(request, bodies, MAX_BODY_BYTES);
+    const { members: asked } = await bodies.readMembers(request.raw, MAX_BODY_BYTES);
     if (asked === undefined) return refuse('invalid_json');
     const read = readAuthorizationUrl(asked.authorizationUrl, openEndpoints);
     if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);

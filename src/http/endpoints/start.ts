@@ -14,7 +14,7 @@ import {
 import type { Delivery } from '../../sign-ins/session.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type BodyReader, linkOf, type RelayRequest, shortLinkOf } from '../request.ts';
+import { linkOf, type RelayRequest, shortLinkOf } from '../request.ts';
 import { jsonResponse, type Refusal, refuse } from '../responses.ts';
 
 /** How much of the body of a start is read. A longer body is cut there. */
@@ -29,8 +29,6 @@ const MEMBERS = {
   details: 'boolean',
   challenge: 'string',
 } as const;
-
-type StartMembers = Readonly<Record<string, unknown>>;
 
 export type StartDependencies = Pick<
   Dependencies,
@@ -51,7 +49,10 @@ export function createStart(dependencies: StartDependencies): Handler {
   return async (request) => {
     const admitted = await admission.admitStart(request);
     if (!admitted.ok) return admitted;
-    const asked = await readMembers(request, bodies, MAX_START_BYTES);
+    const { members: asked, isTruncated } = await bodies.readMembers(request.raw, MAX_START_BYTES);
+    if (isTruncated) {
+      log.debug('start_body_cut', { requestId: request.id, readBytes: MAX_START_BYTES });
+    }
     if (asked === undefined) return refuse('invalid_json');
     if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
     // A member of a wrong type counts as missing, except the challenge: the relay would see
@@ -86,17 +87,6 @@ export function tokensOf(provider: Provider, details: boolean, randomBytes: Rand
   return { kind: 'tokens', verifier, ...(details && { details }) };
 }
 
-/** Undefined if it is not JSON, or the device disconnects. */
-export async function readMembers(
-  request: RelayRequest,
-  bodies: BodyReader,
-  maxBytes: number,
-): Promise<StartMembers | undefined> {
-  const { members, isTruncated } = await bodies.readMembers(request.raw, maxBytes);
-  if (isTruncated) log.debug('start_body_cut', { requestId: request.id, readBytes: maxBytes });
-  return members;
-}
-
 /** The device's own challenge, if it sends one. */
 function readChallenge(
   challenge: unknown,
@@ -118,7 +108,7 @@ const MAX_LOGGED_MEMBERS = 8;
 const LOGGABLE_NAME = /^[a-z_]\w{0,22}$/i;
 
 /** Tells app developers. Never logs a value. */
-function logIgnoredMembers(request: RelayRequest, asked: StartMembers): void {
+function logIgnoredMembers(request: RelayRequest, asked: Readonly<Record<string, unknown>>): void {
   const known: Readonly<Record<string, string>> = MEMBERS;
   const ignored = Object.keys(asked).filter(
     (name) => !Object.hasOwn(known, name) || typeof asked[name] !== known[name],
