@@ -80,32 +80,19 @@ test.each([
   expect(asked).toEqual(paths);
 });
 
+const NO_DOCUMENT = ['is not a discovery document', true] as const;
+
 test.each<[string, () => Response, why: string, isMissing: boolean]>([
   ['500', () => new Response('', { status: 500 }), 'answered 500', false],
   ['302', () => Response.redirect(`${origin}/elsewhere`, 302), 'answered 302', false],
   ['401', () => new Response('', { status: 401 }), 'answered 401', true],
   ['410', () => new Response('', { status: 410 }), 'answered 410', true],
-  ['HTML', () => new Response('<html>'), 'is not a discovery document', true],
-  ['no issuer', () => Response.json(ENDPOINTS), 'is not a discovery document', true],
-  [
-    'a number for an address',
-    () => Response.json({ issuer: origin, token_endpoint: 1 }),
-    'is not a discovery document',
-    true,
-  ],
-  ['endless nesting', () => new Response('['.repeat(200_000)), 'is not a discovery document', true],
-  [
-    'no UTF-8',
-    () => new Response(new Uint8Array([0x22, 0xff, 0xfe])),
-    'is not a discovery document',
-    true,
-  ],
-  [
-    'no endpoints',
-    () => Response.json({ issuer: origin, jwks_uri: 'x' }),
-    'has no endpoints',
-    true,
-  ],
+  ['HTML', () => new Response('<html>'), ...NO_DOCUMENT],
+  ['no issuer', () => Response.json(ENDPOINTS), ...NO_DOCUMENT],
+  ['a number', () => Response.json({ issuer: origin, token_endpoint: 1 }), ...NO_DOCUMENT],
+  ['endless nesting', () => new Response('['.repeat(200_000)), ...NO_DOCUMENT],
+  ['no UTF-8', () => new Response(new Uint8Array([0x22, 0xff, 0xfe])), ...NO_DOCUMENT],
+  ['no endpoints', () => Response.json({ issuer: origin }), 'has no endpoints', true],
 ])('after %s the address of RFC 8414 is asked only if nothing is there', async (...row) => {
   const [, answer, why, isMissing] = row;
   answers[OPENID] = answer;
@@ -133,6 +120,7 @@ test('the document of a certified server (oidc-provider) is read', async () => {
 const SECRET = { clientSecret: 'hunter2' };
 const OWN = { authorizeUrl: 'https://other.example/a', tokenUrl: 'https://other.example/t' };
 const url = 'https://acme.example/revoke';
+const OWN_REVOCATION = { url: `${url}/own` };
 const methodsOf = (endpoint: string, ...methods: string[]) => {
   return { [`${endpoint}_endpoint_auth_methods_supported`]: methods };
 };
@@ -141,58 +129,33 @@ const revocable = (...methods: string[]) => {
   return { revocation_endpoint: url, ...methodsOf('revocation', ...methods) };
 };
 
-test.each<[string, document: object, given: Given, provider: object]>([
-  ['S256 rather than plain', challenges('plain', 'S256'), {}, { pkce: 'S256' }],
-  ['plain', challenges('plain'), {}, { pkce: 'plain' }],
-  ['no method that the relay knows', challenges('S512'), {}, { pkce: 'none' }],
-  ['basic by default', {}, SECRET, { clientAuth: 'basic', ...SECRET }],
+test.each<[document: object, given: Given, provider: object]>([
+  [challenges('plain', 'S256'), {}, { pkce: 'S256' }],
+  [challenges('plain'), {}, { pkce: 'plain' }],
+  [challenges('S512'), {}, { pkce: 'none' }],
+  [{}, SECRET, { clientAuth: 'basic', ...SECRET }],
+  [methodsOf('token', 'client_secret_basic', 'client_secret_post'), SECRET, { clientAuth: 'post' }],
+  // A public client does not authenticate.
+  [methodsOf('token', 'private_key_jwt', 'none'), {}, { clientAuth: 'post' }],
+  // A setting counts before the document.
   [
-    'post rather than basic',
-    methodsOf('token', 'client_secret_basic', 'client_secret_post'),
-    SECRET,
-    { clientAuth: 'post' },
-  ],
-  [
-    'no authentication of a public client',
-    methodsOf('token', 'private_key_jwt', 'none'),
-    {},
-    { clientAuth: 'post' },
-  ],
-  [
-    'a setting rather than the document',
-    { ...ENDPOINTS, token_endpoint: 'http://acme.example/token', ...challenges('S256') },
+    { token_endpoint: 'http://acme.example/token', ...challenges('S256') },
     { ...OWN, pkce: 'plain', clientAuth: 'basic' },
     { ...OWN, pkce: 'plain', clientAuth: 'basic' },
   ],
-  ['a revocation endpoint', { revocation_endpoint: url }, {}, { revocation: { url } }],
-  [
-    'a revocation endpoint of the settings',
-    { revocation_endpoint: url },
-    { revocation: { url: `${url}/own` } },
-    { revocation: { url: `${url}/own` } },
-  ],
-  [
-    'a revocation endpoint with its own authentication',
-    revocable('client_secret_basic'),
-    SECRET,
-    { revocation: { url, clientAuth: 'basic' } },
-  ],
+  [{ revocation_endpoint: url }, {}, { revocation: { url } }],
+  [{ revocation_endpoint: url }, { revocation: OWN_REVOCATION }, { revocation: OWN_REVOCATION }],
+  [revocable('client_secret_basic'), SECRET, { revocation: { url, clientAuth: 'basic' } }],
   // Users can still sign in.
-  [
-    'no revocation by an authentication that the relay lacks',
-    revocable('private_key_jwt'),
-    SECRET,
-    { revocation: undefined },
-  ],
+  [revocable('private_key_jwt'), SECRET, { revocation: undefined }],
   ...['http://acme.example/revoke', 'nonsense', 7, null, `${url}?token=x`].map(
-    (wrong): [string, object, Given, object] => [
-      `no revocation at ${wrong}`,
-      { revocation_endpoint: wrong },
+    (revocation_endpoint): [object, Given, object] => [
+      { revocation_endpoint },
       {},
       { revocation: undefined },
     ],
   ),
-])('what the document may say: %s', async (_, document, given, provider) => {
+])('the document %j, with the settings %j, gives %j', async (document, given, provider) => {
   const found = (await discover(document, given)).provider;
   expect({ revocation: undefined, ...found }).toMatchObject(provider);
 });
