@@ -1,6 +1,6 @@
 /**
- * Commands with a deadline, because the client would wait for a reply indefinitely. Commands
- * without a reply are repeated. Each is valid until a time on the store's clock.
+ * Commands with a deadline, because the client would wait for a reply indefinitely. Scripts
+ * without a reply may be repeated. Each is valid until a time on the store's clock.
  */
 import { Buffer } from 'node:buffer';
 import { ErrorReply } from '@redis/client';
@@ -24,7 +24,7 @@ export const STORE_PATIENCE_MS = 4_000;
 
 export type RedisCommands = ReturnType<typeof createRedisCommands>;
 
-/** How long a command without a reply is repeated: while somebody waits, or as long as an exchange may hold its session. */
+/** How long a script without a reply is repeated: while somebody waits, or as long as an exchange may hold its session. */
 export type RetryPolicy = 'briefly' | 'until lease ends';
 
 export interface RedisCommandsOptions {
@@ -48,17 +48,32 @@ export function createRedisCommands(options: RedisCommandsOptions) {
   /**
    * `args` follow the clock, which is the first argument of every script. Throws
    * StoreUnavailable: offline, refused, or no reply in time. After the last it is unknown
-   * whether the script was executed.
+   * whether the script was executed. Without a policy it is not repeated.
    */
-  const run = (script: Script, keys: string[], args: (string | number)[]): Promise<unknown> =>
-    track(send(script, keys, args));
+  function run(
+    script: Script,
+    keys: string[],
+    args: (string | number)[] = [],
+    policy?: RetryPolicy,
+  ): Promise<unknown> {
+    const attempt = () => runOnce(script, keys, args.map(String));
+    const work = policy === undefined ? attempt() : repeat(clock, policy, attempt);
+    const remove = () => void inProgress.delete(work);
+    inProgress.add(work);
+    work.then(remove, remove);
+    return work;
+  }
 
-  async function send(script: Script, keys: string[], args: (string | number)[]): Promise<unknown> {
-    const command = ['EVALSHA', script.sha1, String(keys.length), ...keys, String(validUntil())];
-    for (const arg of args) command.push(String(arg));
+  async function runOnce(script: Script, keys: string[], args: string[]): Promise<unknown> {
+    const command = [String(keys.length), ...keys, String(validUntil()), ...args];
     const startedAtMs = performance.now();
+    const sent = client.send(['EVALSHA', script.sha1, ...command]).catch((error: unknown) => {
+      // The server was restarted, or has not run this script before.
+      if (!(error instanceof ErrorReply) || reasonOf(error) !== 'NOSCRIPT') throw error;
+      return client.send(['EVAL', script.text, ...command]);
+    });
     try {
-      const reply = await within(evaluate(script, command));
+      const reply = await within(sent);
       monitor.storeAnswered(performance.now() - startedAtMs);
       return reply;
     } catch (error) {
@@ -71,49 +86,34 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     }
   }
 
-  function evaluate(script: Script, command: string[]): Promise<unknown> {
-    return client.send(command).catch((error: unknown) => {
-      // The server was restarted, or has not run this script before.
-      if (!(error instanceof ErrorReply) || reasonOf(error) !== 'NOSCRIPT') throw error;
-      return client.send(['EVAL', script.text, ...command.slice(2)]);
-    });
-  }
-
   /** Any other wait for the store, under the same deadline. */
   function within<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const deadline: Deadline = { dueAtMs: 0, onDue };
       function onDue(): void {
         client.reconnect();
-        fail(undefined);
+        fail(new StoreUnavailable('not answered in time'));
       }
-      function fail(error: unknown): void {
+      function fail(failure: StoreUnavailable): void {
         deadlines.cancel(deadline);
-        const failure = unavailable(error);
         if (!(failure.cause instanceof ErrorReply)) onConnectionLost();
         reject(failure);
       }
       deadlines.add(deadline);
-      work.then((reply) => {
-        deadlines.cancel(deadline);
-        resolve(reply);
-      }, fail);
+      work.then(
+        (reply) => {
+          deadlines.cancel(deadline);
+          resolve(reply);
+        },
+        (cause) => fail(new StoreUnavailable('refused or out of reach', { cause })),
+      );
     });
-  }
-
-  function track<T>(work: Promise<T>): Promise<T> {
-    const remove = () => void inProgress.delete(work);
-    inProgress.add(work);
-    work.then(remove, remove);
-    return work;
   }
 
   return {
     run,
-    get: (key: string): Promise<string | null> => within(client.get(key)),
+    get: (key: string) => within(client.send(['GET', key]) as Promise<string | null>),
     within,
-    repeat: <T>(howLong: RetryPolicy, attempt: () => Promise<T>): Promise<T> =>
-      track(repeat(clock, howLong, attempt)),
     /** The time of the store, as far as it is known. */
     storeNow: testClock?.now ?? storeClock.now,
     probeClock: storeClock.probe,
@@ -133,12 +133,12 @@ export const createCallId = (randomBytes: RandomBytes) =>
  * too late; until the lease ends after any failure. Takes effect once, with the same reply each
  * time. Time in which the process was paused does not count.
  */
-async function repeat<T>(
+async function repeat(
   clock: Clock,
-  howLong: RetryPolicy,
-  attempt: () => Promise<T>,
-): Promise<T> {
-  const untilLeaseEnds = howLong === 'until lease ends';
+  policy: RetryPolicy,
+  attempt: () => Promise<unknown>,
+): Promise<unknown> {
+  const untilLeaseEnds = policy === 'until lease ends';
   let leftMs = untilLeaseEnds ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
   let isUnknown = false;
   for (;;) {
@@ -158,14 +158,6 @@ async function repeat<T>(
 
 /** It came too late and was not executed. */
 const isTooLate = (error: unknown) => error instanceof ErrorReply && reasonOf(error) === TOO_LATE;
-
-/** Undefined means that there was no reply. */
-function unavailable(error: unknown): StoreUnavailable {
-  if (error instanceof StoreUnavailable) return error;
-  return error === undefined
-    ? new StoreUnavailable('not answered in time')
-    : new StoreUnavailable('refused or out of reach', { cause: error });
-}
 
 /*
  * The store's clock, relative to ours. A store that is paused, or that fails over, may execute

@@ -27,7 +27,7 @@ export interface ConnectOptions {
   readonly signal: AbortSignal;
 }
 
-/** What of the three clients is used. */
+/** The methods of the three clients that the relay uses. */
 interface Library {
   send(command: string[]): Promise<unknown>;
   subscribe(channel: string, onMessage: (message: string) => void): Promise<void>;
@@ -71,8 +71,6 @@ export async function connectRedis(
   const send = (command: string[]) => library.send(command);
   return {
     send,
-    get: async (key: string) => (await send(['GET', key])) as string | null,
-    publish: (channel: string, message: string) => send(['PUBLISH', channel, message]),
     /** Called again, it subscribes once more: the connection may be half-open. */
     async subscribe(...[channel, onMessage]: Listening): Promise<void> {
       const isFirst = listening === undefined;
@@ -181,7 +179,7 @@ function createForSentinel(target: RedisTarget, onError: (error: unknown) => voi
     passthroughClientErrorEvents: true,
   });
   sentinel.on('error', (error: Error) =>
-    // The library says only so whose error it is.
+    // Only its message says that it is an error of the primary, not of a Sentinel.
     onError(/^Master Client/.test(error.message) ? new PrimaryFailure(error.cause) : error),
   );
   // What the old primary published after it was left is lost, and no connection failed.
@@ -200,12 +198,12 @@ function createForCluster(
   onError: (error: unknown) => void,
 ): Library {
   const cluster = createCluster({
-    // A frozen node answers nothing, so another one is asked for the topology soon.
+    // If a node is frozen, another one is soon asked for the topology.
     rootNodes: target.addresses.map(({ host, port }) => ({
       socket: { host, port, socketTimeout: CONNECT_TIMEOUT_MS },
     })),
     defaults: optionsOf(target),
-    // A node that is frozen keeps nothing waiting that does not need it.
+    // Connects to a node when a command needs it, so that a frozen node delays no other command.
     minimizeConnections: true,
   });
   cluster.on('error', onError);
@@ -243,7 +241,7 @@ function optionsOf({
 }
 
 function destroy(library: Library): void {
-  // What waits for a reply fails.
+  // Commands that wait for a reply fail.
   void Promise.resolve(library.destroy()).catch(() => {});
 }
 

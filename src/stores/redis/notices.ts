@@ -1,7 +1,6 @@
 /**
  * Messages between instances, on one channel: that the session of a poll id has changed, and
- * heartbeats. None of it is secret. In a
- * Cluster any node passes on what another one publishes.
+ * heartbeats. None of it is secret. In a Cluster every node passes on what another one publishes.
  */
 import { STALL_GRACE_MS, STALL_MS } from '../../limits.ts';
 import type { Notice } from '../../sign-ins/session.ts';
@@ -11,20 +10,14 @@ import type { RedisCommands } from './commands.ts';
 import type { RedisClient } from './connect.ts';
 import type { StoreHealth } from './health.ts';
 
-/** How often an instance sends a heartbeat, and so checks that it receives messages. */
+/** How often an instance sends a heartbeat. If it receives its own, it receives other messages too. */
 export const HEARTBEAT_MS = 300;
 
-/** After an instance has missed this many of its own notices in a row, it replaces the subscribing connection. */
+/** After this many own heartbeats in a row that did not arrive, an instance replaces the subscribing connection. */
 export const HEARTBEATS_TO_REBUILD = 7;
 
-/** After this many in a row the operator is notified. */
+/** After this many, Redis counts as unreachable: in the log, and for `/ready`. */
 const HEARTBEATS_TO_LOSS = 3;
-
-/** After its start an instance takes so long to hear of others. */
-const UNSURE_MS = 1_000;
-
-/** Another instance that was silent for so long has stopped. A paused one rechecks its polls when it continues. */
-const OTHERS_MS = 60_000;
 
 const HEARTBEAT = 'heartbeat';
 
@@ -46,15 +39,17 @@ export function createNotices(options: NoticesOptions) {
   const listeners: Listener[] = [];
   /** Own heartbeats in a row that were not received. */
   let missed = 0;
-  /** A connection failed since the last heartbeat, which may have been the subscribing one. */
+  /** A connection failed since the last heartbeat. If it was the subscribing one, messages are lost. */
   let mayBeMissing = false;
-  let othersSeenAtMs = clock.now() - OTHERS_MS + UNSURE_MS;
   let stopped = false;
   let cancel: () => void = () => {};
-  /** After a pause of the process: when what had arrived has been read. */
+  /** After a pause of the process: by then the sockets have been read. */
   let readAtMs = 0;
 
-  /** After a pause, waits for disconnections to be read: a poll whose device has left would take the result for nobody. */
+  /**
+   * After a pause of the process a message may be read before the end of a device's connection.
+   * The poll of a device that has left would then take the result. So the message waits.
+   */
   function onMessage(message: string): void {
     const waitMs = readAtMs - clock.now();
     if (waitMs > 0) clock.setTimer(waitMs, () => take(message));
@@ -63,12 +58,10 @@ export function createNotices(options: NoticesOptions) {
 
   function take(message: string): void {
     const [from, what, pollId = ''] = message.split(' ');
-    if (from !== instance) {
-      othersSeenAtMs = clock.now();
-      if (what === HEARTBEAT) return;
+    if (what === HEARTBEAT) {
+      if (from === instance) onOwnHeartbeat();
+    } else if (from !== instance) {
       notifyHere(pollId, what === 'opened' ? what : 'completed');
-    } else if (what === HEARTBEAT) {
-      onOwnHeartbeat();
     }
   }
 
@@ -86,7 +79,7 @@ export function createNotices(options: NoticesOptions) {
   async function beat(): Promise<void> {
     missed += 1;
     if (missed === HEARTBEATS_TO_LOSS) health.lost();
-    const sent = client.publish(channel, `${instance} ${HEARTBEAT}`);
+    const sent = client.send(['PUBLISH', channel, `${instance} ${HEARTBEAT}`]);
     await Promise.all([commands.within(sent), commands.probeClock()]);
     // The store answers, but no message arrives: the subscribing connection has failed.
     if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
@@ -96,7 +89,7 @@ export function createNotices(options: NoticesOptions) {
     const dueAtMs = clock.now() + HEARTBEAT_MS;
     cancel = clock.setTimer(HEARTBEAT_MS, () => {
       if (clock.now() - dueAtMs > STALL_MS) readAtMs = clock.now() + STALL_GRACE_MS;
-      // The next heartbeat finds the gap.
+      // If it failed, the next one notices that messages were lost.
       void beat()
         .catch(health.failed)
         .then(() => stopped || beatLater());
@@ -113,11 +106,6 @@ export function createNotices(options: NoticesOptions) {
     listen: (listener: Listener) => void listeners.push(listener),
     notifyHere,
 
-    /** Empty while this is the only instance. One that cannot hear others may have some. */
-    channelToOthers(): string {
-      const isAlone = missed <= 1 && clock.now() - othersSeenAtMs > OTHERS_MS;
-      return isAlone ? '' : channel;
-    },
     messageOf: (notice: Notice, pollId: string) => `${instance} ${notice} ${pollId}`,
 
     /** A connection has failed, or a command had no reply. */
@@ -125,7 +113,7 @@ export function createNotices(options: NoticesOptions) {
       mayBeMissing = true;
     },
 
-    /** Listens for messages, and for the own heartbeat, because a connection may be half-open. After a gap every poll looks again. */
+    /** Subscribes, and sends heartbeats from now on. */
     async start(): Promise<void> {
       await subscribe();
       // Nobody waits yet.

@@ -12,12 +12,10 @@ import { createRedisCommands } from './commands.ts';
 import { connectRedis } from './connect.ts';
 import { type ConnectFailure, describeConnectFailure, noAnswer } from './failures.ts';
 import { createStoreHealth, type HealthEvent } from './health.ts';
-import { createRedisKeys } from './keys.ts';
 import { createNotices, type Notices } from './notices.ts';
 import { createRedisRateLimiter } from './rate-limits.ts';
-import { createRedisRefreshStore } from './refreshes.ts';
-import { SCRIPTS } from './scripts.ts';
-import { createRedisStore } from './store.ts';
+import { createRedisKeys, SCRIPTS } from './scripts.ts';
+import { createRedisRefreshStore, createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
 
 /** After this long without a connection at startup the log says what the relay waits for. */
@@ -148,7 +146,7 @@ async function startStores(
   return {
     sessions: createRedisStore(store),
     vault: createSealedVault(randomBytes),
-    refreshes: createRedisRefreshStore(commands, keys, randomBytes),
+    refreshes: createRedisRefreshStore(store),
     createRateLimiter: (name: string, policy: RateLimitPolicy) =>
       createRedisRateLimiter(commands, keys, testClock ?? clock, name, policy),
     findProblem: health.findProblem,

@@ -6,8 +6,7 @@ import {
 } from '../../sign-ins/rate-limits.ts';
 import type { Clock } from '../../sign-ins/time.ts';
 import type { RedisCommands } from './commands.ts';
-import type { RedisKeys } from './keys.ts';
-import { SCRIPTS } from './scripts.ts';
+import { type RedisKeys, SCRIPTS } from './scripts.ts';
 
 /** More are removed at once: the store then refuses them again. */
 const MAX_REFUSED_ADDRESSES = 10_000;

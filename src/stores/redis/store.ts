@@ -1,24 +1,30 @@
 /**
- * Sessions in Redis or Valkey. A change is computed here, by the machine, and one script commits
+ * Sessions and refreshes in Redis or Valkey. A change is computed here, by the machine, and one script commits
  * it if nobody was faster. Each commit has a token, so that it may be repeated when its reply is
  * lost. What is stored is sealed. docs/sealing.md "Records", docs/scaling.md.
  */
 import { ErrorReply } from '@redis/client';
+import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../../limits.ts';
 import type { RandomBytes } from '../../sign-ins/secrets.ts';
 import type { Event, Session } from '../../sign-ins/session.ts';
 import * as machine from '../../sign-ins/session.ts';
-import { type SessionKey, type Store, StoreUnavailable } from '../../sign-ins/store.ts';
+import {
+  type RefreshStore,
+  type RefreshTurn,
+  type SessionKey,
+  type Store,
+  StoreUnavailable,
+} from '../../sign-ins/store.ts';
 import { RECORD_VERSION, readBody, writeBody } from '../record.ts';
 import { createCallId, type RedisCommands, type RetryPolicy } from './commands.ts';
 import type { StoreHealth } from './health.ts';
-import type { RedisKeys } from './keys.ts';
 import type { Notices } from './notices.ts';
-import { SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
+import { type RedisKeys, SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
 
-/** A change is computed again when another one was faster. More often than this is a fault. */
+/** A change is computed again when another one was faster. If that happens more often than this, something is wrong. */
 const MAX_TRIES = 20;
 
-/** A guess at the store's time may be wrong by so much, so nothing may change by itself that soon. */
+/** The store's time, as far as this process knows it, may be wrong by so much. */
 const GUESS_MARGIN_MS = 2_000;
 
 /** Characters of the records that are remembered at most. In memory they take 30 MB. */
@@ -55,10 +61,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   }
 
   async function read(link: string): Promise<StoredSession | undefined> {
-    const reply = await commands.repeat('briefly', () =>
-      commands.run(SCRIPTS.read, [keys.session(link)], []),
-    );
-    return parse(reply, link);
+    return parse(await commands.run(SCRIPTS.read, [keys.session(link)], [], 'briefly'), link);
   }
 
   /** A reply with the time and a record. Undefined if there is none, or somebody has damaged it. */
@@ -85,7 +88,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     return new StoreUnavailable('a newer relay wrote it', { cause });
   }
 
-  /** What the store probably has, if nothing changes by itself soon. */
+  /** The session as this process knows it. Undefined if it does not, or if time changes the session soon. */
   function guess(known: StoredSession | undefined): StoredSession | undefined {
     const nowMs = commands.storeNow();
     if (nowMs === undefined || known === undefined) return undefined;
@@ -94,17 +97,17 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     return isUnchanged ? { tokens, session, nowMs } : undefined;
   }
 
-  /** Returns what it found instead: nothing if there is no such session; the same if it is stored. */
+  /** Returns `found` if `next` is stored. Otherwise what the store has instead; undefined: it has no such session. */
   async function commit(
     found: StoredSession,
     next: Session,
     notice: machine.Notice | undefined,
-    howLong: RetryPolicy,
+    policy: RetryPolicy,
     token = createCallId(randomBytes),
   ): Promise<StoredSession | undefined> {
     const { ids } = found.session;
     const body = writeBody(next);
-    // The limit of the state that the change was computed for, such as a lease that has run out.
+    // The change is valid only until time changes the state again that it was computed for.
     const before = machine.stateAt(found.session, found.nowMs) ?? found.session;
     const unchangedUntilMs = machine.unchangedUntilMs(before);
     const args = [
@@ -116,11 +119,11 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       unchangedUntilMs,
       machine.neededUntilMs(next),
       next.state === 'ended' ? '' : machine.keptUntilMs(next),
-      notice === undefined ? '' : notices.channelToOthers(),
+      notice === undefined ? '' : keys.channel,
       notice === undefined ? '' : notices.messageOf(notice, ids.poll),
     ];
     const names = [keys.session(ids.link), keys.poll(ids.poll), keys.live];
-    const reply = await commands.repeat(howLong, () => commands.run(SCRIPTS.commit, names, args));
+    const reply = await commands.run(SCRIPTS.commit, names, args, policy);
     if (reply !== 1) return parse(reply, ids.link);
     const tokens = `${token},${found.tokens}`;
     recent.set({ tokens, session: next, nowMs: found.nowMs }, body.length);
@@ -131,7 +134,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   async function updateAt<Reply>(
     link: string,
     change: Event<Reply>,
-    howLong: RetryPolicy,
+    policy: RetryPolicy,
   ): Promise<Reply | undefined> {
     // What this process knew before it asked for what it found.
     let known = recent.get(link);
@@ -150,13 +153,13 @@ export function createRedisStore(options: RedisStoreOptions): Store {
         found = undefined;
       } else if (next !== undefined) {
         known = recent.get(link);
-        const instead = await commit(found, next, notice, howLong);
+        const instead = await commit(found, next, notice, policy);
         if (instead === found) return reply;
         if (instead === undefined) return undefined;
         isGuess = false;
         found = instead;
       } else if (isGuess) {
-        // A guess proves nothing.
+        // Another instance may have changed the session: the store is asked.
         found = undefined;
       } else {
         return reply;
@@ -198,7 +201,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     async sweep() {
       const swept: Session[] = [];
       for (;;) {
-        const links = (await commands.run(SCRIPTS.sweep, [keys.live], [])) as string[];
+        const links = (await commands.run(SCRIPTS.sweep, [keys.live])) as string[];
         const ended = await Promise.allSettled(
           links.map((link) => updateAt(link, expire, 'briefly')),
         );
@@ -210,11 +213,33 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       }
     },
 
-    countLive: async () => Number(await commands.run(SCRIPTS.count, [keys.live], [])),
+    countLive: async () => Number(await commands.run(SCRIPTS.count, [keys.live])),
 
     // Any other instance can deliver what is in Redis.
     hasUndelivered: () => false,
     settled: commands.settled,
+  };
+}
+
+export function createRedisRefreshStore({
+  commands,
+  keys,
+  randomBytes,
+}: RedisStoreOptions): RefreshStore {
+  return {
+    /** Repeated under one id. If the outcome stays unknown, nothing is sent to the provider. */
+    async begin(id) {
+      const args = [EXCHANGE_LEASE_MS, createCallId(randomBytes)];
+      const reply = await commands.run(SCRIPTS.beginRefresh, [keys.refresh(id)], args, 'briefly');
+      const [state, result = ''] = reply as [RefreshTurn['state'], string?];
+      return state === 'finished' ? { state, result } : { state };
+    },
+
+    /** Repeated only for a while: the device has its result, and a repeated refresh is sent to the provider. */
+    async finish(id, result = '') {
+      const args = [REFRESH_RESULT_MS, result];
+      await commands.run(SCRIPTS.finishRefresh, [keys.refresh(id)], args, 'briefly');
+    },
   };
 }
 
