@@ -1,57 +1,41 @@
 /** Which providers are enabled, what they become, and what their settings may hold. */
 import { describe, expect, test } from 'bun:test';
-import type { ProviderConfig } from '../../src/providers/config.ts';
+import { type ProviderConfig, prefixOf } from '../../src/providers/config.ts';
 import { mustDiscover, type ProviderToDiscover } from '../../src/providers/discovery.ts';
 import { UNSEEN } from '../kit/random.ts';
-import { faultsOf, type Rule, read, settingsOf, testRules } from './read.ts';
+import {
+  ACME,
+  type Environment,
+  faultsOf,
+  type Rule,
+  read,
+  settingsOf,
+  testRules,
+} from './read.ts';
 
-const acme = {
-  PROVIDERS: 'acme',
-  ACME_CLIENT_ID: 'id',
-  ACME_AUTHORIZE_URL: 'https://acme.example/authorize',
-  ACME_TOKEN_URL: 'https://acme.example/token',
-};
+const OWN = 'https://own.example/url';
+const STRAVA = { PROVIDERS: 'strava', STRAVA_CLIENT_ID: 's', STRAVA_CLIENT_SECRET: 'secret' };
+const OWN_STRAVA = { ...STRAVA, STRAVA_TOKEN_URL: OWN };
+const ISSUED_STRAVA = { ...STRAVA, STRAVA_ISSUER: OWN };
+const FIGMA = { PROVIDERS: 'figma', FIGMA_CLIENT_ID: 'f' };
+const OWN_FIGMA = { ...FIGMA, FIGMA_TOKEN_URL: OWN };
 
-describe('which providers are enabled', () => {
-  test('only those listed: a client id alone enables nothing', () => {
-    const env = { PROVIDERS: 'anilist', MAL_CLIENT_ID: 'm', ANILIST_CLIENT_ID: 'a' };
-    expect(settingsOf(env).providers.map(({ name }) => name)).toEqual(['anilist']);
-  });
-
-  const revocationOf = (env: Record<string, string>) => {
-    return settingsOf({ PROVIDERS: 'strava', ...env }).providers[0]?.revocation;
-  };
-  const STRAVA = { STRAVA_CLIENT_ID: 's', STRAVA_CLIENT_SECRET: 'secret' };
-
-  test("with an own token endpoint the profile's revocation endpoint gets no token", () => {
-    const url = 'https://www.strava.com/oauth/revoke';
-    expect(revocationOf(STRAVA)).toEqual({ url, clientAuth: 'basic' });
-    const own = { ...STRAVA, STRAVA_TOKEN_URL: 'https://strava.example/token' };
-    expect(revocationOf(own)).toBeUndefined();
-    const both = { ...own, STRAVA_REVOKE_URL: 'https://strava.example/revoke' };
-    expect(revocationOf(both)).toEqual({
-      url: 'https://strava.example/revoke',
-      clientAuth: 'basic',
-    });
-    const issuer = { ...STRAVA, STRAVA_ISSUER: 'https://strava.example' };
-    expect(revocationOf(issuer)).toBeUndefined();
-    expect(revocationOf({ ...issuer, STRAVA_REVOKE_URL: 'https://strava.example/r' })).toEqual({
-      url: 'https://strava.example/r',
-    });
-  });
-
-  test('so is the refresh endpoint of a profile only for the tokens of that profile', () => {
-    const refreshUrlOf = (env: Record<string, string>) =>
-      settingsOf({ PROVIDERS: 'figma', FIGMA_CLIENT_ID: 'f', ...env }).providers[0]?.refreshUrl;
-    expect(refreshUrlOf({})).toBe('https://api.figma.com/v1/oauth/refresh');
-    const own = { FIGMA_TOKEN_URL: 'https://figma.example/token' };
-    expect(refreshUrlOf(own)).toBeUndefined();
-    const both = { ...own, FIGMA_REFRESH_URL: 'https://figma.example/refresh' };
-    expect(refreshUrlOf(both)).toBe('https://figma.example/refresh');
-  });
-
-  test('settings override a profile; parameters are added to its own, one by one', () => {
-    const google = {
+test.each<[Environment, object]>([
+  // A client id alone enables nothing.
+  [{ PROVIDERS: 'anilist', MAL_CLIENT_ID: 'm', ANILIST_CLIENT_ID: 'a' }, { name: 'anilist' }],
+  [{ PROVIDERS: 'my-acme', MY_ACME_CLIENT_ID: 'id', MY_ACME_ISSUER: OWN }, { name: 'my-acme' }],
+  // The endpoints of a profile get only the tokens that its own token endpoint gave.
+  [STRAVA, { revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' } }],
+  [OWN_STRAVA, { revocation: undefined }],
+  [{ ...OWN_STRAVA, STRAVA_REVOKE_URL: OWN }, { revocation: { url: OWN, clientAuth: 'basic' } }],
+  [ISSUED_STRAVA, { revocation: undefined }],
+  [{ ...ISSUED_STRAVA, STRAVA_REVOKE_URL: OWN }, { revocation: { url: OWN } }],
+  [FIGMA, { refreshUrl: 'https://api.figma.com/v1/oauth/refresh' }],
+  [OWN_FIGMA, { refreshUrl: undefined }],
+  [{ ...OWN_FIGMA, FIGMA_REFRESH_URL: OWN }, { refreshUrl: OWN }],
+  // Settings override a profile, but parameters are added to its own.
+  [
+    {
       PROVIDERS: 'google',
       GOOGLE_CLIENT_ID: 'g',
       GOOGLE_DISPLAY_NAME: 'G',
@@ -60,64 +44,59 @@ describe('which providers are enabled', () => {
       GOOGLE_PKCE: 'none',
       GOOGLE_AUTHORIZE_PARAMS: 'prompt=select_account&hl=de',
       GOOGLE_USER_AGENT: 'acme-tv/1.0',
-    };
-    expect(settingsOf(google).providers).toMatchObject([
-      {
-        displayName: 'G',
-        authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
-        tokenUrl: 'http://127.0.0.1:9/token',
-        scope: 'openid',
-        pkce: 'none',
-        authorizeParams: { access_type: 'offline', prompt: 'select_account', hl: 'de' },
-        quirks: { userAgent: 'acme-tv/1.0' },
-      },
-    ]);
-  });
-
-  test('one given by its endpoints', () => {
-    const env = { ...acme, ACME_CLIENT_SECRET: ' s ', ACME_AUTHORIZE_PARAMS: 'a=b' };
-    expect(settingsOf(env).providers).toEqual([
-      {
-        name: 'acme',
-        displayName: 'Acme',
-        authorizeUrl: 'https://acme.example/authorize',
-        tokenUrl: 'https://acme.example/token',
-        clientId: 'id',
-        // Only the provider knows which blanks belong to a secret.
-        clientSecret: ' s ',
-        pkce: 'none',
-        clientAuth: 'post',
-        authorizeParams: { a: 'b' },
-      },
-    ]);
-  });
-
-  test('a name with - has _ in its settings', () => {
-    const env = { PROVIDERS: 'my-acme', MY_ACME_CLIENT_ID: 'id', MY_ACME_ISSUER: 'https://a.test' };
-    expect(settingsOf(env).providers).toMatchObject([{ name: 'my-acme', clientId: 'id' }]);
-  });
-
-  test('one address without the other is a fault', () => {
-    const { ACME_AUTHORIZE_URL: _, ...env } = acme;
-    expect(faultsOf(env)).toEqual(['ACME_AUTHORIZE_URL must be set: acme is not a known provider']);
-  });
+    },
+    {
+      displayName: 'G',
+      authorizeUrl: 'https://accounts.google.com/o/oauth2/v2/auth',
+      tokenUrl: 'http://127.0.0.1:9/token',
+      scope: 'openid',
+      pkce: 'none',
+      authorizeParams: { access_type: 'offline', prompt: 'select_account', hl: 'de' },
+      quirks: { userAgent: 'acme-tv/1.0' },
+    },
+  ],
+])('%j is a provider with %j', (env, expected) => {
+  const [provider, ...others] = settingsOf(env).providers;
+  expect(others).toEqual([]);
+  const names = Object.keys(expected) as (keyof ProviderConfig)[];
+  const found: unknown = Object.fromEntries(names.map((name) => [name, provider?.[name]]));
+  expect(found).toEqual(expected);
 });
 
-test.each([
-  ['acme', 'Acme'],
-  // One with a profile: its endpoints then come from the issuer.
-  ['gitlab', 'GitLab'],
-])(
-  '%s is left to discovery with only what was set: the issuer decides the rest',
-  (name, displayName) => {
-    const prefix = name.toUpperCase();
-    const issuer = 'https://login.example/';
-    const env = { PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id', [`${prefix}_ISSUER`]: issuer };
-    expect(settingsOf(env).providers).toEqual([
-      { name, displayName, clientId: 'id', issuer, authorizeParams: {} },
-    ]);
-  },
-);
+const ISSUED = { clientId: 'id', issuer: OWN, authorizeParams: {} };
+
+test.each<[Environment, object]>([
+  [
+    ACME,
+    {
+      name: 'acme',
+      displayName: 'Acme',
+      authorizeUrl: 'https://acme.example/authorize',
+      tokenUrl: 'https://acme.example/token',
+      clientId: 'id',
+      pkce: 'none',
+      clientAuth: 'post',
+      authorizeParams: {},
+    },
+  ],
+  [
+    { PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_ISSUER: OWN },
+    { name: 'acme', displayName: 'Acme', ...ISSUED },
+  ],
+  // It has a profile, but its issuer decides the rest.
+  [
+    { PROVIDERS: 'gitlab', GITLAB_CLIENT_ID: 'id', GITLAB_ISSUER: OWN },
+    { name: 'gitlab', displayName: 'GitLab', ...ISSUED },
+  ],
+])('%j is %j, and nothing else', (env, provider) => {
+  expect(settingsOf(env).providers).toEqual([provider as ProviderConfig]);
+});
+
+test('one address without the other is a fault', () => {
+  expect(faultsOf({ ...ACME, ACME_AUTHORIZE_URL: '' })).toEqual([
+    'ACME_AUTHORIZE_URL must be set: acme is not a known provider',
+  ]);
+});
 
 describe('PROVIDERS', () => {
   const NAME_RULE = 'a name has only lowercase letters, digits and -, and does not begin with -.';
@@ -137,9 +116,9 @@ describe('PROVIDERS', () => {
     ['my-anime-list', ' Did you mean mal?'],
     ['xyzzyplugh', ''],
   ])('an unknown name, %j, is a fault that names the nearest known', (name, hint) => {
-    const prefix = name.toUpperCase().replaceAll('-', '_');
-    const toSet = `set ${prefix}_AUTHORIZE_URL and ${prefix}_TOKEN_URL, or ${prefix}_ISSUER.`;
-    expect(faultsOf({ PROVIDERS: name, [`${prefix}_CLIENT_ID`]: 'id' })).toEqual([
+    const prefix = prefixOf(name);
+    const toSet = `set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER.`;
+    expect(faultsOf({ PROVIDERS: name, [`${prefix}CLIENT_ID`]: 'id' })).toEqual([
       `PROVIDERS lists ${name}, which is not a known provider: ${toSet}${hint}`,
     ]);
   });
@@ -259,7 +238,7 @@ const rules: readonly Rule<ProviderConfig>[] = [
   },
 ];
 
-testRules(rules, acme, ({ providers }) => providers[0] as ProviderConfig);
+testRules(rules, ACME, ({ providers }) => providers[0] as ProviderConfig);
 
 const issuer: Rule<ProviderToDiscover> = {
   setting: 'ACME_ISSUER',
@@ -272,7 +251,7 @@ const issuer: Rule<ProviderToDiscover> = {
   },
 };
 
-testRules([issuer], acme, ({ providers }) => providers.find(mustDiscover));
+testRules([issuer], ACME, ({ providers }) => providers.find(mustDiscover));
 
 describe('_URL', () => {
   const gitlab = { PROVIDERS: 'gitlab', GITLAB_CLIENT_ID: 'id' };
@@ -327,7 +306,7 @@ testRules<ProviderConfig>(
 );
 
 describe('BLIND=always', () => {
-  const S256 = { ...acme, ACME_PKCE: 'S256' };
+  const S256 = { ...ACME, ACME_PKCE: 'S256' };
   const ISSUER = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_ISSUER: 'https://acme.example' };
   const SECRET = { ACME_CLIENT_SECRET: 'a-secret' };
   const REFRESH_URL = { ACME_REFRESH_URL: 'https://acme.example/r' };
@@ -339,7 +318,7 @@ describe('BLIND=always', () => {
     ['S256 and no secret', S256, undefined],
     ['an issuer that has yet to say', ISSUER, undefined],
     ['a provider that is not enabled', { ...S256, PROVIDERS: 'acme,mal' }, undefined],
-    ['no PKCE', acme, NO_S256],
+    ['no PKCE', ACME, NO_S256],
     ['plain', { ...S256, ACME_PKCE: 'plain' }, NO_S256],
     ['an issuer, and plain', { ...ISSUER, ACME_PKCE: 'plain' }, NO_S256],
     ['a secret', { ...S256, ...SECRET }, HAS_SECRET],

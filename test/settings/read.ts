@@ -2,7 +2,15 @@
 import { describe, expect, test } from 'bun:test';
 import { readSettings, type Settings, type SettingsReading } from '../../src/settings/index.ts';
 
-type Environment = Readonly<Record<string, string>>;
+export type Environment = Readonly<Record<string, string>>;
+
+/** A provider that is given by its endpoints. */
+export const ACME = {
+  PROVIDERS: 'acme',
+  ACME_CLIENT_ID: 'id',
+  ACME_AUTHORIZE_URL: 'https://acme.example/authorize',
+  ACME_TOKEN_URL: 'https://acme.example/token',
+};
 
 export function read(env: Environment, files: Environment = {}): SettingsReading {
   return readSettings(env, (path) => {

@@ -1,9 +1,7 @@
 /** What is allowed but rarely intended, and names that are probably misspelt: warnings at a start. */
 import { describe, expect, test } from 'bun:test';
 import { readSettings } from '../../src/settings/index.ts';
-import { warningsOf } from './read.ts';
-
-type Environment = Readonly<Record<string, string>>;
+import { ACME, type Environment, warningsOf } from './read.ts';
 
 const MAL = { MAL_CLIENT_ID: 'id' };
 const SPOTIFY = { PROVIDERS: 'spotify', SPOTIFY_CLIENT_ID: 'id' };
@@ -14,13 +12,6 @@ const ISSUER = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'id', ACME_ISSUER: 'https://
 const OWN = {
   SPOTIFY_AUTHORIZE_URL: 'https://own.example/authorize',
   SPOTIFY_TOKEN_URL: 'https://own.example/token',
-};
-const ACME = {
-  PROVIDERS: 'acme',
-  ACME_CLIENT_ID: 'id',
-  ACME_AUTHORIZE_URL: 'https://acme.example/authorize',
-  ACME_TOKEN_URL: 'https://acme.example/token',
-  ACME_PKCE: 'S256',
 };
 const HERE = 'http://127.0.0.1:8080';
 const ADMIN = { ...MAL, ADMIN_PORT: '9090' };
@@ -91,7 +82,7 @@ test.each<[Environment, ...warnings: string[]]>([
   ],
   [{ ...ISSUER, ACME_SCOPE: 'openid,email' }, 'ACME_SCOPE has , between scopes: acme takes spaces'],
   [
-    { ...ACME, ACME_SCOPE: 'openid,email' },
+    { ...ACME, ACME_PKCE: 'S256', ACME_SCOPE: 'openid,email' },
     'ACME_SCOPE has , between scopes: check that acme wants that, since most take spaces',
   ],
   ...['openid-configuration', 'oauth-authorization-server/tenant'].map(
@@ -126,7 +117,7 @@ test.each<[Environment]>([
   // Another server, whose rules are unknown.
   [{ ...SPOTIFY, ...OWN, OAUTH_BASE_URL: 'http://localhost:8080' }],
   [{ ...SPOTIFY, SPOTIFY_SCOPE: 'user-read-email playlist-read' }],
-  [{ ...ACME, ACME_SCOPE: 'openid email' }],
+  [{ ...ACME, ACME_PKCE: 'S256', ACME_SCOPE: 'openid email' }],
   ...OTHERS.map((ADMIN_HOST): [Environment] => [{ ...ADMIN, ADMIN_HOST, ADMIN_TOKEN }]),
   ...['127.0.0.1', '127.1.2.3', '::1', 'localhost'].map((ADMIN_HOST): [Environment] => [
     { ...ADMIN, ADMIN_HOST },
