@@ -198,7 +198,10 @@ export function createCore(
 
   async function signIn(own: Running, attempt: number): Promise<void> {
     const { call } = own;
-    call.onReply = (detail) => apply(machine.connectionChanged(attempt, detail));
+    call.onReply = (detail) => {
+      apply(machine.connectionChanged(attempt, detail));
+      void noticeOthers(own);
+    };
     // An earlier process may have left a link.
     const unfinished = await storage.unfinished.read();
     own.link = resume(platform, options, unfinished);
@@ -224,10 +227,18 @@ export function createCore(
     show('waiting');
     return poll(own.call, options, link, () => show('opened')).catch((error) => {
       if (!isA('expired', error) || renewals === MAX_RENEWALS) throw error;
-      own.link = undefined;
-      return storage.unfinished.remove().then(() => follow(own, attempt, renewals + 1));
+      // Another process may have fetched and acknowledged the result of the same link.
+      return noticeOthers(own)
+        .then(storage.unfinished.remove)
+        .then(() => {
+          own.link = undefined;
+          return follow(own, attempt, renewals + 1);
+        });
     });
   }
+
+  /** Ends the sign-in if another process that shares the storage has signed in, of which no event tells. */
+  const noticeOthers = (own: Running) => (own.link ? read().catch(ignore) : Promise.resolve());
 
   /** Starts a sign-in, and stores its link so that another process can continue it. */
   const begin = (own: Running): Promise<Link> =>

@@ -210,6 +210,21 @@ describe('an unfinished sign-in', () => {
     expect(unfinished()).toBeUndefined();
   });
 
+  test.each([
+    ['waits for a link of its own', [204]],
+    ['shared its link, and finds it gone', GONE],
+  ] as const)('ends when another process has signed in, and this one %s', async (_, then) => {
+    const answers = { '/auth/start': [STARTED], '/auth/result': [[204], then] } as const;
+    const network = createNetwork(answers);
+    const { items } = createItems();
+    const { prompts, ends, session } = begin(network, { items });
+    await network.advance(1_000);
+    items.setItem(KEY, JSON.stringify({ accessToken: 'of another process' }));
+    await network.advance(30_000);
+    expect(ends).toMatchObject([{ tokens: { accessToken: 'of another process' } }]);
+    expect([prompts.length, session.state.status]).toEqual([1, 'signed-in']);
+  });
+
   test('of another relay or service, or a damaged one, is not taken up', async () => {
     const good = JSON.parse(await leave(1_000));
     const { started } = good;
