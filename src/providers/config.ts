@@ -49,23 +49,23 @@ export interface Revocation {
   readonly clientAuth?: ClientAuthentication | 'client_id' | 'none';
   /** Default: `token`. `bearer`: in the `Authorization` header, without a body. */
   readonly tokenIn?: 'access_token' | 'bearer';
-  /** Default: a form. Trakt's is JSON because all its token requests are. */
+  /** Default: as in token requests. */
   readonly body?: 'json';
 }
 
-/** What some token endpoints require beyond RFC 6749. */
+/** What some token endpoints require beyond RFC 6749. profiles.ts says whose. */
 export interface ProviderQuirks {
-  /** Token requests are JSON, not a form. Trakt, Notion. */
+  /** Token requests are JSON, not a form. */
   readonly tokenRequest?: 'json';
-  /** A header that contains the client id too. Trakt, Simkl. */
+  /** A header that contains the client id too. */
   readonly clientIdHeader?: string;
-  /** The `User-Agent` of token requests, instead of USER_AGENT. Reddit, Shikimori, Bangumi and others want to read who asks. */
+  /** The `User-Agent` of token requests, instead of USER_AGENT: some want to read who asks. */
   readonly userAgent?: string;
-  /** `expires_at` counts where a response has no `expires_in`. Strava. */
+  /** `expires_at` counts where a response has no `expires_in`. */
   readonly expiresAt?: true;
-  /** A refresh has the redirect URI, as the exchange has. Trakt, Bangumi, GitLab. */
+  /** A refresh has the redirect URI, as the exchange has. */
   readonly refreshesWithRedirectUri?: true;
-  /** In a response, commas separate the scopes. GitHub. */
+  /** In a response, commas separate the scopes. */
   readonly commaInScope?: true;
 }
 
