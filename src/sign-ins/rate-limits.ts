@@ -24,11 +24,7 @@ export interface RateLimitPair {
   readonly overall: RateLimiter;
 }
 
-export interface MemoryRateLimiter extends RateLimiter {
-  take(key: string): number;
-  refund(key: string): void;
-  readonly size: number;
-}
+export type MemoryRateLimiter = ReturnType<typeof createMemoryRateLimiter>;
 
 /** Addresses in one limit, about 10 MB. One more, and the least recently used gets its burst back early. */
 export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
@@ -45,7 +41,7 @@ export function intervalMsOf({ ratePerSecond }: RateLimitPolicy): number {
  * A bucket is one number: when it will be full. Taking a token moves that time one interval
  * later, to at most `burst` intervals from now.
  */
-export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): MemoryRateLimiter {
+export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy) {
   const intervalMs = intervalMsOf(policy);
   /** When each bucket will be full. The longest untouched bucket is first. */
   const fullAtMs = new Map<string, number>();
@@ -59,12 +55,6 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
     }
   }
 
-  function makeRoom(nowMs: number): void {
-    removeFull(nowMs);
-    const [oldest] = fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES ? fullAtMs.keys() : [];
-    if (oldest !== undefined) fullAtMs.delete(oldest);
-  }
-
   return {
     policy,
     take(key) {
@@ -76,8 +66,10 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
       if (missingMs >= 1) return Math.floor(missingMs);
       fullAtMs.delete(key);
       takes += 1;
-      if (takes % TAKES_BETWEEN_REMOVALS === 0) removeFull(nowMs);
-      if (fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES) makeRoom(nowMs);
+      const isCrowded = fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES;
+      if (isCrowded || takes % TAKES_BETWEEN_REMOVALS === 0) removeFull(nowMs);
+      const [oldest] = fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES ? fullAtMs.keys() : [];
+      if (oldest !== undefined) fullAtMs.delete(oldest);
       fullAtMs.set(key, fullAt);
       return 0;
     },
@@ -92,5 +84,5 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy): 
     get size() {
       return fullAtMs.size;
     },
-  };
+  } satisfies RateLimiter & { readonly size: number };
 }

@@ -79,11 +79,6 @@ export interface Protected<Value> {
   readonly [SECRET]: Value;
 }
 
-/** What a vault needs to open the rest of its session. */
-export interface KeyMaterial {
-  readonly [SECRET]: 'key material';
-}
-
 /** How a sign-in ended. */
 export type EndOutcome = 'signed_in' | 'access_denied' | 'failed';
 
@@ -118,7 +113,8 @@ interface Common {
   readonly redeliverErrors: boolean;
   /** The user was redirected to the provider, and whether the device was notified. */
   readonly opening: 'none' | 'unreported' | 'reported';
-  readonly keyMaterial: KeyMaterial | undefined;
+  /** What a vault needs to open the rest. */
+  readonly keyMaterial: Protected<object> | undefined;
 }
 
 export interface Pending extends Common {
@@ -295,8 +291,6 @@ export type Polled =
     }
   | { readonly state: 'gone' };
 
-const GONE: Change<{ readonly state: 'gone' }> = { reply: { state: 'gone' } };
-
 /** The device asks for the result. */
 export const poll =
   (wantsProgress: boolean): Event<Polled> =>
@@ -315,7 +309,7 @@ export const poll =
       case 'delivered':
         return { reply: { state: 'delivered', session: current, waitedMs: undefined } };
       default:
-        return GONE;
+        return { reply: { state: 'gone' } };
     }
   };
 
@@ -337,16 +331,8 @@ export type Acknowledgement = 'acknowledged' | 'early' | 'gone';
 /** The device confirms what it received. */
 export function acknowledge(session: Session, nowMs: number): Change<Acknowledgement> {
   const current = stateAt(session, nowMs);
-  switch (current?.state) {
-    case 'pending':
-    case 'exchanging':
-    case 'completed':
-      return { reply: 'early' };
-    case 'delivered':
-      return { reply: 'acknowledged', next: ended(current, current.outcome) };
-    default:
-      return { reply: 'gone' };
-  }
+  if (current?.state !== 'delivered') return { reply: isUndelivered(current) ? 'early' : 'gone' };
+  return { reply: 'acknowledged', next: ended(current, current.outcome) };
 }
 
 /** 'again': it was cancelled before. 'gone': there is nothing to cancel, or the result was delivered. */
@@ -355,20 +341,13 @@ export type Cancellation = 'cancelled' | 'again' | 'gone';
 /** The device ends the sign-in, which drops every secret. What was delivered stays as it is. */
 export function cancel(session: Session, nowMs: number): Change<Cancellation> {
   const current = stateAt(session, nowMs);
-  switch (current?.state) {
-    case 'pending':
-    case 'exchanging':
-    case 'completed':
-      return {
-        reply: 'cancelled',
-        next: { ...withoutKeys(current), state: 'cancelled' },
-        notice: 'completed',
-      };
-    case 'cancelled':
-      return { reply: 'again' };
-    default:
-      return { reply: 'gone' };
-  }
+  if (!isUndelivered(current)) return { reply: current?.state === 'cancelled' ? 'again' : 'gone' };
+  const next = { ...withoutKeys(current), state: 'cancelled' } as const;
+  return { reply: 'cancelled', next, notice: 'completed' };
+}
+
+function isUndelivered(current: Session | undefined): current is Pending | Exchanging | Completed {
+  return ['pending', 'exchanging', 'completed'].includes(String(current?.state));
 }
 
 /** Undefined if it is known only until the link expires. */

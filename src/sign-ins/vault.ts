@@ -23,9 +23,6 @@ export interface NewSecrets extends SessionSecrets {
   readonly deviceName: string | undefined;
 }
 
-/** The members of a session that a vault makes. */
-type VaultMembers = Pick<NewSession, 'ids' | 'delivery' | 'deviceName' | 'keyMaterial'>;
-
 /** What the holder of a link may see. Undefined if it does not open, because the store was tampered with. */
 export interface LinkKey {
   readonly id: string;
@@ -60,7 +57,8 @@ export interface RefreshKey {
 }
 
 export interface Vault {
-  keep(secrets: NewSecrets): VaultMembers;
+  /** The members of a session that a vault makes. */
+  keep(secrets: NewSecrets): Pick<NewSession, 'ids' | 'delivery' | 'deviceName' | 'keyMaterial'>;
   link(browserState: string): LinkKey;
   poll(pollSecret: string): PollKey;
   code(userCode: string): CodeKey;
@@ -80,13 +78,13 @@ export const plainVault: Vault = {
   }),
   link: (browserState) => ({
     id: browserState,
-    deliveryOf,
-    deviceNameOf,
-    keepResult,
+    deliveryOf: ({ delivery }) => openPlain(delivery),
+    deviceNameOf: ({ deviceName }) => deviceName && openPlain(deviceName),
+    keepResult: (_, result) => plain(result),
     keepError: plain,
   }),
   poll: (pollSecret) => ({ id: digestOf(pollSecret), resultOf }),
-  code: (userCode) => ({ id: userCode, browserStateOf: linkOf }),
+  code: (userCode) => ({ id: userCode, browserStateOf: ({ ids }) => ids.link }),
   refresh: (key) => ({ id: digestOf(key), keep: String, open: String }),
 };
 
@@ -94,10 +92,5 @@ const plain = <Value>(value: Value) => value as unknown as Protected<Value>;
 /** What a plain vault keeps. */
 export const openPlain = <Value>(kept: Protected<Value>) => kept as unknown as Value;
 
-const deliveryOf: LinkKey['deliveryOf'] = ({ delivery }) => openPlain(delivery);
-const deviceNameOf: LinkKey['deviceNameOf'] = ({ deviceName }) =>
-  deviceName && openPlain(deviceName);
-const keepResult: LinkKey['keepResult'] = (_, result) => plain(result);
 export const resultOf: PollKey['resultOf'] = ({ result }) =>
   result === undefined ? EXCHANGE_FAILED : openPlain(result);
-const linkOf: CodeKey['browserStateOf'] = ({ ids }) => ids.link;

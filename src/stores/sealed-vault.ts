@@ -3,14 +3,7 @@
  * request that brings the link, the code or the poll secret can open it. docs/sealing.md.
  */
 import type { RandomBytes } from '../sign-ins/secrets.ts';
-import type {
-  Delivery,
-  KeyMaterial,
-  Pending,
-  Protected,
-  Session,
-  SessionResult,
-} from '../sign-ins/session.ts';
+import type { Delivery, Pending, Protected, Session, SessionResult } from '../sign-ins/session.ts';
 import { EXCHANGE_FAILED, type NewSecrets, type Vault } from '../sign-ins/vault.ts';
 import {
   type Derived,
@@ -32,7 +25,7 @@ const keyContext = (linkId: string) => `device key ${linkId}`;
 const resultContext = (linkId: string) => `result ${linkId}`;
 const refreshContext = (id: string) => `refresh ${id}`;
 
-/** The members of KeyMaterial, each sealed. */
+/** The key material of a session, each member sealed. */
 interface SealedKeys {
   /** The session key, under the poll secret's key. */
   readonly sessionKey: string;
@@ -65,7 +58,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
         deviceName === undefined
           ? undefined
           : asProtected<string>(sealed(nameContext(link.id), deviceName)),
-      keyMaterial: keys as unknown as KeyMaterial,
+      keyMaterial: asProtected<SealedKeys>(keys),
     };
   }
 
@@ -141,7 +134,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
   };
 }
 
-const asProtected = <Value>(sealed: string) => sealed as unknown as Protected<Value>;
+const asProtected = <Value>(sealed: unknown) => sealed as unknown as Protected<Value>;
 
 /** Anybody who can write to the store may have put anything there. */
 const keysOf = ({ keyMaterial }: Session) => Object(keyMaterial) as Partial<SealedKeys>;

@@ -19,7 +19,7 @@ const COMMON = {
   redeliveryMs: REDELIVERY_MS,
   redeliverErrors: false,
   opening: 'none',
-  keyMaterial: 'keys' as unknown as machine.KeyMaterial,
+  keyMaterial: kept<object>('keys'),
 } as const;
 const WITHOUT_KEYS = { ...COMMON, keyMaterial: undefined } as const;
 const PENDING: machine.Pending = {
