@@ -3,8 +3,8 @@
  * request that brings the link, the code or the poll secret can open it. docs/sealing.md.
  */
 import type { RandomBytes } from '../sign-ins/secrets.ts';
-import type { Delivery, Pending, Protected, Session, SessionResult } from '../sign-ins/session.ts';
-import { EXCHANGE_FAILED, type NewSecrets, type Vault } from '../sign-ins/vault.ts';
+import type { Delivery, Protected, Session, SessionResult } from '../sign-ins/session.ts';
+import { EXCHANGE_FAILED, type Vault } from '../sign-ins/vault.ts';
 import {
   type Derived,
   derive,
@@ -36,51 +36,43 @@ interface SealedKeys {
 }
 
 export function createSealedVault(randomBytes: RandomBytes): Vault {
-  function keep(secrets: NewSecrets) {
-    const { browserState, pollSecret, userCode, service, delivery, deviceName } = secrets;
-    const link = derive(browserState, 'browser state');
-    const poll = derive(pollSecret, 'poll secret');
-    const code = userCode === undefined ? undefined : derive(userCode, 'user code');
-    const sealed = (context: string, text: string) => seal(link.key, context, text, randomBytes);
-    const keys: SealedKeys = {
-      sessionKey: seal(poll.key, pointerContext(poll, link.id), link.key, randomBytes),
-      ...(code && {
-        deviceKey: seal(link.key, keyContext(link.id), deviceKeyOf(pollSecret), randomBytes),
-        browserState: seal(code.key, codeContext(code), browserState, randomBytes),
-      }),
-    };
-    return {
-      ids: { link: link.id, poll: poll.id, code: code?.id },
-      delivery: asProtected<Delivery>(
-        sealed(deliveryContext(link.id, service), JSON.stringify(delivery)),
-      ),
-      deviceName:
-        deviceName === undefined
-          ? undefined
-          : asProtected<string>(sealed(nameContext(link.id), deviceName)),
-      keyMaterial: asProtected<SealedKeys>(keys),
-    };
-  }
-
   return {
-    keep,
+    keep({ browserState, pollSecret, userCode, service, delivery, deviceName }) {
+      const link = derive(browserState, 'browser state');
+      const poll = derive(pollSecret, 'poll secret');
+      const code = userCode === undefined ? undefined : derive(userCode, 'user code');
+      const sealed = (context: string, text: string | Buffer) =>
+        seal(link.key, context, text, randomBytes);
+      const keys: SealedKeys = {
+        sessionKey: seal(poll.key, pointerContext(poll, link.id), link.key, randomBytes),
+        ...(code && {
+          deviceKey: sealed(keyContext(link.id), deviceKeyOf(pollSecret)),
+          browserState: seal(code.key, codeContext(code), browserState, randomBytes),
+        }),
+      };
+      const sealedName = deviceName && sealed(nameContext(link.id), deviceName);
+      return {
+        ids: { link: link.id, poll: poll.id, code: code?.id },
+        delivery: asProtected(sealed(deliveryContext(link.id, service), JSON.stringify(delivery))),
+        deviceName: sealedName === undefined ? undefined : asProtected(sealedName),
+        keyMaterial: asProtected(keys),
+      };
+    },
 
     link(browserState) {
       const link = derive(browserState, 'browser state');
       const open = (context: string, kept: unknown) => tryToUnseal(link.key, context, kept);
-      const sealed = (result: SessionResult) =>
-        asProtected<SessionResult>(
-          seal(link.key, resultContext(link.id), JSON.stringify(result), randomBytes),
-        );
+      const sealed = (result: SessionResult): Protected<SessionResult> =>
+        asProtected(seal(link.key, resultContext(link.id), JSON.stringify(result), randomBytes));
       return {
         id: link.id,
-        deliveryOf({ service, delivery }: Pending) {
+        deliveryOf({ service, delivery }) {
           const text = open(deliveryContext(link.id, service), delivery);
           return text && (JSON.parse(text.toString()) as Delivery);
         },
-        deviceNameOf: ({ deviceName }: Pending) =>
+        deviceNameOf: ({ deviceName }) =>
           deviceName && open(nameContext(link.id), deviceName)?.toString(),
-        keepResult(session: Session, result: SessionResult) {
+        keepResult(session, result) {
           const { deviceKey: sealedKey } = keysOf(session);
           if (session.ids.code === undefined) return sealed(result);
           const deviceKey = open(keyContext(link.id), sealedKey);
