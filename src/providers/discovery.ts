@@ -16,7 +16,7 @@ import {
 } from './config.ts';
 import { describeConnectProblem } from './connect-problem.ts';
 import { parseObject } from './token-response.ts';
-import { findAuthorizeUrlProblem, findRevokeUrlProblem, findTokenUrlProblem } from './url.ts';
+import { type Endpoint, findEndpointUrlProblem } from './url.ts';
 
 /** A provider that is configured by `<PROVIDER>_ISSUER`. Settings override what the issuer announces. */
 export interface ProviderToDiscover extends Partial<ProviderConfig> {
@@ -210,22 +210,11 @@ function findRevocation(
   return clientAuth && { url, clientAuth };
 }
 
-const URL_RULES = {
-  authorization_endpoint: findAuthorizeUrlProblem,
-  token_endpoint: findTokenUrlProblem,
-  revocation_endpoint: findRevokeUrlProblem,
-} as const;
-
-function findDiscoveredProblem(
-  issuer: string,
-  field: keyof typeof URL_RULES,
-  url: string,
-): string | undefined {
-  const findProblem = URL_RULES[field];
+function findDiscoveredProblem(issuer: string, field: Endpoint, url: string): string | undefined {
   const isPlain = (text: string) => new URL(text).protocol === 'http:';
   // Plain http is accepted only on this machine, and only from an issuer on this machine.
   const problem =
-    findProblem(url) ??
+    findEndpointUrlProblem(field, url) ??
     (isPlain(url) && !isPlain(issuer) ? 'must be https, as its issuer is' : undefined);
   return problem && `${field} is ${quote(url)}: it ${problem}`;
 }

@@ -218,9 +218,9 @@ const needsUser = (error: string): KnownError => ({
 });
 
 /**
- * Errors of providers without a profile, and of server software that many providers run. An error
- * that a provider also sends for a wrong client is not `invalid_grant` here: devices would discard
- * tokens that are still valid.
+ * Errors that mean the same at every provider, so that one without a profile is understood too. An
+ * error that a provider also sends for a wrong client is not `invalid_grant` here: devices would
+ * discard tokens that are still valid.
  */
 const KNOWN_ERRORS: readonly KnownError[] = [
   // PHP League's server up to version 8, on which MyAnimeList, AniList and Laravel Passport are built.

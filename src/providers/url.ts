@@ -38,57 +38,44 @@ export function findUrlProblem(text: string): string | undefined {
   return undefined;
 }
 
-/** Parameters that the relay adds to the authorization endpoint: RFC 6749 §4.1.1, §3.3, RFC 7636 §4.3. */
-const AUTHORIZE_PARAMETERS = [
-  'response_type',
-  'client_id',
-  'redirect_uri',
-  'state',
-  'code_challenge',
-  'code_challenge_method',
-  'scope',
-];
+/** The parameters of each request that the relay sets itself. */
+const OWN_PARAMETERS = {
+  /** RFC 6749 §4.1.1, §3.3, RFC 7636 §4.3. */
+  authorization_endpoint: [
+    'response_type',
+    'client_id',
+    'redirect_uri',
+    'state',
+    'code_challenge',
+    'code_challenge_method',
+    'scope',
+  ],
+  /** RFC 6749 §4.1.3, §6, §2.3.1, RFC 7636 §4.5. */
+  token_endpoint: [
+    'grant_type',
+    'code',
+    'redirect_uri',
+    'client_id',
+    'client_secret',
+    'code_verifier',
+    'refresh_token',
+    'scope',
+  ],
+  /** RFC 7009 §2.1, RFC 6749 §2.3.1, and SoundCloud's. */
+  revocation_endpoint: ['token', 'token_type_hint', 'access_token', 'client_id', 'client_secret'],
+} as const;
 
-/** Parameters that the relay puts into the body of a token request: RFC 6749 §4.1.3, §6, §2.3.1, RFC 7636 §4.5. */
-const TOKEN_PARAMETERS = [
-  'grant_type',
-  'code',
-  'redirect_uri',
-  'client_id',
-  'client_secret',
-  'code_verifier',
-  'refresh_token',
-  'scope',
-];
-
-/** Parameters of a revocation: RFC 7009 §2.1, RFC 6749 §2.3.1, and SoundCloud's. */
-const REVOCATION_PARAMETERS = [
-  'token',
-  'token_type_hint',
-  'access_token',
-  'client_id',
-  'client_secret',
-];
+/** As RFC 8414 §2 names it. */
+export type Endpoint = keyof typeof OWN_PARAMETERS;
 
 /** The first parameter that the relay sets itself: no parameter may appear twice (RFC 6749 §3.1). */
-export function findAuthorizeParameter(query: URLSearchParams): string | undefined {
-  return AUTHORIZE_PARAMETERS.find((name) => query.has(name));
+export function findOwnParameter(endpoint: Endpoint, query: URLSearchParams): string | undefined {
+  return OWN_PARAMETERS[endpoint].find((name) => query.has(name));
 }
 
-export function findAuthorizeUrlProblem(text: string): string | undefined {
-  return findUrlProblem(text) ?? findParameterProblem(text, AUTHORIZE_PARAMETERS);
-}
-
-export function findTokenUrlProblem(text: string): string | undefined {
-  return findUrlProblem(text) ?? findParameterProblem(text, TOKEN_PARAMETERS);
-}
-
-export function findRevokeUrlProblem(text: string): string | undefined {
-  return findUrlProblem(text) ?? findParameterProblem(text, REVOCATION_PARAMETERS);
-}
-
-function findParameterProblem(text: string, names: readonly string[]): string | undefined {
-  const { searchParams } = new URL(text);
-  const name = names.find((name) => searchParams.has(name));
+export function findEndpointUrlProblem(endpoint: Endpoint, text: string): string | undefined {
+  const problem = findUrlProblem(text);
+  if (problem !== undefined) return problem;
+  const name = findOwnParameter(endpoint, new URL(text).searchParams);
   return name && `must not contain ${name}: the relay sets it`;
 }

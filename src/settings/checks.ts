@@ -5,10 +5,9 @@ import { type Accent, parseColour } from '../pages/accent.ts';
 import { cleanName, hasUnseen } from '../pages/shown-name.ts';
 import { findEndpointProblem, type OpenEndpoints } from '../providers/open.ts';
 import {
-  findAuthorizeParameter,
-  findAuthorizeUrlProblem,
-  findRevokeUrlProblem,
-  findTokenUrlProblem,
+  type Endpoint,
+  findEndpointUrlProblem,
+  findOwnParameter,
   findUrlProblem,
   hasUserInfo,
   parseUrl,
@@ -94,10 +93,10 @@ export const RELAY_CHECKS = {
 export const PROVIDER_CHECKS = {
   CLIENT_ID: textUnless(findControlCharacter),
   CLIENT_SECRET: textUnless(findControlCharacter),
-  AUTHORIZE_URL: textUnless(findAuthorizeUrlProblem),
-  TOKEN_URL: textUnless(findTokenUrlProblem),
-  REFRESH_URL: textUnless(findTokenUrlProblem),
-  REVOKE_URL: textUnless(findRevokeUrlProblem),
+  AUTHORIZE_URL: urlOf('authorization_endpoint'),
+  TOKEN_URL: urlOf('token_endpoint'),
+  REFRESH_URL: urlOf('token_endpoint'),
+  REVOKE_URL: urlOf('revocation_endpoint'),
   // RFC 8414 §2: an issuer has no query.
   ISSUER: textUnless(findUrlProblem, (text) =>
     text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined,
@@ -126,6 +125,10 @@ function textUnless(...findProblems: FindProblem[]): Check<string> {
     const problems = findProblems.flatMap((findProblem) => findProblem(text) ?? []);
     return problems.length > 0 ? { problems } : { value: text };
   };
+}
+
+function urlOf(endpoint: Endpoint): Check<string> {
+  return textUnless((text) => findEndpointUrlProblem(endpoint, text));
 }
 
 function textLike(pattern: RegExp, problem: string): Check<string> {
@@ -339,7 +342,7 @@ function findControlCharacter(text: string): string | undefined {
 
 function findParamsProblem(text: string): string | undefined {
   const query = new URLSearchParams(text);
-  const set = findAuthorizeParameter(query);
+  const set = findOwnParameter('authorization_endpoint', query);
   if (set === 'scope') return 'must not contain scope: use the setting that ends in _SCOPE';
   if (set) return `must not contain ${set}: the relay sets it`;
   if (new Set(query.keys()).size < query.size) return 'must contain each parameter once';
