@@ -102,9 +102,11 @@ export async function ask<Value>(
     const isJson = parsed !== undefined;
     const refusal = isRefusal ? new SignInError('refused', detail, cause) : undefined;
     const value = read({ status, detail, json, isJson, refusal, tookMs: now() - askedAtMs });
-    call.trouble = value === undefined ? detail : undefined;
-    call.onReply?.(call.trouble);
-    if (value !== undefined) return value;
+    if (value !== undefined) {
+      call.trouble = undefined;
+      call.onReply?.(undefined);
+      return value;
+    }
     const isFinal = !sessionEndMs && (isRefusal || (status === 200 && isJson));
     // A gateway that cannot reach the relay sends pages too (5xx), and the relay will be back.
     pages = isRedirect || (isHtml && !/^5(?!11)/.test(`${status}`)) ? pages + 1 : 0;
@@ -112,6 +114,8 @@ export async function ask<Value>(
       const code = status > 399 && !isHtml ? 'busy' : 'unreachable';
       throw new SignInError(isFinal ? 'refused' : sessionEndMs ? 'expired' : code, detail, cause);
     }
+    call.trouble = detail;
+    call.onReply?.(detail);
     const leastMs = Math.min(Number(response.retryAfter) * 1_000 || 0, LONGEST_RETRY_AFTER_MS);
     await pause(call, Math.max((pauseMs * (1 + random())) / 2, leastMs));
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);

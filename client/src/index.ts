@@ -20,7 +20,7 @@ export type { Offer, Service } from './offer.ts';
 export type { Headers, RequestOptions } from './platform.ts';
 export type { SignedOut } from './revoke.ts';
 export type { SessionStorage } from './storage.ts';
-export type { Place, Tokens, UnverifiedUser } from './tokens.ts';
+export type { RelayService, Tokens, UnverifiedUser } from './tokens.ts';
 
 /** An `AbortSignal`, of whichever runtime. */
 export interface CancelSignal {

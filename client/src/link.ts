@@ -10,7 +10,7 @@ import {
   formOf,
   formTo,
   isText,
-  type Place,
+  type RelayService,
   type Tokens,
   tokensOf,
 } from './tokens.ts';
@@ -28,7 +28,7 @@ export interface OpenClient {
   readonly issuerRequired?: boolean | undefined;
 }
 
-export interface StartOptions extends Place, RequestOptions {
+export interface StartOptions extends RelayService, RequestOptions {
   /** Default: `service` is one of the relay's. */
   readonly open?: OpenClient | undefined;
   /** The device's name, which the user sees: up to 40 characters. */
@@ -73,7 +73,7 @@ export interface Link {
   readonly kept: Kept;
 }
 
-interface Kept extends Place {
+interface Kept extends RelayService {
   readonly started: NonNullable<ReturnType<typeof startedOf>>;
   readonly extensions: readonly string[];
   readonly verifier: string | undefined;
@@ -100,7 +100,7 @@ const REPORTED = /^(access_denied|missing_code|exchange_failed)$/;
 const SHORT_LINK = /\/L\/[^/]*$/;
 const USER_CODE = /^[A-Z]{4}-[A-Z]{4}$/;
 /** What a relay allows for SESSION_SECONDS. */
-const MAX_EXPIRES_IN_SECONDS = 86_400;
+const MAX_LINK_SECONDS = 86_400;
 
 /** The relay's answer to the start. Undefined if no relay sent this. */
 function startedOf(json: Reply['json']) {
@@ -112,7 +112,7 @@ function startedOf(json: Reply['json']) {
     LINK.test(link) &&
     typeof expiresIn === 'number' &&
     expiresIn > 0 &&
-    expiresIn <= MAX_EXPIRES_IN_SECONDS;
+    expiresIn <= MAX_LINK_SECONDS;
   if (!isGood) return undefined;
   const isTyped = isText(userCode) && USER_CODE.test(userCode) && SHORT_LINK.test(link);
   return {

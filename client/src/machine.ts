@@ -1,7 +1,7 @@
 /**
  * The state of a session: a pure function for each event returns the next state, and effects.
  * Nothing else sets the state. Whatever began before a sign-out, a cancellation or a newer sign-in
- * belongs to another era or attempt, and changes nothing.
+ * belongs to another version of the account or another attempt, and changes nothing.
  */
 import { SignInError } from './errors.ts';
 import type { Prompt } from './link.ts';
@@ -33,7 +33,7 @@ export type SessionState =
 
 export interface State {
   /** Increases at a sign-out, with the tokens of a new sign-in, and when the provider ends the session. */
-  readonly era: number;
+  readonly accountVersion: number;
   /** The tokens that count. If `unsaved`, the storage still has those with the refresh token `unsaved.before`. */
   readonly tokens?: Tokens | undefined;
   readonly unsaved?: { readonly before: string | undefined } | undefined;
@@ -74,7 +74,7 @@ type Step = readonly [State, ...Effect[]];
 export type Event = (state: State, dateMs: number) => Step;
 
 const LOADING: SessionState = { status: 'loading' };
-export const FIRST_STATE: State = { era: 1, account: LOADING, attempt: 0 };
+export const FIRST_STATE: State = { accountVersion: 1, account: LOADING, attempt: 0 };
 
 export const shownOf = ({ account, failure, signIn }: State): SessionState =>
   signIn ? signIn.trouble || signIn.shown : failure || account;
@@ -104,11 +104,14 @@ export const cancel: Event = (state) => {
   return state.signIn.isSaving ? [state] : leave(state, 'cancelled');
 };
 
-export const signOut: Event = ({ era, attempt, tokens, unsaved, signIn }) => {
+export const signOut: Event = ({ accountVersion, attempt, tokens, unsaved, signIn }) => {
   const effects: Effect[] = [{ type: 'clear', known: tokens }];
   if (unsaved && tokens) effects.push({ type: 'revoke', tokens });
   if (signIn) effects.push({ type: 'end', how: 'cancelled' });
-  return [{ ...FIRST_STATE, era: era + 1, attempt, account: signedOut() }, ...effects];
+  return [
+    { ...FIRST_STATE, accountVersion: accountVersion + 1, attempt, account: signedOut() },
+    ...effects,
+  ];
 };
 
 /* What happens in a sign-in. */
@@ -133,7 +136,7 @@ export const connectionChanged = (attempt: number, detail: string | undefined): 
     return [{ ...state, signIn: { shown, trouble: away } }];
   });
 
-/** The attempt returned tokens, which start a new era. Tokens of an outdated attempt are revoked. */
+/** The attempt returned tokens, which begin a new version of the account. Tokens of an outdated attempt are revoked. */
 export const granted =
   (attempt: number, tokens: Tokens): Event =>
   (state, dateMs) => {
@@ -141,7 +144,7 @@ export const granted =
     const signIn = { shown: state.signIn.shown, isSaving: true };
     const held = hold(state, tokens, dateMs);
     return [
-      { ...held, era: state.era + 1, signIn },
+      { ...held, accountVersion: state.accountVersion + 1, signIn },
       { type: 'save', tokens, attempt },
     ];
   };
@@ -159,19 +162,19 @@ const leave = (state: State, how: End): Step => [
 
 /* What happens to tokens. */
 
-const inEra =
-  (era: number, event: Event): Event =>
+const inAccount =
+  (accountVersion: number, event: Event): Event =>
   (state, dateMs) =>
-    state.era === era ? event(state, dateMs) : [state];
+    state.accountVersion === accountVersion ? event(state, dateMs) : [state];
 
 /** The storage has these tokens, or the reason why the provider ended them, or an earlier process's link. */
 export const stored = (
-  era: number,
+  accountVersion: number,
   tokens: Tokens | undefined,
   ended: string | undefined,
   isResumable: boolean,
 ): Event =>
-  inEra(era, (state, dateMs) => {
+  inAccount(accountVersion, (state, dateMs) => {
     const { unsaved, account, signIn } = state;
     const isOlder = unsaved && (signIn?.isSaving || tokens?.refreshToken === unsaved.before);
     if (isOlder) return [state];
@@ -196,16 +199,16 @@ export const rejected =
   (state) => [state.tokens?.accessToken === token ? { ...state, rejected: token } : state];
 
 /** The storage failed. That says nothing about who is signed in. */
-export const unread = (era: number, error: SignInError): Event =>
-  inEra(era, (state) => [
+export const unread = (accountVersion: number, error: SignInError): Event =>
+  inAccount(accountVersion, (state) => [
     state.account.status === 'loading' ? { ...state, account: signedOut(error) } : state,
   ]);
 
 /** `spent`: the refresh token that was used. */
 export const refreshed =
-  (era: number, spent: string, tokens: Tokens): Event =>
+  (accountVersion: number, spent: string, tokens: Tokens): Event =>
   (state, dateMs) => {
-    if (state.era === era && state.tokens?.refreshToken === spent) {
+    if (state.accountVersion === accountVersion && state.tokens?.refreshToken === spent) {
       return [hold(state, tokens, dateMs), { type: 'save', tokens }];
     }
     // If the user has signed in again, these are not revoked: some providers would revoke the new tokens too.
@@ -213,11 +216,11 @@ export const refreshed =
   };
 
 /** The provider no longer accepts the tokens, or the storage could not delete them. */
-export const ended = (era: number, error: SignInError): Event =>
-  inEra(era, (state) => {
+export const ended = (accountVersion: number, error: SignInError): Event =>
+  inAccount(accountVersion, (state) => {
     const next = { ...state, tokens: undefined, unsaved: undefined, account: signedOut(error) };
     return [
-      { ...next, era: era + 1 },
+      { ...next, accountVersion: accountVersion + 1 },
       { type: 'store-reason', error },
     ];
   });

@@ -1,7 +1,7 @@
 /** Revokes tokens at the provider (RFC 7009): through the relay, or directly after a blind sign-in. */
 import { ask, type Call, originOf, stop } from './ask.ts';
 import { type Request, within } from './platform.ts';
-import { addressOf, formTo, isText, type Place, type Tokens } from './tokens.ts';
+import { addressOf, formTo, isText, type RelayService, type Tokens } from './tokens.ts';
 
 /** The provider's answer. The app has deleted the tokens in any case. */
 export interface SignedOut {
@@ -21,8 +21,8 @@ const LONGEST_MS = 15_000;
 export const notRevoked = (detail: string): SignedOut => ({ revoked: false, detail });
 
 /** Resolves within 15 s, and never rejects. */
-export const revoke = (call: Call, place: Place, tokens: Tokens): Promise<SignedOut> =>
-  within(call.platform, LONGEST_MS, sendAll(call, requestsFor(place, tokens)))
+export const revoke = (call: Call, of: RelayService, tokens: Tokens): Promise<SignedOut> =>
+  within(call.platform, LONGEST_MS, sendAll(call, requestsFor(of, tokens)))
     .catch(({ message }: Error) => notRevoked(message))
     .then((result) => {
       stop(call);
@@ -30,11 +30,11 @@ export const revoke = (call: Call, place: Place, tokens: Tokens): Promise<Signed
     });
 
 /** After a blind sign-in the relay must not see the tokens. They go only to the server that issued them. */
-function requestsFor(place: Place, tokens: Tokens): readonly Request[] {
+function requestsFor({ relay, service }: RelayService, tokens: Tokens): readonly Request[] {
   const { refreshToken, accessToken, revocationUrl: url } = tokens;
   if (!tokens.tokenUrl) {
-    const given = { service: place.service, refreshToken, accessToken: accessToken || undefined };
-    return [{ url: `${addressOf(place.relay)}/revoke`, body: JSON.stringify(given) }];
+    const given = { service, refreshToken, accessToken: accessToken || undefined };
+    return [{ url: `${addressOf(relay)}/revoke`, body: JSON.stringify(given) }];
   }
   if (!isText(url) || originOf(url) !== originOf(tokens.tokenUrl)) return [];
   const given = [refreshToken, accessToken].filter(isText);

@@ -172,10 +172,11 @@ export function createCore(
         save(effect.tokens, effect.attempt).catch(ignore);
         break;
       case 'store-reason': {
-        const { era } = state;
-        store({ ended: effect.error.detail }, () => state.era === era && !state.tokens).catch(
-          ignore,
-        );
+        const { accountVersion } = state;
+        store(
+          { ended: effect.error.detail },
+          () => state.accountVersion === accountVersion && !state.tokens,
+        ).catch(ignore);
         break;
       }
       case 'clear':
@@ -265,14 +266,16 @@ export function createCore(
   }
 
   const read = shared(() => {
-    const { era } = state;
+    const { accountVersion } = state;
     return storage.read().then(
       ({ tokens, ended, unfinished }) => {
         const link = resume(platform, options, unfinished);
-        apply(machine.stored(era, tokens, ended, !!link && link.prompt.secondsLeft() > 0));
+        apply(
+          machine.stored(accountVersion, tokens, ended, !!link && link.prompt.secondsLeft() > 0),
+        );
       },
       (error) => {
-        apply(machine.unread(era, error));
+        apply(machine.unread(accountVersion, error));
         throw error;
       },
     );
@@ -307,14 +310,14 @@ export function createCore(
   }
 
   async function clear(known: Tokens | undefined): Promise<SignedOut> {
-    const { era } = state;
+    const { accountVersion } = state;
     // Queued now, before anything that the app does next.
     const found = storage.read().catch(() => ({ tokens: known }));
     void storage.unfinished.remove();
     const cleared = storage.clear().then(ignore, (reason: SignInError) => reason);
     const { tokens } = await found;
     const error = await cleared;
-    if (error) apply(machine.ended(era, error));
+    if (error) apply(machine.ended(accountVersion, error));
     const result = tokens ? await revoke(newCall(), options, tokens) : notRevoked(NOBODY);
     if (error) throw error;
     return result;
@@ -356,7 +359,7 @@ export function createCore(
    */
   async function update(): Promise<void> {
     await read();
-    const { era, tokens, unsaved, rejected } = state;
+    const { accountVersion, tokens, unsaved, rejected } = state;
     if (!tokens) return;
     if (unsaved) {
       await (saving || save(tokens));
@@ -367,13 +370,13 @@ export function createCore(
     if (!spent) {
       // The device's clock may be wrong, so only the API's refusal ends the session.
       if (accessToken !== rejected) throw machine.noRefreshToken('has expired');
-      return apply(machine.ended(era, machine.noRefreshToken('was not accepted')));
+      return apply(machine.ended(accountVersion, machine.noRefreshToken('was not accepted')));
     }
     const fresh = await refresh(newCall(), options, tokens, spent).catch(async (error) => {
       if (!isA('invalid_grant', error)) throw error;
       // Another process may have used this single-use token. Then it stores its new tokens soon.
       for (let nth = 0; state.tokens?.refreshToken === spent; nth += 1) {
-        if (nth === RECHECKS) return apply(machine.ended(era, error));
+        if (nth === RECHECKS) return apply(machine.ended(accountVersion, error));
         await sleep(platform, nth && RECHECK_MS);
         await read();
       }
@@ -381,7 +384,7 @@ export function createCore(
     if (!fresh) return update();
     // If the user has signed out or in again meanwhile, here or in another process, that takes precedence.
     await read().catch(ignore);
-    apply(machine.refreshed(era, spent, fresh));
+    apply(machine.refreshed(accountVersion, spent, fresh));
     return state.tokens === fresh ? saving : update();
   }
 

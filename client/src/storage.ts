@@ -2,7 +2,7 @@
 import { isObject, parse } from './ask.ts';
 import { SignInError, visible } from './errors.ts';
 import { type Platform, within } from './platform.ts';
-import { addressOf, type Place, storedTokens, type Tokens } from './tokens.ts';
+import { addressOf, type RelayService, storedTokens, type Tokens } from './tokens.ts';
 
 type Stored = string | null | undefined;
 
@@ -23,7 +23,7 @@ export type SessionStorage = Items &
 type Remove = (this: SessionStorage, key: string) => unknown;
 
 /** The relay, its service, and the app's account there. */
-export interface Owner extends Place {
+export interface Owner extends RelayService {
   /** For an app with several accounts of one service. */
   readonly account?: string | undefined;
 }

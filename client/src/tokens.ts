@@ -34,7 +34,7 @@ export interface UnverifiedUser {
 }
 
 /** Which relay, and which of its providers. */
-export interface Place {
+export interface RelayService {
   /** The relay's address, such as `https://relay.example`. */
   readonly relay: string;
   /** The provider, as the relay names it. */
@@ -45,7 +45,7 @@ export interface Place {
 const GIVEN = ['accessToken', 'refreshToken', 'tokenType', 'scope', 'idToken'];
 const TEXTS = GIVEN.concat('tokenUrl', 'clientId', 'revocationUrl');
 /** A century: more is not a duration, and its end may not be a valid date. */
-const MAX_EXPIRES_IN_SECONDS = 3e9;
+const MAX_TOKEN_SECONDS = 3e9;
 /** How long before their expiry tokens are refreshed, but not in the first half of their life. */
 const EARLY_MS = 60_000;
 /** For a greeting. */
@@ -84,7 +84,7 @@ export function tokensOf(
   });
   const given = json.expiresIn || json.expires_in;
   const expiresIn = isText(given) || typeof given === 'number' ? Number(given) : 0;
-  if (expiresIn > 0 && expiresIn < MAX_EXPIRES_IN_SECONDS) {
+  if (expiresIn > 0 && expiresIn < MAX_TOKEN_SECONDS) {
     tokens.expiresIn = expiresIn;
     tokens.expiresAt = dateMs + expiresIn * 1_000;
   }
@@ -175,7 +175,7 @@ export const askForTokens = (call: Call, request: Request, before: object): Prom
 /** Returns the new tokens, with the old refresh token if there is no new one. */
 export function refresh(
   call: Call,
-  place: Place,
+  { relay, service }: RelayService,
   tokens: Tokens,
   refreshToken: string,
 ): Promise<Tokens> {
@@ -189,9 +189,9 @@ export function refresh(
     return askForTokens(call, formTo(tokenUrl, form), tokens);
   }
   const body = JSON.stringify({
-    service: place.service,
+    service,
     refreshToken,
     details: !!tokens.tokenType,
   });
-  return askForTokens(call, { url: `${addressOf(place.relay)}/refresh`, body }, tokens);
+  return askForTokens(call, { url: `${addressOf(relay)}/refresh`, body }, tokens);
 }
