@@ -5,7 +5,7 @@ import { log as relayLog, startLog } from '../../src/log.ts';
 import { runReady } from '../kit/clock.ts';
 import { start, startRequest } from '../kit/device.ts';
 import { findUndocumented } from '../kit/log-document.ts';
-import { captureLog, createTestService, SETTINGS, type TestService } from '../kit/service.ts';
+import { captureLog, createTestService, type TestService } from '../kit/service.ts';
 import { callback, deny, textOf } from '../kit/user.ts';
 
 let log = captureLog();
@@ -93,12 +93,7 @@ const failWith = (code: string, isInCause: boolean) => async () => {
   throw isInCause ? new TypeError('fetch failed', { cause: coded }) : coded;
 };
 
-const answer = (status: number, body: object | string) => async () =>
-  typeof body === 'string' ? new Response(body, { status }) : Response.json(body, { status });
-
 describe('a failure has a hint that names what to change', () => {
-  const [MAL, ANILIST] = SETTINGS.providers;
-
   test.each([
     ['a name that is unknown', failWith('ENOTFOUND', false), 'dns', 'MAL_TOKEN_URL'],
     ['the same under Node', failWith('EAI_AGAIN', true), 'dns', 'cannot resolve the name mal.test'],
@@ -154,20 +149,6 @@ describe('a failure has a hint that names what to change', () => {
       expect(JSON.stringify(log.events)).not.toMatch(/own.words/);
     },
   );
-
-  test('names the display name and the settings of a provider with a dash', async () => {
-    const acme = { ...(MAL ?? ANILIST), name: 'my-acme', displayName: 'Acme' } as typeof MAL & {};
-    const service = createTestService(
-      { providers: [acme as never] },
-      { fetch: answer(401, { error: 'invalid_client' }) },
-    );
-    const { state } = await start(service, 'my-acme');
-    await callback(service, state, 'code=c', 'my-acme');
-    const [failed] = log.named('exchange_failed');
-    expect(failed?.hint).toStartWith('Acme refuses MY_ACME_CLIENT_ID');
-    // Of another provider it would say what does not apply.
-    expect(failed?.hint).not.toContain('AniList');
-  });
 });
 
 /** Until the sweep that follows the end of every session. */

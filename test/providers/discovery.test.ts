@@ -119,6 +119,7 @@ test('the document of a certified server (oidc-provider) is read', async () => {
 
 const SECRET = { clientSecret: 'hunter2' };
 const OWN = { authorizeUrl: 'https://other.example/a', tokenUrl: 'https://other.example/t' };
+const HERE = 'http://127.0.0.1:9/x';
 const url = 'https://acme.example/revoke';
 const OWN_REVOCATION = { url: `${url}/own` };
 const methodsOf = (endpoint: string, ...methods: string[]) => {
@@ -143,6 +144,7 @@ test.each<[document: object, given: Given, provider: object]>([
     { ...OWN, pkce: 'plain', clientAuth: 'basic' },
     { ...OWN, pkce: 'plain', clientAuth: 'basic' },
   ],
+  [{ authorization_endpoint: HERE, token_endpoint: HERE }, {}, { tokenUrl: HERE }],
   [{ revocation_endpoint: url }, {}, { revocation: { url } }],
   [{ revocation_endpoint: url }, { revocation: OWN_REVOCATION }, { revocation: OWN_REVOCATION }],
   [revocable('client_secret_basic'), SECRET, { revocation: { url, clientAuth: 'basic' } }],
@@ -227,29 +229,19 @@ test.each<[boolean | undefined, callback: string, error: string | undefined]>([
   expect(hints.filter((hint) => hint.includes('RFC 9207'))).toHaveLength(isOther ? 1 : 0);
 });
 
-describe('an address on this machine, by plain http', () => {
-  const here = 'http://127.0.0.1:9/x';
-
-  test('is accepted from an issuer on this machine', async () => {
-    const document = { authorization_endpoint: here, token_endpoint: here };
-    expect(await discover(document)).toMatchObject({ provider: { name: 'acme' } });
-  });
-
-  test.each(['authorization_endpoint', 'token_endpoint'])(
-    'is not accepted from an issuer over https, but from the operator: %s',
-    async (field) => {
-      const issuer = 'https://acme.example';
-      const document = { issuer, ...ENDPOINTS, [field]: here };
-      const overTls = async () => Response.json(document);
-      expect(problemOf(await discoverProvider(acme({ issuer }), overTls))).toBe(
-        `${issuer}: ${field} is "${here}": it must be https, as its issuer is`,
-      );
-      const provider = { authorizeUrl: here, tokenUrl: here };
-      const given = acme({ issuer, ...provider });
-      expect(await discoverProvider(given, overTls)).toMatchObject({ provider });
-    },
-  );
-});
+test.each(['authorization_endpoint', 'token_endpoint'])(
+  'plain http on this machine is not accepted from an https issuer, but from the operator: %s',
+  async (field) => {
+    const issuer = 'https://acme.example';
+    const overTls = async () => Response.json({ issuer, ...ENDPOINTS, [field]: HERE });
+    expect(problemOf(await discoverProvider(acme({ issuer }), overTls))).toBe(
+      `${issuer}: ${field} is "${HERE}": it must be https, as its issuer is`,
+    );
+    const provider = { authorizeUrl: HERE, tokenUrl: HERE };
+    const given = acme({ issuer, ...provider });
+    expect(await discoverProvider(given, overTls)).toMatchObject({ provider });
+  },
+);
 
 test('an answer that is longer than the limit, by a byte or endless', async () => {
   const document = JSON.stringify({ issuer: origin, ...ENDPOINTS });
