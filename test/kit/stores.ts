@@ -23,6 +23,7 @@ import type {
   SessionResult,
 } from '../../src/sign-ins/session.ts';
 import * as machine from '../../src/sign-ins/session.ts';
+import { createSignIns } from '../../src/sign-ins/sign-ins.ts';
 import type { Store } from '../../src/sign-ins/store.ts';
 import { type Clock, systemClock } from '../../src/sign-ins/time.ts';
 import { plainVault, type Vault } from '../../src/sign-ins/vault.ts';
@@ -89,23 +90,28 @@ type Of = Pick<TestSession, 'browserState'> & Partial<Pick<TestSession, 'service
 /** How a session is found. */
 export type FoundBy = { readonly browserState: string } | { readonly userCode: string };
 
-/** Events of the machine at a store, each with the secret of whoever causes it. */
+/** What sign-ins do at a store; a lease and its end apart, and a poll that fails if the store does. */
 export function createTestStore(store: Store, vault: Vault) {
-  const linkOf = (browserState: string) => vault.link(browserState);
-  const at = <Reply>({ browserState }: Of, event: machine.Event<Reply>) =>
-    store.update({ link: linkOf(browserState).id }, event);
-  const ofDevice = <Reply>(pollSecret: string, event: machine.Event<Reply>) =>
-    store.update({ poll: vault.poll(pollSecret).id }, event);
+  const signIns = createSignIns({
+    store,
+    vault,
+    observer: { opened() {}, delivered() {}, cancelled() {}, expired() {} },
+    clock: systemClock,
+    randomBytes,
+    sessionSeconds: LIFETIME_MS / 1_000,
+  });
 
   async function poll(pollSecret: string, wantsProgress = false) {
-    const polled = await ofDevice(pollSecret, machine.poll(wantsProgress));
+    const { id, resultOf } = vault.poll(pollSecret);
+    const polled = await store.update({ poll: id }, machine.poll(wantsProgress));
     if (polled?.state !== 'delivered') return polled ?? GONE;
-    return { state: 'delivered', result: vault.poll(pollSecret).resultOf(polled.session) } as const;
+    return { state: 'delivered', result: resultOf(polled.session) } as const;
   }
 
   return {
     store,
     vault,
+    signIns,
     async create(session: TestSession) {
       const { service, redeliveryMs, redeliverErrors, lifetimeMs } = session;
       const signIn = signInIdOf(session.browserState);
@@ -113,45 +119,28 @@ export function createTestStore(store: Store, vault: Vault) {
       return store.create(kept, lifetimeMs);
     },
     /** What leads to the provider; otherwise how the sign-in ended. */
-    async open(of: Of) {
-      const opened = await at(of, machine.open);
-      return typeof opened === 'object'
-        ? linkOf(of.browserState).deliveryOf(opened.pending)
-        : opened;
-    },
+    open: async ({ service = 'mal', browserState }: Of) => signIns.open(service, browserState),
     /** What a page shows; otherwise how the sign-in ended. */
     async find(by: FoundBy) {
-      const code = 'browserState' in by ? undefined : vault.code(by.userCode);
-      const key =
-        'browserState' in by ? { link: linkOf(by.browserState).id } : { code: code?.id ?? '' };
-      const found = await store.update(key, machine.find);
+      const key = 'browserState' in by ? { browserState: by.browserState } : by;
+      const found = await signIns.find(key);
       if (typeof found !== 'object') return found;
-      const { pending } = found;
-      const browserState = 'browserState' in by ? by.browserState : code?.browserStateOf(pending);
-      if (browserState === undefined) return undefined;
-      const link = linkOf(browserState);
-      return {
-        service: pending.service,
-        browserState,
-        deviceName: link.deviceNameOf(pending),
-        delivery: link.deliveryOf(pending),
-      };
+      const { ageMs: _, ...shown } = found;
+      return shown;
     },
-    async fail(of: Of, error: ErrorResult = DENIED) {
-      const outcome = error.error === 'access_denied' ? 'access_denied' : 'failed';
-      const event = machine.fail(outcome, linkOf(of.browserState).keepError(error));
-      return typeof (await at(of, event)) === 'object';
+    async fail({ service = 'mal', browserState }: Of, { error }: ErrorResult = DENIED) {
+      return (await signIns.fail(service, browserState, error)).outcome === error;
     },
     /** What the holder of the lease needs. Undefined: it is another's. */
     async lease(of: Of) {
-      const leased = await at(of, machine.lease);
+      const link = vault.link(of.browserState);
+      const leased = await store.update({ link: link.id }, machine.lease);
       if (typeof leased !== 'object') return undefined;
-      const link = linkOf(of.browserState);
       return { delivery: link.deliveryOf(leased), deviceName: link.deviceNameOf(leased) };
     },
     /** As the holder of the lease. */
     async complete(of: Of, result: SessionResult = TOKENS) {
-      const link = linkOf(of.browserState);
+      const link = vault.link(of.browserState);
       const session = await store.update({ link: link.id }, (found) => ({ reply: found }));
       if (session === undefined) return false;
       const outcome = 'error' in result ? 'failed' : 'signed_in';
@@ -159,16 +148,12 @@ export function createTestStore(store: Store, vault: Vault) {
       return (await store.update({ link: link.id }, event, 'until lease ends')) === true;
     },
     poll,
-    acknowledge: async (pollSecret: string) =>
-      (await ofDevice(pollSecret, machine.acknowledge)) ?? 'gone',
+    acknowledge: signIns.acknowledge,
+    cancel: signIns.cancel,
     /** Whether the device learns now that its link was opened. */
     async learnsOpening(pollSecret: string) {
       const polled = await poll(pollSecret, true);
       return polled.state === 'pending' && polled.isOpened;
-    },
-    async cancel(pollSecret: string) {
-      const cancelled = (await ofDevice(pollSecret, machine.cancel)) ?? 'gone';
-      return cancelled === 'again' ? 'cancelled' : cancelled;
     },
     /** Resolves when a poll would be notified. */
     untilNotified: (pollSecret: string) =>

@@ -4,8 +4,6 @@
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
-import { randomBytes } from 'node:crypto';
-import { createSignIns } from '../../src/sign-ins/sign-ins.ts';
 import { derive, unseal, unsealAsDevice } from '../../src/stores/sealing.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import {
@@ -20,7 +18,6 @@ import {
   openTestRedis,
   PENDING,
   sqlOf,
-  systemClock,
   type TestSession,
   type TestStore,
 } from '../kit/stores.ts';
@@ -99,16 +96,6 @@ describe.each([
     return { opened, session, other, foreign: bodyOf(await opened.read(other)) };
   }
 
-  const signInsOf = ({ store, vault }: TestStore) =>
-    createSignIns({
-      store,
-      vault,
-      observer: { opened() {}, delivered() {}, cancelled() {}, expired() {} },
-      clock: systemClock,
-      randomBytes,
-      sessionSeconds: 600,
-    });
-
   describe('who can write to it', () => {
     test.each<[string, (json: Json, other: Json) => unknown]>([
       ["another session's", (_, { result }) => result],
@@ -137,7 +124,7 @@ describe.each([
       for (const step of ['open', 'finish'] as const) {
         const { opened, session, foreign } = await openTwo(create);
         const store = await edit(opened, session, (json) => replace(json, foreign));
-        const signIns = signInsOf(store);
+        const signIns = store.signIns;
         const { service } = bodyOf(await opened.read(session)) as unknown as TestSession;
         if (step === 'open') {
           expect(await signIns.open(service, session.browserState)).toBe('failed');
@@ -168,7 +155,7 @@ describe.each([
       const store = await edit(opened, session, (json) => {
         json.keyMaterial.deviceKey = which === 'no key' ? '' : deviceKey;
       });
-      const ended = await signInsOf(store).finish('mal', session.browserState, () => ({
+      const ended = await store.signIns.finish('mal', session.browserState, () => ({
         ok: true,
         result: { accessToken: 'secret' },
       }));
