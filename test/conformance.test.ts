@@ -3,11 +3,11 @@
  * is run, and every answer that the suite saw against the API document of that relay.
  */
 import { expect, test } from 'bun:test';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildExecutable } from '../scripts/build.ts';
 import { createFindProblems, type Seen } from './kit/api-document.ts';
+import { newFolder } from './kit/folder.ts';
 import { forwardedFor, startForwarder } from './kit/forwarder.ts';
 import { has, type Need } from './kit/needs.ts';
 import { findFreePort, NODE, runChild } from './kit/process.ts';
@@ -146,8 +146,7 @@ testTargets(later);
 
 async function runSuite({ options, scheme = 'http', start }: Target) {
   await using stack = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-conformance-'));
-  stack.defer(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const [port, unconfiguredPort, providerPort] = [
     await findFreePort(),
     await findFreePort(),
@@ -227,11 +226,7 @@ async function startRelayWith(env: Env, port: number, options: StartOptions = {}
 }
 
 async function startWithFile(env: Env, port: number): Promise<AsyncDisposable> {
-  const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
-  await using stack = new AsyncDisposableStack();
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  stack.use(await startRelayWith({ ...env, SESSIONS_FILE: join(folder, 'sessions.db') }, port));
-  return stack.move();
+  return startRelayWith({ ...env, SESSIONS_FILE: join(newFolder(), 'sessions.db') }, port);
 }
 
 /** As `npx sign-in-relay` starts it where there is no Bun; test/deploy installs the package. */
@@ -241,13 +236,9 @@ async function startPackage(env: Env, port: number) {
 }
 
 async function startExecutable(env: Env, port: number) {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-executable-'));
-  const executable = join(folder, 'sign-in-relay');
+  const executable = join(newFolder(), 'sign-in-relay');
   await buildExecutable(executable);
-  const relay = await startRelayWith(env, port, { command: [executable] });
-  // The running program keeps what it needs of its file.
-  rmSync(folder, { recursive: true });
-  return relay;
+  return startRelayWith(env, port, { command: [executable] });
 }
 
 /** One relay behind a proxy as deploy/ configures it. */

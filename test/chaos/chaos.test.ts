@@ -6,10 +6,9 @@
  * TEST_SEED replays the habits and the order of faults, though not their timing.
  */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
+import { newFolder } from '../kit/folder.ts';
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
 import { inLanes } from '../kit/wait.ts';
 import { checkHistory, type Report } from './check.ts';
@@ -82,7 +81,7 @@ function print(name: string, report: Report): void {
 test.each(IS_SOAK ? TOPOLOGIES : [])(
   'with %s: nothing is delivered twice or elsewhere, lost without a rule, or hangs',
   async (name, startStore) => {
-    const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-chaos-'));
+    const folder = newFolder();
     const file = join(folder, 'history.jsonl');
     using history = openHistory(file);
     const bugs = await run(startStore, history);

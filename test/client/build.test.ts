@@ -1,22 +1,21 @@
 /** What is published: sizes, syntax, and the package as an app developer installs it. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { minifySync } from '@swc/core';
 import { parse } from 'acorn';
 import { publint } from 'publint';
+import { newFolder } from '../kit/folder.ts';
 import { runChild } from '../kit/process.ts';
 import { ROOT } from '../kit/relay.ts';
 
@@ -26,7 +25,7 @@ let folder: string;
 
 /** `npm pack`, which builds, and `npm install` in a folder with nothing in it. */
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-client-'));
+  folder = newFolder();
   const env = { HOME: folder };
   const pack = await runChild(['npm', 'pack', '--pack-destination', folder], {
     cwd: CLIENT,
@@ -37,8 +36,6 @@ beforeAll(async () => {
   const install = ['npm', 'install', '--offline', '--no-audit', packed()];
   expect(await runChild(install, { cwd: folder, env })).toMatchObject({ exitCode: 0 });
 }, 60_000);
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const packed = () => join(folder, 'sign-in-relay-client-1.0.0.tgz');
 const installed = (file: string) => join(folder, 'node_modules/sign-in-relay-client', file);

@@ -1,9 +1,9 @@
 /** An app that is killed while it signs in, and one that is stopped: real processes at a real relay. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyOf } from '../../client/src/storage.ts';
+import { newFolder } from '../kit/folder.ts';
 import { type Child, startChild } from '../kit/process.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
@@ -23,13 +23,12 @@ let folder: string;
 beforeAll(async () => {
   provider = startTokenEndpoint();
   relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '100000' });
-  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-app-'));
+  folder = newFolder();
 });
 
 afterAll(async () => {
   await relay.stop();
   provider.stop();
-  rmSync(folder, { recursive: true });
 });
 
 interface Line {

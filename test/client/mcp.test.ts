@@ -1,9 +1,8 @@
 /** `sign-in-relay-client/mcp` with the official SDK: its example server and authorization server, and one that refreshes. */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -34,6 +33,7 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { relayProvider } from '../../client/src/mcp.ts';
 import { fileStorage } from '../../client/src/node.ts';
 import { installClient } from '../kit/client-package.ts';
+import { newFolder } from '../kit/folder.ts';
 import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
 import { scanTerminal } from '../kit/qr.ts';
 import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
@@ -172,7 +172,7 @@ let folder = '';
 let links: string[] = [];
 let choice = 'continue';
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-mcp-'));
+  folder = newFolder();
   links = [];
   choice = 'continue';
   issuer = issuerUrl.href;
@@ -262,7 +262,7 @@ test('a callback without an issuer signs in unless the metadata promises one', a
   issuer = '';
   await createClient().connect();
   promisesIssuer = true;
-  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-mcp-'));
+  folder = newFolder();
   await expect(createClient().connect()).rejects.toMatchObject({ code: 'refused' });
 });
 

@@ -2,15 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import {
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
@@ -21,6 +18,7 @@ import {
 } from '../../client/src/index.ts';
 import { fileStorage } from '../../client/src/node.ts';
 import { createMemory, keyOf } from '../../client/src/storage.ts';
+import { newFolder } from '../kit/folder.ts';
 import { type Child, startChild } from '../kit/process.ts';
 import { ROOT } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
@@ -84,13 +82,10 @@ let folder: string;
 
 beforeAll(() => {
   refresher = startRefresher();
-  folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-keeper-'));
+  folder = newFolder();
 });
 
-afterAll(async () => {
-  await refresher.server.stop(true);
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => refresher.server.stop(true));
 
 interface KeepOptions {
   readonly save?: (tokens: Tokens) => unknown;

@@ -3,8 +3,7 @@
  * libraries that this project did not write, with a user at a real browser.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   answerLink,
@@ -16,6 +15,7 @@ import {
   setUp,
 } from '../kit/chromium.ts';
 import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has, type Need, PYTHON } from '../kit/needs.ts';
 import { startChild } from '../kit/process.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
@@ -101,7 +101,7 @@ interface Tokens {
 /** The program, with a current folder of its own, where it keeps its tokens. */
 function install({ program, args = [] }: Client, baseUrl: string, service: Service) {
   const [interpreter, file] = program;
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-client-'));
+  const folder = newFolder();
   const path = join(ROOT, 'examples/device-grant', file);
   return {
     run() {
@@ -130,7 +130,6 @@ function install({ program, args = [] }: Client, baseUrl: string, service: Servi
       plantSecret(tokens.id_token ?? '');
       return tokens;
     },
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
   };
 }
 
@@ -151,7 +150,7 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
   test.concurrent(
     'the user signs in; the tokens are refreshed',
     async () => {
-      using app = install(client, setup.relay.baseUrl, service);
+      const app = install(client, setup.relay.baseUrl, service);
       const { findOwner } = setup.providers[service];
       const { link, ended } = app.run();
       const page = await answerLink(setup, await link, service);
@@ -174,7 +173,7 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
   test.concurrent(
     `the user declines (${declined})`,
     async () => {
-      using app = install(client, setup.relay.baseUrl, service);
+      const app = install(client, setup.relay.baseUrl, service);
       const { link, ended } = app.run();
       const page = await answerLink(setup, await link, service, declined);
       if (declined === 'decline at the provider') expect(page).toMatchObject(CANCELLED);
@@ -196,7 +195,7 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
           { losesRequest: true },
         ];
         using proxy = await startFaultProxy(setup.relay.baseUrl, ({ nth }) => fates[nth] ?? {});
-        using app = install(client, proxy.url, service);
+        const app = install(client, proxy.url, service);
         const { link, ended } = app.run();
         expect(await answerLink(setup, await link, service)).toMatchObject(SIGNED_IN);
         expect(await ended).toMatchObject({ exitCode: 0 });
@@ -208,7 +207,7 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
   test.concurrent(
     'the code expires',
     async () => {
-      using app = install(client, shortLived.baseUrl, 'mal');
+      const app = install(client, shortLived.baseUrl, 'mal');
       const { exitCode, output } = await app.run().ended;
       expect(output).toEndWith(`\n${expired}\n`);
       expect(exitCode).toBe(1);

@@ -1,12 +1,12 @@
 /** examples/vite-react, as someone who copies it builds it, in Chromium at a dev relay. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { cpSync, mkdtempSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { launchChromium } from '../kit/chromium.ts';
 import { installClient } from '../kit/client-package.ts';
 import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { newFolder } from '../kit/folder.ts';
 import { NODE, runChild } from '../kit/process.ts';
 import { readPng, scan } from '../kit/qr.ts';
 import { ROOT } from '../kit/relay.ts';
@@ -19,7 +19,7 @@ let app: ReturnType<typeof Bun.serve>;
 
 /** The folder with what its package.json names, as `npm install` would leave it. */
 async function install(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-starter-'));
+  const folder = newFolder();
   cpSync(`${ROOT}examples/vite-react`, folder, { recursive: true });
   const modules = join(folder, 'node_modules');
   await installClient(modules);

@@ -2,14 +2,14 @@
  * Each alert rule fires for what it names, and for nothing else: `promtool test rules` with what the
  * admin port writes minute by minute. test/admin/metrics.test.ts shows what the relay counts.
  */
-import { expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createAdmin } from '../../src/admin/admin.ts';
 import type { Monitor, UpstreamOutcome } from '../../src/monitor.ts';
 import type { ServiceState } from '../../src/service.ts';
 import { createFakeClock } from '../kit/clock.ts';
+import { newFolder } from '../kit/folder.ts';
 import { findFreePort } from '../kit/process.ts';
 import { expectAlerts, type Fired, RULES, startPrometheus } from '../kit/prometheus.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
@@ -313,8 +313,7 @@ test('each alert was seen, has what its summary names, a severity, and a section
 });
 
 test('Prometheus with deploy/prometheus.yaml reads relays, or knows why not', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-prometheus-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder();
   const token = plantSecret(crypto.randomUUID());
   const ADMIN_TOKEN_FILE = join(folder, 'secrets/metrics/admin-token');
   mkdirSync(dirname(ADMIN_TOKEN_FILE), { recursive: true });

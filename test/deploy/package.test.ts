@@ -1,15 +1,6 @@
 /** The npm package and the executable: made, installed and run, each as docs/install.md says. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundleForTv } from '../../client/tv-build.ts';
 import templateJson from '../../deploy/cloudflare/package.json' with { type: 'json' };
@@ -17,6 +8,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { buildExecutable, findCommit } from '../../scripts/build.ts';
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
+import { newFolder } from '../kit/folder.ts';
 import { PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { launchRelay, ROOT } from '../kit/relay.ts';
@@ -26,8 +18,7 @@ import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
 
 setDefaultTimeout(120_000);
 
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-install-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 const strange = makeStrangeFolder(join(folder, 'strange'));
 
 const EXECUTABLE = join(folder, 'sign-in-relay');

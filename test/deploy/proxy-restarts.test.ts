@@ -1,11 +1,10 @@
 /** Relays that come, go and move behind the proxies of deploy/, which know them by name. All real. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pollOnce, pollUntilDone, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
 import { startDns } from '../kit/dns.ts';
+import { newFolder } from '../kit/folder.ts';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { startProxy } from '../kit/proxies.ts';
@@ -135,7 +134,7 @@ test.each(['nginx for one', 'Caddy'] as const)(
   async (name) => {
     const provider = startTokenEndpoint();
     const port = await findFreePort();
-    const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
+    const folder = newFolder();
     const env = {
       SESSIONS_FILE: join(folder, 'sessions.db'),
       MAL_TOKEN_URL: provider.tokenUrl,
@@ -143,7 +142,6 @@ test.each(['nginx for one', 'Caddy'] as const)(
       START_BURST: '30',
     };
     await using stack = new AsyncDisposableStack();
-    stack.defer(() => rmSync(folder, { recursive: true }));
     stack.defer(() => provider.stop());
     let relay = await startRelay(env, { port });
     stack.defer(async () => void (await relay.stop('SIGKILL')));

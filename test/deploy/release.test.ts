@@ -1,24 +1,15 @@
 /** The scripts of a release, apart from what they build: test/deploy/package.test.ts, test/deploy/image.soak.ts. */
-import { afterAll, expect, test } from 'bun:test';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { expect, test } from 'bun:test';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findNotes, findObstacles } from '../../scripts/release-notes.ts';
 import { listTracked } from '../../scripts/run.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { ROOT } from '../kit/relay.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-release-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = newFolder();
 
 let folders = 0;
 

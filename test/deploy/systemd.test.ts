@@ -1,9 +1,9 @@
 /** deploy/sign-in-relay.service and the executable, installed by the commands of docs/install.md, under a real systemd. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildExecutable } from '../../scripts/build.ts';
+import { newFolder } from '../kit/folder.ts';
 import { runChild } from '../kit/process.ts';
 import { ROOT } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
@@ -15,7 +15,7 @@ const UNITS = [
   'sign-in-relay-apply.service',
   'sign-in-relay-failed.service',
 ];
-const shared = mkdtempSync(join(tmpdir(), 'sign-in-relay-systemd-'));
+const shared = newFolder();
 const readPage = (name: string) => readFileSync(join(ROOT, 'docs', name), 'utf8');
 
 const SIGN_INS = 50;
@@ -130,7 +130,6 @@ beforeAll(async () => {
   const parts = printed.split(/^=== /m).map((part) => part.split(/\n(.*)/s));
   outputs = new Map(parts.map(([name = '', text = '']) => [name, text]));
 });
-afterAll(() => rmSync(shared, { recursive: true, force: true }));
 
 test('systemd accepts the unit, and rates its exposure at 1.4 or less', () => {
   expect(outputs.get('install')).toBe('');

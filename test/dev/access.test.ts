@@ -1,12 +1,11 @@
 /** Who may use the dev relay: programs and its own pages, but no page of another site in the user's browser. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync } from 'node:fs';
-import { hostname, networkInterfaces, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { hostname, networkInterfaces } from 'node:os';
 import { stripVTControlCharacters } from 'node:util';
 import { follow, launchChromium, SIGNED_IN } from '../kit/chromium.ts';
 import { startDev } from '../kit/dev.ts';
 import { start } from '../kit/device.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
@@ -144,7 +143,7 @@ inBrowser(
       MAIN,
       ...login.trim().split(' '),
       '--tokens',
-      mkdtempSync(join(tmpdir(), 'sign-in-relay-tokens-')),
+      newFolder(),
     ]);
     expect(exitCode).toBe(0);
     await browser.close();

@@ -1,11 +1,11 @@
 /** The pages of a dev relay: those of a relay in production, with the settings of the app whose developer runs it. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CATALOGUE } from '../../src/pages/messages/catalogue.ts';
 import { startDev } from '../kit/dev.ts';
 import { start } from '../kit/device.ts';
+import { newFolder } from '../kit/folder.ts';
 import { runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 
@@ -15,7 +15,7 @@ const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1H0z"/></svg>';
 
 test('dev: name, logo, accent, links and the name of the provider are on the pages', async () => {
-  const logo = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-dev-')), 'logo.svg');
+  const logo = join(newFolder(), 'logo.svg');
   writeFileSync(logo, LOGO);
   await using dev = await startDev({
     env: {

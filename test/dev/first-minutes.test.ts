@@ -1,10 +1,10 @@
 /** The first minutes of a new user: README.md "See it", where a machine is not as ours. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDev } from '../kit/dev.ts';
+import { newFolder } from '../kit/folder.ts';
 import { findFreePort, runChild, startChild } from '../kit/process.ts';
 import { MAIN, ROOT } from '../kit/relay.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -15,8 +15,7 @@ setDefaultTimeout(60_000);
 const COLUMNS = 80;
 const wide = (text: string) => text.split('\n').filter((line) => [...line].length > COLUMNS);
 
-const home = mkdtempSync(join(tmpdir(), 'sign-in-relay-home-'));
-afterAll(() => rmSync(home, { recursive: true }));
+const home = newFolder();
 
 describe('on a screen of 80 columns', () => {
   test.each(['', 'dev', 'login', 'token', 'logout'])('the help of "%s" fits', async (name) => {

@@ -4,7 +4,6 @@ import {
   chmodSync,
   cpSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
   symlinkSync,
@@ -16,6 +15,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { installClient } from '../kit/client-package.ts';
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
+import { newFolder } from '../kit/folder.ts';
 import { findFreePort, NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
@@ -24,7 +24,7 @@ setDefaultTimeout(120_000);
 
 /** As npm installs it, without a network: unpacked, its command linked and executable. */
 async function install(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-installed-'));
+  const folder = newFolder();
   const packed = await runChild(['npm', 'pack', '--pack-destination', folder], {
     cwd: ROOT,
     env: { HOME: folder },
@@ -50,7 +50,7 @@ function copyModule(name: string, modules: string): void {
   });
 }
 
-const bunFolder = mkdtempSync(join(tmpdir(), 'sign-in-relay-bun-'));
+const bunFolder = newFolder();
 symlinkSync(process.execPath, join(bunFolder, 'bun'));
 const ON_BUN = { PATH: `${bunFolder}:${process.env.PATH}`, NO_PROXY: '127.0.0.1' };
 const ON_NODE = { PATH: PATH_WITHOUT_BUN };
@@ -238,7 +238,7 @@ test('a test that fails before it stops the relay', { todo: true }, async () => 
 
   test.each([
     ['found from the client where the current folder has none', () => cwd, /^http/],
-    ['named where it is missing', () => mkdtempSync(join(tmpdir(), 'alone-')), /npm i -D sign-in-/],
+    ['named where it is missing', () => newFolder(), /npm i -D sign-in-/],
   ])('the relay of the kit is %s', async (_, folderOf, printed) => {
     const client = join(folderOf(), 'node_modules/sign-in-relay-client');
     const here = join(modules(), 'sign-in-relay-client');
@@ -283,7 +283,7 @@ test.each([
 );
 
 describe('--env-file', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-'));
+  const folder = newFolder();
   const file = join(folder, 'relay.env');
   const fromFile = ['--env-file', file];
 

@@ -1,9 +1,9 @@
 /** The program of docs/quickstart.md, as a reader copies it, under plain Node. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDev } from '../kit/dev.ts';
+import { newFolder } from '../kit/folder.ts';
 import { runChild } from '../kit/process.ts';
 
 setDefaultTimeout(40_000);
@@ -66,7 +66,7 @@ test('a poll that is refused waits for as long as Retry-After says', async () =>
 });
 
 function run(app: string) {
-  const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-quickstart-')), 'app.mjs');
+  const file = join(newFolder(), 'app.mjs');
   writeFileSync(file, app);
   return runChild(['node', file]);
 }

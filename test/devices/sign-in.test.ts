@@ -4,10 +4,8 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { poll, pollOnce } from '../kit/device.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has, isHere } from '../kit/needs.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { scanTerminal } from '../kit/qr.ts';
@@ -58,11 +56,10 @@ const [relay, hasty, hastiest, blind] = await Promise.all([
   // It refuses whoever would let it see a token.
   startRelay({ ...SETTINGS, MAL_PKCE: 'S256', BLIND: 'always' }),
 ]);
-const built = mkdtempSync(join(tmpdir(), 'relay-devices-'));
+const built = newFolder();
 afterAll(async () => {
   await Promise.all([relay.stop(), hasty.stop(), hastiest.stop(), blind.stop()]);
   provider.stop();
-  rmSync(built, { recursive: true });
 });
 
 const makeToken = (kind: string) => plantSecret(`${kind}-${randomUUID()}`);
@@ -130,7 +127,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('the user agrees: tokens are saved for this user alone, and acknowledged', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    using app = await install();
+    const app = await install();
     // Another process is saving.
     if (isTerminal) app.saveElsewhere();
     proxy.fail('ack', 'held');
@@ -146,7 +143,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   if (exchanges.includes('blind')) {
     test('a blind sign-in: the device exchanges the code and refreshes at the provider', async () => {
-      using app = await install();
+      const app = await install();
       const run = app.run(blind.baseUrl);
       const first = await agree(run, { at: blind, ...DUE });
       await expectTokens(app, run, first);
@@ -164,7 +161,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('every option in the answers of a relay: nothing of that is kept or obeyed', async () => {
     const strange = startStrangeRelay('relayed');
-    using app = await install();
+    const app = await install();
     // The tokens are due, so the second time they are refreshed.
     for (const path of ['/auth/start', '/refresh']) {
       expect(await app.run(strange.url).ended).toMatchObject(ENDED_WELL);
@@ -184,7 +181,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       const strange = startStrangeRelay(offered);
       const { authorizationUrl, tokenUrl, clientId } = strange.open;
       const own = offered === 'open' ? [authorizationUrl, tokenUrl, clientId] : [];
-      using app = await install();
+      const app = await install();
       for (let nth = 1; nth <= 2; nth += 1) {
         expect(await app.run(strange.url, 'mal', ...own).ended).toMatchObject(ENDED_WELL);
         const saved = app.tokens() ?? {};
@@ -210,7 +207,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     test('a callback with another state than that of the program is refused', async () => {
       const strange = startStrangeRelay('open', { state: 'of another sign-in' });
       const { authorizationUrl, tokenUrl, clientId } = strange.open;
-      using app = await install();
+      const app = await install();
       const run = app.run(strange.url, 'mal', authorizationUrl, tokenUrl, clientId);
       expect(await run.ended).toMatchObject({
         exitCode: 1,
@@ -222,7 +219,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('the storage is full: the program says so, and the tokens are not acknowledged', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    using app = await install();
+    const app = await install();
     const run = app.run(proxy.url);
     await run.link();
     app.fillStorage();
@@ -242,7 +239,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   if (isTerminal)
     test('stopped during a refresh: the new tokens are saved, the old may be used up', async () => {
-      using app = await install();
+      const app = await install();
       const first = app.run(relay.baseUrl);
       const { refreshToken } = await agree(first, DUE);
       await first.ended;
@@ -262,7 +259,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   if (isTerminal)
     test('stopped twice while the relay does not answer: it tries no more to cancel', async () => {
       await using proxy = await startProxy(relay.baseUrl);
-      using app = await install();
+      const app = await install();
       const run = app.run(proxy.url);
       await run.link();
       await pollUntil('it polls', () => proxy.session());
@@ -276,7 +273,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('a file without an access token, or cut by a power failure: the user signs in', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    using app = await install();
+    const app = await install();
     app.replaceTokens('{}');
     const killed = app.run(proxy.url);
     await killed.link();
@@ -290,7 +287,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   });
 
   test('the user declines: access_denied, as the relay names it', async () => {
-    using app = await install();
+    const app = await install();
     const run = app.run(relay.baseUrl);
     await decide(relay, await run.link(), 'decline');
     expect(await run.ended).toMatchObject({ exitCode: 1, error: 'access_denied' });
@@ -299,7 +296,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('a link that expired, perhaps while the device slept, is replaced', async () => {
     await using proxy = await startProxy(hasty.baseUrl);
-    using app = await install();
+    const app = await install();
     const run = app.run(proxy.url);
     await run.link();
     await pollUntil('it polls', () => proxy.session());
@@ -316,7 +313,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   });
 
   test('no link is opened: three of them, and no more', async () => {
-    using app = await install();
+    const app = await install();
     const run = app.run(hastiest.baseUrl);
     expect(await run.ended).toMatchObject({ exitCode: 1, error: 'expired' });
     expect(run.links()).toBe(3);
@@ -326,7 +323,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   if (platform.name === 'shell')
     test('the device sets its clock while the user signs in: the link stays', async () => {
       await using proxy = await startProxy(relay.baseUrl);
-      using app = await install();
+      const app = await install();
       proxy.fail('poll', 'html 503', 'html 503', 'html 503');
       const run = app.run(proxy.url);
       await run.link();
@@ -339,7 +336,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('pages of a proxy, 429, lost connections and a result that is cut off end nothing', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    using app = await install();
+    const app = await install();
     proxy.fail('start', 'json 503', '429');
     proxy.fail('poll', 'html 503', 'json 503', 'html 200', 'lost', 'cut');
     proxy.fail('ack', 'lost', 'html 503');
@@ -357,7 +354,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       async () => {
         for (let round = 0; round < ROUNDS; round += 1) {
           await using proxy = await startProxy(relay.baseUrl);
-          using app = await install();
+          const app = await install();
           proxy.fail('start', 'torn', 'torn');
           proxy.fail('poll', 'torn', 'torn');
           proxy.fail('ack', 'torn');
@@ -373,7 +370,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   if (IS_SOAK && !['Kodi', 'Roku'].includes(platform.name))
     test('a response with tokens that stops in the middle is given up, and fetched again', async () => {
       await using proxy = await startProxy(relay.baseUrl);
-      using app = await install();
+      const app = await install();
       proxy.fail('poll', 'stall');
       const run = app.run(proxy.url);
       const tokens = await agree(run);
@@ -382,14 +379,14 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     });
 
   test('the relay refuses the start', async () => {
-    using app = await install();
+    const app = await install();
     const { ended } = app.run(relay.baseUrl, 'unknown');
     expect(await ended).toMatchObject({ exitCode: 1, error: 'refused: Unknown service' });
   });
 
   test('the user cancels at the device: the link is not valid any more', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    using app = await install();
+    const app = await install();
     proxy.fail('cancel', 'lost');
     const run = app.run(proxy.url);
     const link = await run.link();
@@ -405,7 +402,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   if (platform.name === 'Kodi')
     test('Kodi ends while the user signs in: so does the add-on', async () => {
-      using app = await install();
+      const app = await install();
       const run = app.run(relay.baseUrl);
       await run.link();
       run.quit();
@@ -414,7 +411,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('tokens are refreshed when due, or after the clock was set back', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    using app = await install();
+    const app = await install();
     const first = app.run(proxy.url);
     const { refreshToken } = await agree(first);
     await first.ended;
@@ -442,7 +439,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('only a provider that refuses tokens takes them away, not an unreachable relay', async () => {
     await using proxy = await startProxy(relay.baseUrl);
-    using app = await install();
+    const app = await install();
     const first = app.run(relay.baseUrl);
     const tokens = await agree(first, DUE);
     await first.ended;
@@ -459,7 +456,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   if (platform === ANDROID_TV)
     test('a token that the API rejects is refreshed once, for all requests that it had', async () => {
       await using proxy = await startProxy(relay.baseUrl);
-      using app = await install();
+      const app = await install();
       const first = app.run(proxy.url);
       const { refreshToken } = await agree(first);
       await first.ended;
@@ -491,7 +488,7 @@ inShell(
   'shell: a folder for temporary files that takes nothing is not called a network that fails',
   async () => {
     const withoutSpace = `trap '' XFSZ; ulimit -f 0; exec sh "$@"`;
-    using app = installProgram(['sh', '-c', withoutSpace, 'sh', SHELL_PROGRAM]);
+    const app = installProgram(['sh', '-c', withoutSpace, 'sh', SHELL_PROGRAM]);
     const { exitCode, error } = await app.run(relay.baseUrl).ended;
     expect({ exitCode, error }).toEqual({
       exitCode: 1,
@@ -501,7 +498,7 @@ inShell(
 );
 
 inShell('shell: a token with commas and braces is kept whole', async () => {
-  using app = installProgram(['sh', SHELL_PROGRAM]);
+  const app = installProgram(['sh', SHELL_PROGRAM]);
   const code = makeCode();
   const refreshToken = `${makeToken('refresh')},{a:[1]}`;
   granted.set(code, {
@@ -531,7 +528,7 @@ inShell.each(['sh', 'bash'])(
       if (path === '/auth/result') return Response.json(tokens);
       return new Response(`${JSON.stringify({ ...started, expiresIn: number })}\n${second}`);
     });
-    using app = installProgram([shell, SHELL_PROGRAM]);
+    const app = installProgram([shell, SHELL_PROGRAM]);
     expect(await app.run(new URL(there.url).origin).ended).toMatchObject(ENDED_WELL);
     expect(app.tokens()).toEqual({ accessToken: 'token' });
     expect([app.has('was-run'), app.has('was-written')]).toEqual([false, false]);
@@ -540,7 +537,7 @@ inShell.each(['sh', 'bash'])(
 
 inShell('shell: a page of a proxy that mentions a session is not taken for a start', async () => {
   using proxy = serveUpstream(() => new Response('<script>p={"session":"a","link":"b"}</script>'));
-  using app = installProgram(['sh', SHELL_PROGRAM]);
+  const app = installProgram(['sh', SHELL_PROGRAM]);
   const run = app.run(new URL(proxy.url).origin);
   expect(await run.ended).toMatchObject({ exitCode: 1, error: 'unreachable' });
   expect(run.links()).toBe(0);

@@ -1,15 +1,15 @@
 /** The documentation site, as readers get it: every link leads somewhere, and nothing is loaded from elsewhere. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { beforeAll, expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BASE, type Item, REPOSITORY_URL, readNavigation } from '../../docs/.vitepress/site.ts';
 import { findViolations, launchChromium } from '../kit/chromium.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 
 const ROOT = join(import.meta.dir, '../..');
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-site-'));
+const folder = newFolder();
 const origin = 'https://sign-in-relay.example';
 
 interface BuiltPage {
@@ -37,8 +37,6 @@ beforeAll(async () => {
   );
   for (const name of names) pages.set(addressOf(name), readPage(join(folder, name)));
 }, 300_000);
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const addressOf = (name: string) => `${BASE}${name.replace(/(^|\/)index\.html$|\.html$/, '$1')}`;
 

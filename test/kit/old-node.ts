@@ -1,14 +1,12 @@
 /** Makes an old Node of a new one. */
-import { onTestFinished } from 'bun:test';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from './folder.ts';
 import { NODE } from './process.ts';
 
 /** A Node that runs this code before its program. */
 export function nodeAfter(code: string): readonly string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-preload-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const file = join(folder, 'preload.cjs');
   writeFileSync(file, code);
   return [NODE, '--require', file];

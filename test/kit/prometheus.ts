@@ -1,7 +1,7 @@
 /** What Prometheus makes of metrics: scrapes become a timeline for `promtool test rules`. */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from './folder.ts';
 import { findFreePort, runChild, startChild } from './process.ts';
 import { ROOT } from './relay.ts';
 import { pollUntil } from './wait.ts';
@@ -89,15 +89,10 @@ export async function expectAlerts(
       },
     ],
   };
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-alerts-'));
-  try {
-    const file = join(folder, 'rules-test.json');
-    writeFileSync(file, JSON.stringify(rulesTest));
-    const { exitCode, output } = await runChild(['promtool', 'test', 'rules', file]);
-    if (exitCode !== 0) throw new Error(output);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const file = join(newFolder(), 'rules-test.json');
+  writeFileSync(file, JSON.stringify(rulesTest));
+  const { exitCode, output } = await runChild(['promtool', 'test', 'rules', file]);
+  if (exitCode !== 0) throw new Error(output);
 }
 
 /** As Prometheus stores them: with the labels of the target, and with `up`. */

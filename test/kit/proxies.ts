@@ -1,9 +1,9 @@
 /** Proxies with the files of deploy/, unchanged except for names, ports and certificates. Each has a folder of its own. */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Target } from './device.ts';
+import { newFolder } from './folder.ts';
 import { type Child, findFreePort, startChild } from './process.ts';
 import { ROOT } from './relay.ts';
 import { type CertificateFiles, writeCertificate } from './tls.ts';
@@ -201,7 +201,7 @@ export async function startProxy(
   { port: wanted, dnsPort, directives = '', isPatient = false, ...options }: ProxyOptions = {},
 ): Promise<ProxyProcess> {
   const program = PROGRAMS[name];
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-proxy-'));
+  const folder = newFolder();
   const certificate = await writeCertificate(folder);
   const port = wanted ?? (await findFreePort());
   const [command, env = {}] = program.configure({
@@ -225,7 +225,6 @@ export async function startProxy(
     child.kill();
     await child.exited;
     keepLog(name, logs());
-    rmSync(folder, { recursive: true, force: true });
   }
   await pollUntil(`${name} answers`, () => answerOf(ask, child, name));
   return {

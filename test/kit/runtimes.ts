@@ -1,10 +1,10 @@
 /** Pieces of an app, which run with the built client under Bun, under Node, and in Chromium with the module and with the TV build. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import type * as client from '../../client/src/index.ts';
 import { launchChromium } from './chromium.ts';
+import { newFolder } from './folder.ts';
 import { PATH_WITHOUT_BUN, runChild } from './process.ts';
 import { ROOT } from './relay.ts';
 
@@ -68,7 +68,7 @@ const PAGES: Readonly<Record<string, string>> = {
 export type Runtimes = Awaited<ReturnType<typeof startRuntimes>>;
 
 export async function startRuntimes() {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-runtimes-'));
+  const folder = newFolder();
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -140,7 +140,6 @@ process.stdout.write(JSON.stringify(result) ?? 'null', () => process.exit(0));`,
     open,
     async stop() {
       await Promise.all([browser.close(), server.stop(true)]);
-      rmSync(folder, { recursive: true });
     },
   };
 }

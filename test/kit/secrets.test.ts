@@ -1,13 +1,12 @@
 /** If the search of the logs were blind, `npm test` would pass whatever a log contains. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from './folder.ts';
 import { searchLogs } from './secrets.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-search-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 test('the log search finds a planted secret, plain and encoded, and nothing else', () => {
   const [logs, planted] = [join(folder, 'logs'), join(folder, 'planted.txt')];

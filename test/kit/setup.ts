@@ -1,2 +1,9 @@
-/** Loaded before the tests (bunfig.toml). Bun's fetch would send even 127.0.0.1 through a proxy. */
+/** Loaded before the tests (bunfig.toml). */
+import { afterAll } from 'bun:test';
+import { removeFolders } from './folder.ts';
+
+// Bun's fetch would send even 127.0.0.1 through a proxy.
 process.env.NO_PROXY = '127.0.0.1,localhost';
+
+// After the hooks of the tests, with which what they have started ends.
+afterAll(removeFolders);

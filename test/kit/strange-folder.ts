@@ -3,10 +3,10 @@
  * or obeys by default because it was started there.
  */
 import { expect } from 'bun:test';
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
+import { newFolder } from './folder.ts';
 import { runChild } from './process.ts';
 
 /** What the stranger's code exits with. */
@@ -48,9 +48,7 @@ const FILES: Readonly<Record<string, string>> = {
 };
 
 /** A new one; or one that is there, filled as if a stranger had done it. */
-export function makeStrangeFolder(
-  folder: string = mkdtempSync(join(tmpdir(), 'sign-in-relay-strange-')),
-): string {
+export function makeStrangeFolder(folder: string = newFolder()): string {
   for (const [path, text] of Object.entries(FILES)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);

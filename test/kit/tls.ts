@@ -1,7 +1,7 @@
 /** Certificates for the loopback: one by a CA that a test can trust, and a self-signed one. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from './folder.ts';
 import { runChild } from './process.ts';
 
 export interface CertificateFiles {
@@ -24,32 +24,28 @@ export async function writeCertificate(folder: string): Promise<CertificateFiles
 }
 
 async function makeCertificate(): Promise<Record<string, string>> {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-tls-'));
+  const folder = newFolder();
   const file = (name: string) => join(folder, name);
-  try {
-    // By openssl's defaults this is a CA.
-    await runOpenssl(['-subj', '/CN=Test CA', '-keyout', file('ca.key'), '-out', file('ca.pem')]);
-    await runOpenssl([
-      '-subj',
-      '/CN=localhost',
-      '-keyout',
-      file('server.key'),
-      '-out',
-      file('server.pem'),
-      '-CA',
-      file('ca.pem'),
-      '-CAkey',
-      file('ca.key'),
-      '-addext',
-      'subjectAltName=IP:127.0.0.1,DNS:localhost',
-      '-addext',
-      'basicConstraints=critical,CA:FALSE',
-    ]);
-    const names = ['ca.pem', 'server.pem', 'server.key'];
-    return Object.fromEntries(names.map((name) => [name, readFileSync(file(name), 'utf8')]));
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  // By openssl's defaults this is a CA.
+  await runOpenssl(['-subj', '/CN=Test CA', '-keyout', file('ca.key'), '-out', file('ca.pem')]);
+  await runOpenssl([
+    '-subj',
+    '/CN=localhost',
+    '-keyout',
+    file('server.key'),
+    '-out',
+    file('server.pem'),
+    '-CA',
+    file('ca.pem'),
+    '-CAkey',
+    file('ca.key'),
+    '-addext',
+    'subjectAltName=IP:127.0.0.1,DNS:localhost',
+    '-addext',
+    'basicConstraints=critical,CA:FALSE',
+  ]);
+  const names = ['ca.pem', 'server.pem', 'server.key'];
+  return Object.fromEntries(names.map((name) => [name, readFileSync(file(name), 'utf8')]));
 }
 
 /** For localhost, signed by itself. */

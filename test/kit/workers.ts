@@ -2,11 +2,11 @@
  * The relay on `workerd`, the runtime of Cloudflare Workers, with the configuration of
  * deploy/cloudflare, and in front of it what Cloudflare's edge does: it says who the client is.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import workerd from 'workerd';
 import { buildWorker } from '../../scripts/build.ts';
+import { newFolder } from './folder.ts';
 import { forwardedFor, startForwarder } from './forwarder.ts';
 import { findFreePort, startChild } from './process.ts';
 import { createEventLog, type RelayProcess, ROOT, untilHealthy } from './relay.ts';
@@ -52,13 +52,9 @@ export function buildOnce(entry = 'src/workers/worker.ts'): Promise<string> {
 }
 
 async function build(entry: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-worker-'));
-  try {
-    await buildWorker(join(folder, 'worker.js'), entry);
-    return readFileSync(join(folder, 'worker.js'), 'utf8');
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const file = join(newFolder(), 'worker.js');
+  await buildWorker(file, entry);
+  return readFileSync(file, 'utf8');
 }
 
 /** Resolves once it answers. What `env` does not say is as in production, plus one provider and the debug log. */
@@ -67,8 +63,7 @@ export async function startWorkers(
   options: WorkersOptions = {},
 ): Promise<WorkersRelay> {
   await using stack = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-workers-'));
-  stack.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = newFolder();
   const port = options.port ?? (await findFreePort());
   const baseUrl = `http://127.0.0.1:${port}`;
   const text = options.file ? readFileSync(options.file) : await buildOnce(options.entry);

@@ -1,12 +1,12 @@
 /** `login` against a relay, a proxy or a network that does harm: nothing of it reaches the terminal as it is, and everything ends. */
-import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { jsonText, printable } from '../../src/cli/terminal.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { startChild } from '../kit/process.ts';
 import { TERMINAL_SEQUENCES, testSeed, UNSEEN } from '../kit/random.ts';
@@ -73,8 +73,7 @@ const OFFER = respond(
 const serveAnswers = (started: string, polled = respond(410, 'gone')) =>
   serve((path, socket) => void socket.end(answerTo(path, started, polled)));
 
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 const command = (relay: string) => [
   ...[process.execPath, MAIN, 'login', 'mal', '--relay', relay],

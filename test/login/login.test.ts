@@ -1,12 +1,12 @@
 /** `sign-in-relay login` as a user and as a script run it, against a dev relay. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { keyOf } from '../../client/src/storage.ts';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
@@ -16,12 +16,9 @@ import { pollUntil } from '../kit/wait.ts';
 setDefaultTimeout(40_000);
 
 const dev = await startDev();
-const home = mkdtempSync(join(tmpdir(), 'sign-in-relay-login-'));
+const home = newFolder();
 const folder = join(home, 'sign-in-relay');
-afterAll(async () => {
-  await dev.stop();
-  rmSync(home, { recursive: true });
-});
+afterAll(() => dev.stop());
 
 const command = (...args: string[]) => [process.execPath, MAIN, 'login', ...args];
 const atDev = (...args: string[]) => command('dev', '--relay', dev.relayUrl, ...args);

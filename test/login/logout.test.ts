@@ -1,11 +1,11 @@
 /** `sign-in-relay logout` as a user and as a script run it, against a dev relay and against hostile ones. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyOf } from '../../client/src/storage.ts';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { startDev } from '../kit/dev.ts';
+import { newFolder } from '../kit/folder.ts';
 import { runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
@@ -13,11 +13,8 @@ import { plantSecret } from '../kit/secrets.ts';
 setDefaultTimeout(60_000);
 
 const dev = await startDev();
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-logout-'));
-afterAll(async () => {
-  await dev.stop();
-  rmSync(folder, { recursive: true });
-});
+const folder = newFolder();
+afterAll(() => dev.stop());
 
 const SECRET = plantSecret(`token-${crypto.randomUUID()}`);
 const TOKENS = JSON.stringify({ accessToken: SECRET, refreshToken: SECRET });

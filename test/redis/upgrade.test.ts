@@ -3,10 +3,10 @@
  * this one with a smaller RECORD_VERSION.
  */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pollUntilDone, startWithCode } from '../kit/device.ts';
+import { newFolder } from '../kit/folder.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
@@ -15,13 +15,12 @@ import { bringCode, continueWithCode, makeCode } from '../kit/user.ts';
 
 setDefaultTimeout(60_000);
 
-const older = mkdtempSync(join(tmpdir(), 'sign-in-relay-older-'));
+const older = newFolder();
 const redis = await startRedis();
 const provider = startTokenEndpoint();
 afterAll(async () => {
   provider.stop();
   await redis.stop();
-  rmSync(older, { recursive: true });
 });
 
 cpSync(`${ROOT}src`, join(older, 'src'), { recursive: true });

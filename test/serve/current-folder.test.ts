@@ -2,10 +2,10 @@
  * `sign-in-relay` in a folder of a stranger: in a checkout here, as a package in
  * test/dev/installed.test.ts, as an executable in test/deploy.
  */
-import { afterAll, describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '../kit/folder.ts';
 import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
 import { LAUNCHER, ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
@@ -14,7 +14,6 @@ setDefaultTimeout(40_000);
 
 const COMMAND = [NODE, LAUNCHER];
 const strange = makeStrangeFolder();
-afterAll(() => rmSync(strange, { recursive: true }));
 
 describe('in a folder of a stranger, a checkout', () => {
   test('runs no code of it and sets no variable of it', () =>
@@ -61,8 +60,7 @@ test('a checkout without packages takes none, and no Bun, that the folder names'
       return new Response('{}', { status: 404 });
     },
   });
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-checkout-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const checkout = join(folder, 'checkout');
   for (const part of ['package.json', 'tsconfig.json', 'bin', 'src']) {
     cpSync(join(ROOT, part), join(checkout, part), { recursive: true });

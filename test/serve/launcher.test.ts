@@ -2,20 +2,13 @@
  * `sign-in-relay` on each system and runtime: bin/sign-in-relay.cjs. As a package in
  * test/dev/installed.test.ts, in a folder of a stranger in test/serve/current-folder.test.ts.
  */
-import { describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { EventEmitter } from 'node:events';
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join, win32 } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { asNode, nodeAfter } from '../kit/old-node.ts';
 import { NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
@@ -76,8 +69,7 @@ onLinux('Bun runs the launcher where there is no Node, and stays the only proces
 });
 
 test('where no script of a package may run the launcher finds Bun, also with pnpm', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-scripts-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = newFolder();
   const store = join(folder, 'node_modules/.pnpm');
   const own = join(store, 'sign-in-relay/node_modules/sign-in-relay');
   const bun = join(store, 'bun/node_modules/bun');
@@ -99,8 +91,7 @@ test('where no script of a package may run the launcher finds Bun, also with pnp
 describe('without a Bun, the launcher', () => {
   /** Of a package in which nothing else is installed. */
   function install(build?: string): string {
-    const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-launcher-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = newFolder();
     cpSync(join(ROOT, 'bin'), join(folder, 'bin'), { recursive: true });
     mkdirSync(join(folder, 'dist/cli'), { recursive: true });
     if (build !== undefined) writeFileSync(join(folder, 'dist/cli/main.js'), build);

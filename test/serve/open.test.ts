@@ -1,9 +1,9 @@
 /** Open sign-ins by the programs that docs/open.md names, at a provider that this project did not write. */
 import { afterAll, expect, onTestFinished, test } from 'bun:test';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { signInAs } from '../kit/browser.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has, isHere, type Need, PYTHON } from '../kit/needs.ts';
 import { type OpenIdProvider, startOpenId } from '../kit/openid.ts';
 import { findFreePort, startChild } from '../kit/process.ts';
@@ -12,7 +12,7 @@ import { startRedis } from '../kit/redis/server.ts';
 import { MAIN, ROOT, startRelay } from '../kit/relay.ts';
 import { createUser, readLink } from '../kit/user.ts';
 
-const file = join(mkdtempSync(join(tmpdir(), 'sign-in-relay-open-')), 'sessions.db');
+const file = join(newFolder(), 'sessions.db');
 const redis = isHere('Redis') ? await startRedis() : undefined;
 afterAll(() => redis?.stop());
 
@@ -109,7 +109,7 @@ test.each(
     stack.defer(async () => void (await relay.stop('SIGKILL')));
     const client = startChild(commandOf(baseUrl, provider), {
       env: { no_proxy: '127.0.0.1' },
-      cwd: mkdtempSync(join(tmpdir(), 'sign-in-relay-open-')),
+      cwd: newFolder(),
     });
     const link = await readLink(client);
 
@@ -127,7 +127,7 @@ test('login --open keeps tokens, and `token` refreshes them: the relay knows no 
   const provider = await startOpenId(`${baseUrl}/open/callback`);
   const open = { OAUTH_BASE_URL: baseUrl, OPEN_ENDPOINTS: provider.authorizeUrl };
   const relay = await startRelay({ ...open, PROVIDERS: '', MAL_CLIENT_ID: '' }, { port });
-  const tokens = mkdtempSync(join(tmpdir(), 'sign-in-relay-open-'));
+  const tokens = newFolder();
   const place = ['own', '--relay', baseUrl, '--tokens', tokens];
   const command = (name: string, ...args: string[]) =>
     startChild([process.execPath, MAIN, name, ...place, ...args], {

@@ -1,7 +1,6 @@
 /** A relay with a sessions file: it is killed or restarted at every step, and no sign-in is lost. Real processes. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   acknowledge,
@@ -12,6 +11,7 @@ import {
   start,
   startRequest,
 } from '../kit/device.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { findFreePort, NODE, runChild } from '../kit/process.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
@@ -32,13 +32,12 @@ setDefaultTimeout(60_000);
 
 await buildForNode();
 
-const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
+const folder = newFolder();
 const providers: TokenEndpoint[] = [];
 const relays: RelayProcess[] = [];
 afterAll(async () => {
   for (const relay of relays) await relay.stop('SIGKILL');
   for (const provider of providers) provider.stop();
-  rmSync(folder, { recursive: true });
 });
 
 let files = 0;

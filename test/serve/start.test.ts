@@ -1,9 +1,10 @@
 /** How the process starts, and how it refuses to (docs/configuration.md, docs/operating.md). */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
-import { networkInterfaces, tmpdir } from 'node:os';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { mkdtempSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { start } from '../kit/device.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { asNode } from '../kit/old-node.ts';
 import { runChild } from '../kit/process.ts';
@@ -13,8 +14,7 @@ import { plantSecret } from '../kit/secrets.ts';
 
 setDefaultTimeout(30_000);
 await buildForNode();
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-settings-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 describe('a relay that starts', () => {
   test('logs once that it listens, with the redirect URI of each provider to register', async () => {

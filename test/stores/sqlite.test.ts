@@ -1,20 +1,18 @@
 /** The stores on SQLite: the suite on Bun's SQLite and on a file, and what they keep. */
 import { Database } from 'bun:sqlite';
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import {
   chmodSync,
   copyFileSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { UnusableFile } from '../../src/stores/sqlite/problems.ts';
+import { newFolder } from '../kit/folder.ts';
 import { REDELIVERY_MS } from '../kit/limits.ts';
 import {
   create,
@@ -37,8 +35,7 @@ runStoreSuite(
   false,
 );
 
-const folder = mkdtempSync(join(tmpdir(), 'sessions-file-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 let files = 0;
 const newPath = () => join(folder, `${++files}.db`);
 

@@ -1,9 +1,7 @@
 /** Durable Objects that are reset, replaced by a new version or refused storage; browsers and devices that leave. docs/cloudflare.md. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { poll, pollOnce, pollUntilDone, refresh, start, startRequest } from '../kit/device.ts';
+import { newFolder } from '../kit/folder.ts';
 import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -98,25 +96,21 @@ test('a storage that refuses: starts and callbacks get a 503, polls wait, all is
 });
 
 test('after a deploy or a crash the new version continues the sign-ins', async () => {
-  const storage = mkdtempSync(join(tmpdir(), 'sign-in-relay-objects-'));
-  try {
-    const env = { MAL_TOKEN_URL: provider.tokenUrl };
-    const old = await startWorkers(env, { storage });
-    const [first, second] = [await start(old), await start(old, 'mal', { code: true })];
-    const code = makeCode();
-    await bringCode(old, first.state, code);
-    await old.kill();
-    await old[Symbol.asyncDispose]();
-    const changed = { ...env, APP_NAME: 'Changed', OAUTH_BASE_URL: old.baseUrl };
-    await using replaced = await startWorkers(changed, { storage, port: old.port });
-    expect(await pollUntilDone([replaced], first.session)).toEqual(tokensFor(code));
-    expect(await (await replaced.ask(second.link)).text()).toContain('Changed');
-    const later = makeCode();
-    expect((await bringCode(replaced, second.state, later)).status).toBe(200);
-    expect(await pollUntilDone([replaced], second.session)).toEqual(tokensFor(later));
-  } finally {
-    rmSync(storage, { recursive: true });
-  }
+  const storage = newFolder();
+  const env = { MAL_TOKEN_URL: provider.tokenUrl };
+  const old = await startWorkers(env, { storage });
+  const [first, second] = [await start(old), await start(old, 'mal', { code: true })];
+  const code = makeCode();
+  await bringCode(old, first.state, code);
+  await old.kill();
+  await old[Symbol.asyncDispose]();
+  const changed = { ...env, APP_NAME: 'Changed', OAUTH_BASE_URL: old.baseUrl };
+  await using replaced = await startWorkers(changed, { storage, port: old.port });
+  expect(await pollUntilDone([replaced], first.session)).toEqual(tokensFor(code));
+  expect(await (await replaced.ask(second.link)).text()).toContain('Changed');
+  const later = makeCode();
+  expect((await bringCode(replaced, second.state, later)).status).toBe(200);
+  expect(await pollUntilDone([replaced], second.session)).toEqual(tokensFor(later));
 });
 
 test('an alarm removes what has expired; without rows there is none', async () => {

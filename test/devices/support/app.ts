@@ -1,16 +1,8 @@
 /** An app on a device: one of the programs of examples/devices, installed in a folder of its own. */
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { newFolder } from '../../kit/folder.ts';
 import { startChild } from '../../kit/process.ts';
 import { pollUntil } from '../../kit/wait.ts';
 import type { Platform } from './platforms.ts';
@@ -41,7 +33,7 @@ export function installProgram(
   command: readonly string[],
   cancelsBy: Platform['cancelsBy'] = 'Ctrl-C',
 ) {
-  const folder = mkdtempSync(join(tmpdir(), 'relay-device-'));
+  const folder = newFolder();
   const file = join(folder, 'tokens-mal.json');
   /** Where some programs write the file that they rename. */
   const written = `${file}.new`;
@@ -76,7 +68,6 @@ export function installProgram(
       writeFileSync(file, '');
       writeFileSync(written, '{"accessToken":');
     },
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 

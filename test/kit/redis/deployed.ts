@@ -1,7 +1,7 @@
 /** The Valkey of deploy/, with the passwords that the commands of deploy/README.md make. */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newFolder } from '../folder.ts';
 import { runChild } from '../process.ts';
 import { ROOT } from '../relay.ts';
 import { plantSecret } from '../secrets.ts';
@@ -13,7 +13,7 @@ const [, COMMANDS = ''] =
 
 /** Resolves when it answers. Its folder is as `deploy` is on the machine of an operator. */
 export async function startDeployedValkey() {
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-valkey-'));
+  const folder = newFolder();
   copyFileSync(`${ROOT}deploy/valkey-users.acl`, join(folder, 'valkey-users.acl'));
   const { exitCode, output } = await runChild(['sh', '-euc', COMMANDS], { cwd: folder });
   if (exitCode !== 0) throw new Error(output);
@@ -29,9 +29,5 @@ export async function startDeployedValkey() {
   const url = readFileSync(urlFile, 'utf8').replace('valkey:6379', `127.0.0.1:${server.port}`);
   plantSecret(new URL(url).password);
   writeFileSync(urlFile, url);
-  async function stop() {
-    await server.stop();
-    rmSync(folder, { recursive: true });
-  }
-  return { ...server, folder, usersFile, urlFile, stop, [Symbol.asyncDispose]: stop };
+  return { ...server, folder, usersFile, urlFile };
 }

@@ -1,9 +1,9 @@
 /** A real Redis or Valkey on the loopback that can be killed, restarted where it was, and frozen. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { newFolder } from '../folder.ts';
 import { type Child, findFreePort, startChild } from '../process.ts';
 import { type CertificateFiles, writeCertificate } from '../tls.ts';
 import { pollUntil } from '../wait.ts';
@@ -50,7 +50,6 @@ export interface RedisServer extends AsyncDisposable {
   cli(...args: readonly (string | number)[]): Promise<string>;
   /** The keys that match. */
   keys(pattern: string): Promise<string[]>;
-  /** Ends the process and removes the folder. */
   stop(): Promise<void>;
 }
 
@@ -110,21 +109,13 @@ export async function launchServer(options: LaunchOptions): Promise<RedisServer>
 
 async function launchOn(port: number, options: LaunchOptions): Promise<RedisServer> {
   const { program = 'redis-server', user, adminPassword } = options;
-  const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-redis-'));
+  const folder = newFolder();
   const tls = options.tls ? await writeCertificate(folder) : undefined;
   // A file rather than arguments: a failover is written into it, as in production.
   const configFile = join(folder, 'redis.conf');
   writeFileSync(configFile, [...listenLines(port, folder, tls), ...options.config, ''].join('\n'));
   const start = () => startProcess([program, configFile, ...options.args]);
-  const removeFolder = () => rmSync(folder, { recursive: true, force: true });
-
-  let current: Child;
-  try {
-    current = await start();
-  } catch (error) {
-    removeFolder();
-    throw error;
-  }
+  let current = await start();
   let isFrozen = false;
   async function kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     current.kill(signal);
@@ -134,10 +125,6 @@ async function launchOn(port: number, options: LaunchOptions): Promise<RedisServ
   function thaw(): void {
     current.kill('SIGCONT');
     isFrozen = false;
-  }
-  async function stop(): Promise<void> {
-    await kill();
-    removeFolder();
   }
   const cli = (...args: readonly (string | number)[]) =>
     runRedisCli([...cliArgs(port, tls), ...args.map(String)], adminPassword);
@@ -157,8 +144,8 @@ async function launchOn(port: number, options: LaunchOptions): Promise<RedisServ
     kill,
     thaw,
     cli,
-    stop,
-    [Symbol.asyncDispose]: stop,
+    stop: kill,
+    [Symbol.asyncDispose]: kill,
     async restart() {
       await kill();
       current = await start();
