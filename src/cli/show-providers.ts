@@ -2,12 +2,15 @@
 import { prefixOf, USER_AGENT } from '../providers/config.ts';
 import { readGuides } from '../providers/guides.ts' with { type: 'macro' };
 import { OWN_URL, type Profile } from '../providers/profile.ts';
-import { PROFILES, UNSUPPORTED } from '../providers/profiles.ts';
+import { PROFILES } from '../providers/profiles.ts';
 import { REDIRECT_KINDS } from '../providers/redirect-uris.ts';
 import { didYouMean } from '../settings/misspelt.ts';
 import { wrap } from '../settings/names.ts';
 
 const GUIDES: ReadonlyMap<string, string> = new Map(Object.entries(readGuides()));
+
+/** Those that can't be enabled by their names. Their guides say why, and what to do instead. */
+const UNSUPPORTED = [...GUIDES.keys()].filter((name) => !PROFILES.has(name));
 
 /** Shows all of them if no name is given. */
 export function showProviders(name: string | undefined) {

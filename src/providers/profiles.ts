@@ -506,25 +506,3 @@ export const PROFILES: ReadonlyMap<string, Profile> = new Map(Object.entries(pro
 
 /** The default of `PROVIDERS`. */
 export const DEFAULT_NAMES: readonly string[] = ['mal', 'anilist'];
-
-/** Those that can't be enabled by their names. Each has a guide that says why, and what to do instead. */
-export const UNSUPPORTED: readonly string[] = [
-  'amazon',
-  'apple',
-  'deezer',
-  'fitbit',
-  'goodreads',
-  'instagram',
-  'itchio',
-  'jellyfin',
-  'kitsu',
-  'lastfm',
-  'letterboxd',
-  'playstation',
-  'plex',
-  'salesforce',
-  'steam',
-  'tado',
-  'vk',
-  'yandex',
-];

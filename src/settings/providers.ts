@@ -2,7 +2,7 @@
 import { prefixOf, type Revocation } from '../providers/config.ts';
 import type { EnabledProvider } from '../providers/discovery.ts';
 import { OWN_URL, type Profile } from '../providers/profile.ts';
-import { PROFILES, UNSUPPORTED } from '../providers/profiles.ts';
+import { PROFILES } from '../providers/profiles.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
@@ -21,9 +21,7 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
   const given = readTable(reading, prefix, PROVIDER_SETTINGS, PROVIDER_CHECKS);
   const known = PROFILES.get(name);
   if (!known && !['AUTHORIZE_URL', 'TOKEN_URL', 'ISSUER'].some(isSet)) {
-    const problem = UNSUPPORTED.includes(name)
-      ? `lists ${name}, which cannot be enabled by its name: sign-in-relay providers ${name} says why, and what to do instead`
-      : `lists ${name}, which is not a known provider: set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER.${didYouMean(name)}`;
+    const problem = `lists ${name}, which has no profile: set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER (sign-in-relay providers ${name} may say more).${didYouMean(name)}`;
     reject(reading, 'PROVIDERS', problem);
     return undefined;
   }
@@ -54,7 +52,7 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
   const unset = (['AUTHORIZE_URL', 'TOKEN_URL'] as const).filter((setting) => !isSet(setting));
   if (profile === undefined) {
     for (const setting of unset) {
-      reject(reading, prefix + setting, `must be set: ${name} is not a known provider`);
+      reject(reading, prefix + setting, `must be set: ${name} has no profile`);
     }
   } else if (unset.length > 0 && profile.authorizeUrl.includes(OWN_URL)) {
     checkOwnUrl(reading, `${prefix}URL`, profile);

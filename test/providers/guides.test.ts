@@ -4,7 +4,7 @@ import { showProviders } from '../../src/cli/show-providers.ts';
 import { type ProviderConfig, prefixOf } from '../../src/providers/config.ts';
 import { readGuides } from '../../src/providers/guides.ts';
 import { OWN_URL } from '../../src/providers/profile.ts';
-import { PROFILES, UNSUPPORTED } from '../../src/providers/profiles.ts';
+import { PROFILES } from '../../src/providers/profiles.ts';
 import { parseEnvFile } from '../../src/settings/env-file.ts';
 import { readSettings } from '../../src/settings/index.ts';
 import { namesOf, PROVIDER_SETTINGS, RELAY_SETTINGS } from '../../src/settings/names.ts';
@@ -19,10 +19,9 @@ const sectionOf = (guide: string, title: string) =>
 
 const itemsOf = (section: string) => section.match(/^- .*/gm) ?? [];
 
-test('every provider that is known by its name has a guide, and no other', () => {
-  const known = [...PROFILES.keys(), ...UNSUPPORTED];
-  expect(GUIDES.map(([name]) => name)).toEqual(known.toSorted());
-  expect(UNSUPPORTED.filter((name) => PROFILES.has(name))).toEqual([]);
+test('every provider that can be enabled by its name has a guide', () => {
+  const names = GUIDES.map(([name]) => name);
+  expect([...PROFILES.keys()].filter((name) => !names.includes(name))).toEqual([]);
 });
 
 test.each(GUIDES)('%s: every setting that the guide names exists', (name) => {

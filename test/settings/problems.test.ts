@@ -135,7 +135,7 @@ describe('faults in the terminal', () => {
   PROVIDERS = "acme,done": lists done, which is a path of the relay
   LOG_FORMAT = "xml": must be json or text
   ACME_PKCE = "S512": must be none, plain or S256
-  ACME_AUTHORIZE_URL (not set): must be set: acme is not a known provider
+  ACME_AUTHORIZE_URL (not set): must be set: acme has no profile
 Also check:
   ACME_AUTHORIZE_URI is not a setting: did you mean ACME_AUTHORIZE_URL?
 `,

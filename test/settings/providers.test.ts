@@ -94,7 +94,7 @@ test.each<[Environment, object]>([
 
 test('one address without the other is a fault', () => {
   expect(faultsOf({ ...ACME, ACME_AUTHORIZE_URL: '' })).toEqual([
-    'ACME_AUTHORIZE_URL must be set: acme is not a known provider',
+    'ACME_AUTHORIZE_URL must be set: acme has no profile',
   ]);
 });
 
@@ -115,24 +115,17 @@ describe('PROVIDERS', () => {
     ['spotfy', ' Did you mean spotify?'],
     ['my-anime-list', ' Did you mean mal?'],
     ['xyzzyplugh', ''],
+    ['amazon', ''],
   ])('an unknown name, %j, is a fault that names the nearest known', (name, hint) => {
     const prefix = prefixOf(name);
-    const toSet = `set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER.`;
+    const toSet = `set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL, or ${prefix}ISSUER (sign-in-relay providers ${name} may say more).`;
     expect(faultsOf({ PROVIDERS: name, [`${prefix}CLIENT_ID`]: 'id' })).toEqual([
-      `PROVIDERS lists ${name}, which is not a known provider: ${toSet}${hint}`,
+      `PROVIDERS lists ${name}, which has no profile: ${toSet}${hint}`,
     ]);
   });
 
   test('a name that every object has is as unknown as any other', () => {
     expect(faultsOf({ PROVIDERS: 'constructor', CONSTRUCTOR_CLIENT_ID: 'id' })).toHaveLength(1);
-  });
-
-  test('a provider that can’t be enabled by its name needs endpoints of its own', () => {
-    const amazon = { PROVIDERS: 'amazon', AMAZON_CLIENT_ID: 'id' };
-    expect(faultsOf(amazon)).toEqual([
-      'PROVIDERS lists amazon, which cannot be enabled by its name: sign-in-relay providers amazon says why, and what to do instead',
-    ]);
-    expect(faultsOf({ ...amazon, AMAZON_ISSUER: 'https://amazon.example' })).toEqual([]);
   });
 });
 
