@@ -107,16 +107,31 @@ describe('with BLIND=always', () => {
   const UNAUTHORIZED = { status: 400, body: { error: 'unauthorized_client' } };
 
   test('every request that would show the relay a token is refused, and sent nowhere', async () => {
-    const service = always();
+    const revocation = { url: 'https://acme.test/revoke' };
+    const service = always({ providers: [{ ...ACME, revocation }] });
+    const metadata = await service.ask('/oauth2/acme/.well-known/openid-configuration');
+    expect(await metadata.json()).not.toHaveProperty('revocation_endpoint');
+    const listed = await service.ask('/services');
+    expect(await listed.json()).toMatchObject({ services: [{ revoke: false }] });
     const { session, state } = await startBlind(service);
     await callback(service, state, 'code=c', 'acme');
     expect(await requestAuthorization(service, {}, {}, 'acme')).toMatchObject(UNAUTHORIZED);
     const form = { grant_type: DEVICE_CODE_GRANT, device_code: session };
     expect(await requestToken(service, form, {}, 'acme')).toMatchObject(UNAUTHORIZED);
     expect(await refresh(service, 'old', {}, 'acme')).toMatchObject(UNAUTHORIZED);
-    const body = JSON.stringify({ service: 'acme', refreshToken: 'old' });
-    const answer = await service.ask('/refresh', { method: 'POST', body });
-    expect([answer.status, await answer.json()]).toEqual([400, UNAUTHORIZED.body]);
+    const json = JSON.stringify({ service: 'acme', refreshToken: 'old' });
+    for (const [path, body] of [
+      ['/refresh', json],
+      ['/revoke', json],
+      ['/oauth2/acme/revoke', new URLSearchParams({ token: 't' })],
+    ] as const) {
+      const answer = await service.ask(path, { method: 'POST', body });
+      expect([path, answer.status, await answer.json()]).toMatchObject([
+        path,
+        400,
+        UNAUTHORIZED.body,
+      ]);
+    }
     expect(service.exchanges).toEqual([]);
     // The device grant took nothing.
     expect((await poll(service, session)).status).toBe(200);
