@@ -12,6 +12,12 @@ const GUIDES: ReadonlyMap<string, string> = new Map(Object.entries(readGuides())
 /** Those that can't be enabled by their names. Their guides say why, and what to do instead. */
 const UNSUPPORTED = [...GUIDES.keys()].filter((name) => !PROFILES.has(name));
 
+const hasSection = (name: string, title: string) =>
+  GUIDES.get(name)?.includes(`\n## ${title}\n`) === true;
+
+/** True if some facts in the profile may be wrong. The guide says which, and why. */
+export const hasUnverified = (name: string) => hasSection(name, 'Unverified');
+
 /** Shows all of them if no name is given. */
 export function showProviders(name: string | undefined) {
   if (name === undefined) return { isFound: true, text: describeAll() };
@@ -178,15 +184,15 @@ ${OTHERS}
 }
 
 function cellsOf(name: string, profile: Profile): readonly string[] {
-  const { displayName, pkce, clientSecret, refreshToken, hasUnverified } = profile;
+  const { displayName, pkce, clientSecret, refreshToken } = profile;
   return [
-    hasUnverified ? `${name} *` : name,
+    hasUnverified(name) ? `${name} *` : name,
     displayName,
     pkce,
     clientSecret ?? 'required',
     refreshToken ?? 'yes',
     // With it, some apps do not need the relay.
-    GUIDES.get(name)?.includes('\n## Its own device flow\n') ? 'of its own' : '-',
+    hasSection(name, 'Its own device flow') ? 'of its own' : '-',
   ];
 }
 

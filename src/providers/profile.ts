@@ -36,6 +36,4 @@ export interface Profile extends Defaults {
   readonly rotation?: 'sometimes' | 'never';
   /** Which redirect URIs it refuses. Absent if no rule is known. */
   readonly refusedRedirects?: readonly RedirectKind[];
-  /** True if some facts may be wrong. The guide says which, and why. */
-  readonly hasUnverified?: true;
 }

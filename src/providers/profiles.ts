@@ -33,7 +33,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'read',
     revocation: { url: 'https://api.annict.com/oauth/revoke', takes: 'access tokens' },
     refreshToken: 'never',
-    hasUnverified: true,
   },
   bangumi: {
     displayName: 'Bangumi',
@@ -51,7 +50,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'openid',
     refreshToken: 'sometimes',
     rotation: 'sometimes',
-    hasUnverified: true,
   },
   box: {
     displayName: 'Box',
@@ -59,7 +57,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.box.com/oauth2/token',
     pkce: 'none',
     revocation: { url: 'https://api.box.com/oauth2/revoke' },
-    hasUnverified: true,
   },
   discord: {
     displayName: 'Discord',
@@ -94,7 +91,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientAuth: 'basic',
     scope: 'basic_profile',
     revocation: { url: 'https://api.epicgames.dev/epic/oauth/v2/revoke' },
-    hasUnverified: true,
   },
   facebook: {
     displayName: 'Facebook',
@@ -103,7 +99,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     scope: 'public_profile',
     refreshToken: 'never',
-    hasUnverified: true,
   },
   figma: {
     displayName: 'Figma',
@@ -114,7 +109,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientAuth: 'basic',
     scope: 'current_user:read',
     rotation: 'never',
-    hasUnverified: true,
   },
   github: {
     displayName: 'GitHub',
@@ -159,7 +153,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.meethue.com/v2/oauth2/token',
     pkce: 'none',
     clientAuth: 'basic',
-    hasUnverified: true,
   },
   huggingface: {
     displayName: 'Hugging Face',
@@ -170,7 +163,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     clientSecret: 'optional',
     scope: 'openid profile',
     refreshToken: 'sometimes',
-    hasUnverified: true,
   },
   kick: {
     displayName: 'Kick',
@@ -192,7 +184,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       takes: 'access tokens',
       tokenIn: 'bearer',
     },
-    hasUnverified: true,
   },
   mal: {
     displayName: 'MyAnimeList',
@@ -210,7 +201,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'openid profile library.read offline_access',
     revocation: { url: 'https://mangabaka.org/auth/oauth2/revoke' },
     rotation: 'sometimes',
-    hasUnverified: true,
   },
   mastodon: {
     displayName: 'Mastodon',
@@ -220,7 +210,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'read',
     revocation: { url: '[url]/oauth/revoke', takes: 'access tokens' },
     refreshToken: 'never',
-    hasUnverified: true,
   },
   microsoft: {
     displayName: 'Microsoft',
@@ -237,7 +226,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.netatmo.com/oauth2/token',
     pkce: 'none',
     scope: 'read_station',
-    hasUnverified: true,
   },
   nextcloud: {
     displayName: 'Nextcloud',
@@ -252,7 +240,6 @@ const profiles: Readonly<Record<string, Profile>> = {
         body: { error: 'invalid_request' },
       },
     ],
-    hasUnverified: true,
   },
   notion: {
     displayName: 'Notion',
@@ -264,7 +251,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     quirks: { tokenRequest: 'json' },
     revocation: { url: 'https://api.notion.com/v1/oauth/revoke', takes: 'access tokens' },
     refusedRedirects: ['loopback', 'http'],
-    hasUnverified: true,
   },
   oura: {
     displayName: 'Oura',
@@ -272,7 +258,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://moi.ouraring.com/oauth/v2/ext/oauth-token',
     pkce: 'none',
     scope: 'extapi:personal extapi:daily',
-    hasUnverified: true,
   },
   patreon: {
     displayName: 'Patreon',
@@ -283,7 +268,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     userAgentNames: 'your app',
     revocation: { url: 'https://www.patreon.com/oauth2/revoke' },
     removeAt: 'Settings, More, Connected Apps',
-    hasUnverified: true,
   },
   putio: {
     displayName: 'put.io',
@@ -291,7 +275,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     tokenUrl: 'https://api.put.io/v2/oauth2/access_token',
     pkce: 'none',
     refreshToken: 'never',
-    hasUnverified: true,
   },
   reddit: {
     displayName: 'Reddit',
@@ -311,7 +294,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     ],
     revocation: { url: 'https://www.reddit.com/api/v1/revoke_token' },
     rotation: 'never',
-    hasUnverified: true,
   },
   roblox: {
     displayName: 'Roblox',
@@ -322,7 +304,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'openid profile',
     revocation: { url: 'https://apis.roblox.com/oauth/v1/token/revoke' },
     refusedRedirects: ['http'],
-    hasUnverified: true,
   },
   shikimori: {
     displayName: 'Shikimori',
@@ -350,7 +331,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     clientAuth: 'basic',
     scope: 'r:devices:*',
-    hasUnverified: true,
   },
   soundcloud: {
     displayName: 'SoundCloud',
@@ -364,7 +344,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       tokenIn: 'access_token',
       body: 'json',
     },
-    hasUnverified: true,
   },
   spotify: {
     displayName: 'Spotify',
@@ -402,7 +381,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     ],
     revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },
     rotation: 'sometimes',
-    hasUnverified: true,
   },
   tidal: {
     displayName: 'TIDAL',
@@ -413,7 +391,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     scope: 'user.read',
     refreshToken: 'sometimes',
     rotation: 'sometimes',
-    hasUnverified: true,
   },
   trakt: {
     displayName: 'Trakt',
@@ -428,7 +405,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     },
     userAgentNames: 'your app and its version',
     revocation: { url: 'https://auth.trakt.tv/oauth/revoke', takes: 'access tokens' },
-    hasUnverified: true,
   },
   twitch: {
     displayName: 'Twitch',
@@ -457,7 +433,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       tokenIn: 'bearer',
     },
     refreshToken: 'never',
-    hasUnverified: true,
   },
   whoop: {
     displayName: 'WHOOP',
@@ -471,7 +446,6 @@ const profiles: Readonly<Record<string, Profile>> = {
       method: 'DELETE',
       tokenIn: 'bearer',
     },
-    hasUnverified: true,
   },
   x: {
     displayName: 'X',

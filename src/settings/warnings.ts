@@ -121,11 +121,7 @@ function warnOfProfile(
     }
   }
   if (profile === undefined) return;
-  const { displayName, userAgentNames, hasUnverified, refusedRedirects = [] } = profile;
-  if (hasUnverified) {
-    const problem = `enables ${displayName}, about which some facts are unverified: run sign-in-relay providers ${name}`;
-    warn('CLIENT_ID', problem);
-  }
+  const { displayName, userAgentNames, refusedRedirects = [] } = profile;
   if (userAgentNames && !isSet('USER_AGENT')) {
     warn('USER_AGENT', `is not set: ${displayName} wants it to name ${userAgentNames}`);
   }

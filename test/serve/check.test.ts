@@ -436,15 +436,20 @@ describe.concurrent('providers', () => {
     for (const server of Object.values(servers)) server.stop();
   });
 
-  test('an authorization endpoint that is wrong, and an issuer that is none', async () => {
+  test('a wrong authorization endpoint, no issuer, and a profile that may be wrong', async () => {
     using nothing = serveUpstream(() => new Response('', { status: 404 }));
     const { find } = await runCheck({
-      PROVIDERS: 'mal,acme',
+      PROVIDERS: 'mal,acme,strava',
       MAL_AUTHORIZE_URL: nothing.url,
+      STRAVA_CLIENT_ID: 'id',
+      STRAVA_AUTHORIZE_URL: good.url,
+      STRAVA_TOKEN_URL: good.url,
       ACME_CLIENT_ID: 'id',
       ACME_ISSUER: nothing.url.replace('/token', ''),
     });
     expect(find('authorization endpoint of mal')?.remedy).toBe('correct MAL_AUTHORIZE_URL');
+    expect(find('profile of strava')?.remedy).toBe('run sign-in-relay providers strava');
+    expect(find('profile of mal')).toBeUndefined();
     expect(find('issuer of acme')?.text).toContain('answered 404');
     expect(find('redirect URI of acme')?.text).toEndWith('/auth/acme/callback');
   });

@@ -14,6 +14,7 @@ import type { TokenFailure } from '../../providers/token-response.ts';
 import type { EnabledSettings } from '../../settings/index.ts';
 import { createVerifier } from '../../sign-ins/secrets.ts';
 import { systemClock } from '../../sign-ins/time.ts';
+import { hasUnverified } from '../show-providers.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { describeUnreachable, request } from './request.ts';
 
@@ -40,15 +41,23 @@ async function checkProvider(
   baseUrl: string,
   fetch: Fetch,
 ): Promise<Finding[]> {
+  const { name } = config;
   const [authorize, client] = await Promise.all([
     checkAuthorizationEndpoint(config, fetch),
     checkClient(config, baseUrl, fetch),
   ]);
-  return [redirectUri(config.name, baseUrl), authorize, client];
+  return [redirectUri(name, baseUrl), ...describeProfile(config), authorize, client];
 }
 
 const redirectUri = (name: string, baseUrl: string) =>
   ok(`redirect URI of ${name}`, `register exactly ${redirectUriOf(name, baseUrl)}`);
+
+/** An issuer is used without the profile. */
+function describeProfile({ name, callbackIssuer }: ProviderConfig): Finding[] {
+  if (callbackIssuer !== undefined || !hasUnverified(name)) return [];
+  const remedy = `run sign-in-relay providers ${name}`;
+  return [warning(`profile of ${name}`, 'some facts are unverified', remedy)];
+}
 
 /** Sends no parameters: an error page of the provider is an answer too. */
 async function checkAuthorizationEndpoint(
