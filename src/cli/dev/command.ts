@@ -10,7 +10,7 @@ import { CommandError, PROGRAM, parseOptions } from '../command-line.ts';
 import { renderQr } from '../terminal.ts';
 import { findLanAddresses } from './address.ts';
 import { style, takeLog } from './output.ts';
-import { DevProvider } from './provider.ts';
+import { createDevProvider } from './provider.ts';
 import { DEFAULT_SERVICE, DevRelay, type DevRelayOptions } from './relay.ts';
 
 /** If another program has it, or the next one, the first two that are free. */
@@ -91,9 +91,8 @@ async function listen(asked: number | undefined, common: Common): Promise<DevRel
 class PortTaken extends CommandError {}
 
 async function listenOn(port: number, common: Common): Promise<DevRelay> {
-  const handle = (request: Request) => provider.handle(request);
-  const relay = new DevRelay({ ...common, port, askProvider: handle });
-  const provider = new DevProvider(relay);
+  const relay = new DevRelay({ ...common, port, askProvider: (request) => handle(request) });
+  const handle = createDevProvider(relay);
   const { hostname, runtime } = common;
   let trying = port;
   try {

@@ -5,7 +5,6 @@
  */
 import { type Context, Hono } from 'hono';
 import { CLIENT_ID } from './relay.ts';
-import type { TokenIssuer } from './tokens.ts';
 
 const SCOPES = ['profile'];
 
@@ -16,11 +15,15 @@ const WHOAMI = {
 };
 
 /** `redirectUri`: that of the relay's open sign-ins, the only one that a client can register. */
-export function createMcpServer(providerUrl: string, redirectUri: string, issuer: TokenIssuer) {
+export function createMcpServer(
+  providerUrl: string,
+  redirectUri: string,
+  readUser: (c: Context) => string | undefined,
+) {
   const metadataUrl = `${providerUrl}/.well-known/oauth-protected-resource/mcp`;
 
   async function answer(c: Context): Promise<Response> {
-    const user = issuer.findUser(c.req.header('authorization'));
+    const user = readUser(c);
     if (user === undefined) {
       const headers = { 'WWW-Authenticate': `Bearer resource_metadata="${metadataUrl}"` };
       return c.json({ error: 'invalid_token' }, 401, headers);

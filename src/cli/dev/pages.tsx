@@ -4,7 +4,6 @@ import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { ENDING_NAMES, ENDINGS, type EndingName } from './endings.ts';
 import type { DevRelay } from './relay.ts';
-import type { DevSignIn } from './sign-ins.ts';
 
 const STYLE = `
 :root{color-scheme:light dark;--page:#eef2ff;--card:#fff;--text:#1e1b4b;--quiet:#4338ca;--line:#6366f1;--rule:#c7d2fe}
@@ -113,6 +112,7 @@ const SHOWN_SIGN_INS = 10;
 
 export function listPage({ baseUrl, providerUrl, options, signIns }: DevRelay): string {
   const { services } = options;
+  const latest = signIns.all.slice(-SHOWN_SIGN_INS).reverse();
   return render(
     'Dev relay',
     <>
@@ -139,17 +139,7 @@ export function listPage({ baseUrl, providerUrl, options, signIns }: DevRelay): 
         dev relay opens the link too, as a user would.
       </p>
       <pre>{`curl ${providerUrl}/next -d '{"ending":"deny","auto":true}'`}</pre>
-      {latestTable(signIns.latest(SHOWN_SIGN_INS))}
-    </>,
-    'wide',
-  );
-}
-
-function latestTable(latest: readonly DevSignIn[]): Child {
-  if (latest.length === 0) return undefined;
-  return (
-    <>
-      <h2>The latest sign-ins</h2>
+      {latest.length > 0 && <h2>The latest sign-ins</h2>}
       <table>
         <tbody>
           {latest.map(({ number, deviceName, plan, latest: event }) => (
@@ -162,7 +152,8 @@ function latestTable(latest: readonly DevSignIn[]): Child {
           ))}
         </tbody>
       </table>
-    </>
+    </>,
+    'wide',
   );
 }
 

@@ -35,51 +35,15 @@ const HEADERS = {
   'Content-Security-Policy': "frame-ancestors 'none'",
 };
 
-export class DevProvider {
-  readonly #app = new Hono({ getPath: (request) => readUrl(request)?.pathname ?? '' });
-  readonly #issuer: TokenIssuer;
+export function createDevProvider(relay: DevRelay): (request: Request) => Promise<Response> {
+  const { signIns, baseUrl, providerUrl } = relay;
+  const issuer = new TokenIssuer(signIns);
+  const readUser = (c: Context) => issuer.findUser(c.req.header('authorization'));
 
-  constructor(private readonly relay: DevRelay) {
-    const issuer = new TokenIssuer(relay.signIns);
-    this.#issuer = issuer;
-    this.#app
-      // The runtime reports it.
-      .onError((error) => Promise.reject(error))
-      .notFound((c) => c.html(messagePage('Not found', 'There is no such page.'), 404))
-      .use(bodyLimit({ maxSize: MAX_BODY_BYTES }), setHeaders)
-      // Apps call these, web apps too: each needs a code or a token.
-      .on('ALL', ['/token', '/revoke', '/userinfo'], cors())
-      .post('/token', async ({ req }) => issuer.issue(new URLSearchParams(await req.text())))
-      .post('/revoke', async ({ req }) => issuer.revoke(new URLSearchParams(await req.text())))
-      .all('/userinfo', (c) => describeUser(c, issuer.findUser(c.req.header('authorization'))))
-      .use(rejectCrossSite)
-      .get('/', (c) => c.html(listPage(relay)))
-      .on(['GET', 'POST'], '/authorize', (c) => this.#authorize(c))
-      .get('/next', (c) => c.json({ planned: relay.signIns.planned }))
-      .post('/next', (c) => this.#planNext(c))
-      .delete('/next', (c) => {
-        relay.signIns.reset();
-        return c.json({ planned: [] });
-      })
-      .post('/open', (c) => this.#openLink(c))
-      .get('/tv', (c) => showTv(c, relay.baseUrl))
-      // The page names it by this path, to work from a file too.
-      .get('/client/dist/tv.js', (c) => this.#sendTvClient(c));
-    const { baseUrl, providerUrl } = relay;
-    if (relay.options.open)
-      this.#app.route('/', createMcpServer(providerUrl, openRedirectUri(baseUrl), issuer));
-  }
-
-  async handle(request: Request): Promise<Response> {
-    return readUrl(request) === undefined
-      ? errorResponse('malformed_request')
-      : this.#app.fetch(request);
-  }
-
-  async #authorize(c: Context): Promise<Response> {
+  async function authorize(c: Context): Promise<Response> {
     const asked = new URLSearchParams(c.req.query());
-    const signIn = this.relay.signIns.find(asked.get('state'));
-    if (signIn === undefined || !this.#isValid(asked, signIn)) {
+    const signIn = signIns.find(asked.get('state'));
+    if (signIn === undefined || !isValid(asked, redirectUriFor(signIn))) {
       const text = 'To get here, open the link of a sign-in at the dev relay.';
       return c.html(messagePage('No sign-in', text), 400);
     }
@@ -91,37 +55,26 @@ export class DevProvider {
       // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
       return c.html(authorizePage(signIn.deviceName));
     }
-    return this.#end(c, asked, signIn, signIn.plan, form?.get('name') || 'Ada');
+    return end(c, asked, signIn, signIn.plan, form?.get('name') || 'Ada');
   }
 
-  /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
-  #isValid(asked: URLSearchParams, { session: { service } }: DevSignIn): boolean {
-    const { baseUrl } = this.relay;
-    const redirectUri =
-      service === OPEN_SERVICE ? openRedirectUri(baseUrl) : redirectUriOf(service, baseUrl);
-    return (
-      asked.get('redirect_uri') === redirectUri &&
-      asked.get('client_id') === CLIENT_ID &&
-      asked.get('response_type') === 'code' &&
-      asked.get('code_challenge_method') === 'S256' &&
-      asked.get('code_challenge') !== null
-    );
-  }
+  const redirectUriFor = ({ session: { service } }: DevSignIn) =>
+    service === OPEN_SERVICE ? openRedirectUri(baseUrl) : redirectUriOf(service, baseUrl);
 
-  async #end(
+  async function end(
     c: Context,
     asked: URLSearchParams,
     signIn: DevSignIn,
-    plan: Plan,
+    { ending, seconds }: Plan,
     user: string,
   ): Promise<Response> {
     const back = (result: Record<string, string>) => {
       // RFC 9207 §2.
-      const iss = this.relay.providerUrl;
-      const query = new URLSearchParams({ ...result, state: asked.get('state') ?? '', iss });
+      const more = { state: asked.get('state') ?? '', iss: providerUrl };
+      const query = new URLSearchParams({ ...result, ...more });
       return c.redirect(`${asked.get('redirect_uri')}?${query}`, 303);
     };
-    switch (plan.ending) {
+    switch (ending) {
       case 'deny':
       case 'deny-at-relay':
         return back({ error: 'access_denied' });
@@ -133,23 +86,22 @@ export class DevProvider {
         return c.html(messagePage('Nothing happens', 'This sign-in never finishes.'));
       case 'expires': {
         // If it was planned before the start, the session has this lifetime already.
-        systemClock.setTimer(plan.seconds * 1_000, () => signIn.expire());
-        const text = `This sign-in expires within ${plan.seconds} s, unfinished.`;
+        systemClock.setTimer(seconds * 1_000, () => signIn.expire());
+        const text = `This sign-in expires within ${seconds} s, unfinished.`;
         return c.html(messagePage('It expires', text));
       }
       case 'slow':
-        await pause(plan.seconds * 500);
+        await pause(seconds * 500);
         break;
       case 'restart':
       case 'forgotten':
-        await this.relay.restart(plan.seconds, plan.ending === 'restart');
+        await relay.restart(seconds, ending === 'restart');
     }
-    return back({ code: this.#issuer.createCode(signIn, user, asked) });
+    return back({ code: issuer.createCode(signIn, user, asked) });
   }
 
   /** Called by a test or from the page. */
-  async #planNext(c: Context): Promise<Response> {
-    const { signIns } = this.relay;
+  async function planNext(c: Context): Promise<Response> {
     const plan = readPlan(readMembers(await c.req.text()));
     if ('error' in plan) return c.json(plan, 400);
     signIns.planned.push(plan);
@@ -159,44 +111,67 @@ export class DevProvider {
   }
 
   /** The user of this link, or of the latest that waits: it ends as is asked here, as planned, or with tokens. */
-  async #openLink(c: Context): Promise<Response> {
+  async function openLink(c: Context): Promise<Response> {
     const members = readMembers(await c.req.text());
     const { link, ending } = members;
     const asked = ending === undefined ? undefined : readPlan(members);
     if (asked !== undefined && 'error' in asked) return c.json(asked, 400);
-    const signIn = this.relay.signIns.findWaiting(link);
+    const signIn = signIns.findWaiting(link);
     if (signIn === undefined) {
       const error = `no sign-in waits for its user${link === undefined ? '' : ' with this link'}`;
       return c.json({ error }, 409);
     }
     signIn.plan = asked ?? signIn.plan ?? planFor('approve');
-    void this.relay.openLink(signIn);
+    void relay.openLink(signIn);
     const { number, session, deviceName } = signIn;
     return c.json({ number, service: session.service, device: deviceName });
   }
 
-  async #sendTvClient(c: Context): Promise<Response> {
-    try {
-      c.header('Content-Type', 'text/javascript; charset=utf-8');
-      return c.body(await readTvClient());
-    } catch {
-      const problem = 'the client for televisions could not be built. Run npm ci, then start again';
-      say(problem);
-      return c.body(null, 503);
-    }
+  const app = new Hono({ getPath: (request) => readUrl(request)?.pathname ?? '' })
+    // The runtime reports it.
+    .onError((error) => Promise.reject(error))
+    .notFound((c) => c.html(messagePage('Not found', 'There is no such page.'), 404))
+    .use(bodyLimit({ maxSize: MAX_BODY_BYTES }), async (c, next) => {
+      await next();
+      for (const [name, value] of Object.entries(HEADERS)) c.header(name, value);
+    })
+    // Apps call these, web apps too: each needs a code or a token.
+    .on('ALL', ['/token', '/revoke', '/userinfo'], cors())
+    .post('/token', async ({ req }) => issuer.issue(new URLSearchParams(await req.text())))
+    .post('/revoke', async ({ req }) => issuer.revoke(new URLSearchParams(await req.text())))
+    .all('/userinfo', (c) => {
+      const user = readUser(c);
+      if (user !== undefined) return c.json({ sub: user, name: user });
+      const headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
+      return c.json({ error: 'invalid_token' }, 401, headers);
+    })
+    .use(rejectCrossSite)
+    .get('/', (c) => c.html(listPage(relay)))
+    .on(['GET', 'POST'], '/authorize', authorize)
+    .get('/next', (c) => c.json({ planned: signIns.planned }))
+    .post('/next', planNext)
+    .delete('/next', (c) => {
+      signIns.reset();
+      return c.json({ planned: [] });
+    })
+    .post('/open', openLink)
+    .get('/tv', (c) => showTv(c, baseUrl))
+    // The page names it by this path, to work from a file too.
+    .get('/client/dist/tv.js', sendTvClient);
+  if (relay.options.open) {
+    app.route('/', createMcpServer(providerUrl, openRedirectUri(baseUrl), readUser));
   }
+  return async (request) =>
+    readUrl(request) === undefined ? errorResponse('malformed_request') : app.fetch(request);
 }
 
-function describeUser(c: Context, user: string | undefined): Response {
-  if (user !== undefined) return c.json({ sub: user, name: user });
-  const headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
-  return c.json({ error: 'invalid_token' }, 401, headers);
-}
-
-async function setHeaders(c: Context, next: () => Promise<void>): Promise<void> {
-  await next();
-  for (const [name, value] of Object.entries(HEADERS)) c.header(name, value);
-}
+/** RFC 6749 §4.1.1, RFC 7636 §4.3. */
+const isValid = (asked: URLSearchParams, redirectUri: string) =>
+  asked.get('redirect_uri') === redirectUri &&
+  asked.get('client_id') === CLIENT_ID &&
+  asked.get('response_type') === 'code' &&
+  asked.get('code_challenge_method') === 'S256' &&
+  asked.get('code_challenge') !== null;
 
 /** The page reads the relay's base URL from its own query. */
 function showTv(c: Context, relay: string): Response {
@@ -207,6 +182,16 @@ function showTv(c: Context, relay: string): Response {
   if (text !== undefined) return c.html(text);
   const problem = 'This image was built from source. The one of a release has a television.';
   return c.html(messagePage('No television', problem), 404);
+}
+
+async function sendTvClient(c: Context): Promise<Response> {
+  try {
+    c.header('Content-Type', 'text/javascript; charset=utf-8');
+    return c.body(await readTvClient());
+  } catch {
+    say('the client for televisions could not be built. Run npm ci, then start again');
+    return c.body(null, 503);
+  }
 }
 
 /** Decided by the button that was pressed, or else by the user name. */

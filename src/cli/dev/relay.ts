@@ -48,13 +48,6 @@ const CLOSE_MS = 300;
 /** A link is opened after the device has its response: no user is faster. */
 const AUTO_DELAY_MS = 200;
 
-/** As the form of the confirmation page. */
-const choose = (choice: 'continue' | 'decline') => ({
-  method: 'POST',
-  headers: { 'Sec-Fetch-Site': 'same-origin', 'Content-Type': 'application/x-www-form-urlencoded' },
-  body: `choice=${choice}`,
-});
-
 export interface DevRelayOptions {
   /** Where it listens, and the address in its links. */
   readonly hostname: string;
@@ -133,13 +126,16 @@ export class DevRelay {
     const isOpen = service === OPEN_SERVICE;
     const link = isOpen ? `${baseUrl}/open?state=${ids.link}` : linkOf(baseUrl, service, ids.link);
     const isDeclined = signIn.plan?.ending === 'deny-at-relay';
-    const init = isDeclined ? choose('decline') : isOpen ? choose('continue') : {};
+    // As the form of the confirmation page sends it.
+    const headers = { 'Sec-Fetch-Site': 'same-origin' };
+    const body = new URLSearchParams({ choice: isDeclined ? 'decline' : 'continue' });
+    const init = isDeclined || isOpen ? { method: 'POST', headers, body } : {};
     try {
       const continued = await this.handle(new Request(link, init));
       const authorizeUrl = continued.headers.get('location');
       if (authorizeUrl === null) return;
-      const { headers } = await this.options.askProvider(new Request(authorizeUrl));
-      const callbackUrl = headers.get('location');
+      const atProvider = await this.options.askProvider(new Request(authorizeUrl));
+      const callbackUrl = atProvider.headers.get('location');
       // By its cookie the relay knows the browser that has continued.
       const cookies = continued.headers.getSetCookie().map((cookie) => cookie.split(';', 1));
       const back = { headers: { Cookie: cookies.join('; ') } };
@@ -163,7 +159,7 @@ export class DevRelay {
     await this.close();
     await pause(seconds * 1_000);
     if (!keepsSignIns) {
-      this.signIns.forgetAll();
+      for (const signIn of this.signIns.all) signIn.ended ??= 'the relay has restarted';
       this.#stores = createStores(this.signIns, this.#settings.maxSessions);
     }
     this.#service = this.#start();

@@ -13,22 +13,16 @@ import { say } from './output.ts';
 
 const EXPIRED = 'it has expired';
 
-/** What the user has allowed at the provider. RFC 6749 §4.1. */
-interface Grant {
-  readonly code: string;
-  readonly user: string;
-  /** The authorization request. */
-  readonly asked: URLSearchParams;
-}
-
 /** One sign-in, with its scripted ending. The terminal shows each of its events, the page the latest one. */
 export class DevSignIn {
   latest = '';
   isWaitingForUser = true;
   /** Why polls get a 410. Undefined while they do not. */
   ended: string | undefined;
-  /** Undefined before there is a code, and once it is spent. */
-  grant: Grant | undefined;
+  /** The code until it is spent, its user, and the authorization request. */
+  grant:
+    | { readonly code: string; readonly user: string; readonly asked: URLSearchParams }
+    | undefined;
 
   constructor(
     readonly number: number,
@@ -72,8 +66,7 @@ export class DevSignIn {
       this.note('the user is redirected to the provider');
     } else if (next?.state === 'completed') {
       this.isWaitingForUser = false;
-      const name = describeResult(resultOf(next));
-      this.note(COMPLETED[name] ?? `the sign-in ended with ${name}`);
+      this.note(describeCompletion(resultOf(next)));
     } else if (next?.state === 'ended') {
       this.note('the device acknowledged what it received');
     } else if (next?.state === 'cancelled') {
@@ -95,10 +88,12 @@ export class DevSignIn {
   }
 }
 
-const COMPLETED: Readonly<Record<string, string>> = {
-  tokens: 'the relay exchanged the code for tokens',
-  'a code': 'the relay has the code, which the device exchanges itself',
-};
+function describeCompletion(result: SessionResult): string {
+  if ('error' in result) return `the sign-in ended with ${result.error}`;
+  return 'code' in result
+    ? 'the relay has the code, which the device exchanges itself'
+    : 'the relay exchanged the code for tokens';
+}
 
 const isDelivery = (reply: unknown): reply is Extract<Polled, { readonly state: 'delivered' }> =>
   Object(reply).state === 'delivered';
@@ -125,28 +120,28 @@ export class DevSignIns {
   /** The plans of the next sign-ins, in their order. */
   planned: Plan[] = [];
   readonly requests = new AsyncLocalStorage<DevRequest>();
-  readonly #all: DevSignIn[] = [];
+  readonly all: DevSignIn[] = [];
   #count = 0;
   #resetAt = 0;
 
   find(browserState: string | null): DevSignIn | undefined {
-    return this.#all.findLast(({ session }) => session.ids.link === browserState);
+    return this.all.findLast(({ session }) => session.ids.link === browserState);
   }
 
   findByPollSecret(pollSecret: string): DevSignIn | undefined {
     const id = digestOf(pollSecret);
-    return this.#all.findLast(({ session }) => session.ids.poll === id);
+    return this.all.findLast(({ session }) => session.ids.poll === id);
   }
 
   findByCode(code: string | null): DevSignIn | undefined {
-    return this.#all.findLast(({ grant }) => grant?.code === code);
+    return this.all.findLast(({ grant }) => grant?.code === code);
   }
 
   /** The latest that waits for its user: with this link, short or long, or else since the last reset. */
   findWaiting(link?: unknown): DevSignIn | undefined {
     const [, code, state] = /\/L\/([A-Z-]+)$|\?state=([\w-]+)$/.exec(`${link}`) ?? [];
     const userCode = parseUserCode(code ?? '');
-    return this.#all.findLast(({ isWaitingForUser, ended, number, session: { ids } }) => {
+    return this.all.findLast(({ isWaitingForUser, ended, number, session: { ids } }) => {
       if (!isWaitingForUser || ended !== undefined) return false;
       if (link === undefined) return number > this.#resetAt;
       return ids.link === state || (ids.code !== undefined && ids.code === userCode);
@@ -157,16 +152,6 @@ export class DevSignIns {
   reset(): void {
     this.planned = [];
     this.#resetAt = this.#count;
-  }
-
-  /** The latest first. */
-  latest(most: number): readonly DevSignIn[] {
-    return this.#all.slice(-most).reverse();
-  }
-
-  /** The relay restarts without them. */
-  forgetAll(): void {
-    for (const signIn of this.#all) signIn.ended ??= 'the relay has restarted';
   }
 
   /** How long the start that is being handled is refused, as planned. */
@@ -195,8 +180,8 @@ export class DevSignIns {
         if (outcome !== 'created') return outcome;
         this.#count += 1;
         const signIn = new DevSignIn(this.#count, session, request?.plan, store);
-        this.#all.push(signIn);
-        if (this.#all.length > MAX_SIGN_INS) this.#all.shift();
+        this.all.push(signIn);
+        if (this.all.length > MAX_SIGN_INS) this.all.shift();
         systemClock.setTimer(lifetimeMs, () => signIn.expire());
         if (request !== undefined) request.started = signIn;
         return outcome;
