@@ -230,7 +230,7 @@ test.each<[boolean | undefined, callback: string, error: string | undefined]>([
 });
 
 test.each(['authorization_endpoint', 'token_endpoint'])(
-  'plain http on this machine is not accepted from an https issuer, but from the operator: %s',
+  'plain http here is for operators, not for an https issuer: %s',
   async (field) => {
     const issuer = 'https://acme.example';
     const overTls = async () => Response.json({ issuer, ...ENDPOINTS, [field]: HERE });
