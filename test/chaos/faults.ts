@@ -1,7 +1,6 @@
 /** What is done to relays, Redis and the network meanwhile: each fault begins, lasts, and is over before the next of its kind. */
 import type { FaultProxy } from '../kit/fault-proxy.ts';
-import { startFailingCluster, startFailingSentinel } from '../kit/redis/failing.ts';
-import type { Failing } from '../kit/redis/groups.ts';
+import { type Failing, startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { KILL, STOP } from './check.ts';
@@ -207,17 +206,20 @@ async function startOne(): Promise<Failing> {
     nodes: [server],
     sentinels: [],
     primary,
-    killPrimary: primary,
     replacePrimary: () => Promise.reject(new Error('there is no replica')),
     waitForPromotion: primary,
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    stop: () => server.stop(),
+    [Symbol.asyncDispose]: () => server.stop(),
   };
 }
 
 export const TOPOLOGIES: readonly Topology[] = [
   ['one Redis', startOne],
-  ['Redis with two replicas under Sentinel', () => startFailingSentinel(2)],
-  ['a Redis Cluster with replicas', () => startFailingCluster(1)],
+  [
+    'Redis with two replicas under Sentinel',
+    () => startRedisSentinel({ replicas: 2, failsOver: true }),
+  ],
+  ['a Redis Cluster with replicas', () => startRedisCluster({ replicas: 1 })],
 ];
 
 /** Between two faults of one kind. Sign-ins that no failover touches are most of them. */

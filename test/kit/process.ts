@@ -99,7 +99,7 @@ function limited(command: readonly string[], openFiles?: number): readonly strin
 const [FIRST_PORT, LAST_PORT] = [10_000, 22_000];
 
 /** The nodes of a Redis Cluster talk to each other at their port plus this. */
-export const CLUSTER_BUS_OFFSET = 10_000;
+const CLUSTER_BUS_OFFSET = 10_000;
 
 /** A port of 127.0.0.1 that is free, and whose Cluster bus port is. Never one that a test was given that still runs. */
 export async function findFreePort(): Promise<number> {

@@ -7,8 +7,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { pollUntilDone, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { tokensFor } from '../kit/provider.ts';
-import { startFailingCluster, startFailingSentinel, VALKEY } from '../kit/redis/failing.ts';
-import { type Failing, type RedisSentinel, startRedisSentinel } from '../kit/redis/groups.ts';
+import { type Failing, startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { park, type SignedIn, signIn, startRelayPair, tally } from '../kit/relay-pair.ts';
 import {
   create,
@@ -30,20 +29,22 @@ import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(90_000);
 
-const startValkeyCluster = (replicas: number) => startFailingCluster(replicas, VALKEY);
-const GROUPS: [string, (replicas: number) => Promise<Failing>][] = [
-  ['with Sentinel', startFailingSentinel],
-  ['in a Cluster', startFailingCluster],
+const GROUPS: [string, () => Promise<Failing>][] = [
+  ['with Sentinel', () => startRedisSentinel({ failsOver: true })],
+  ['in a Cluster', () => startRedisCluster({ replicas: 1 })],
 ];
 if (has('Valkey', 'a failover in a Cluster of Valkey delivers nothing twice'))
-  GROUPS.push(['in a Cluster of Valkey', startValkeyCluster]);
+  GROUPS.push([
+    'in a Cluster of Valkey',
+    () => startRedisCluster({ replicas: 1, program: 'valkey-server' }),
+  ]);
 
 describe.each(GROUPS)('%s', (deployment, startGroup) => {
   const WORKERS = 8;
   const SIGN_INS = 100;
 
   test("a primary killed under load: no device gets another's tokens; sign-ins continue", async () => {
-    await using group = await startGroup(1);
+    await using group = await startGroup();
     await using pair = await startRelayPair(group.url);
     const { relays, provider } = pair;
     const signIns: (SignedIn & { readonly isAcross: boolean })[] = [];
@@ -64,7 +65,8 @@ describe.each(GROUPS)('%s', (deployment, startGroup) => {
     workers.catch(() => {});
     await untilThere(SIGN_INS);
     phase = 'failover';
-    const killed = await group.killPrimary();
+    const killed = await group.primary();
+    await killed.kill();
     await group.waitForPromotion(killed);
     await killed.restart();
     phase = 'after';
@@ -128,7 +130,7 @@ test.each([
 });
 
 /** What is written from here on is lost in the failover that the returned function makes. `sessions`: so many the replica must have. */
-async function forgetFromHere({ nodes, waitForPromotion }: RedisSentinel, sessions: number) {
+async function forgetFromHere({ nodes, waitForPromotion }: Failing, sessions: number) {
   const [primary, replica] = nodes;
   if (primary === undefined || replica === undefined) throw new Error('no replica');
   await pollUntil('the replica has the sessions', async () => {

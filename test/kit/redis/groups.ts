@@ -1,5 +1,4 @@
 /** Several Redis servers that fail over: a primary watched by Sentinels, and a Cluster. */
-import { CLUSTER_BUS_OFFSET } from '../process.ts';
 import { pollUntil } from '../wait.ts';
 import {
   launchServer,
@@ -13,7 +12,7 @@ const stopAll = async (servers: readonly RedisServer[]) => {
   await Promise.all(servers.map((server) => server.stop()));
 };
 
-export interface SentinelOptions extends RedisOptions {
+interface SentinelOptions extends RedisOptions {
   readonly replicas?: number;
   /** The primary is going to be killed: after a second of silence it is replaced. */
   readonly failsOver?: boolean;
@@ -27,21 +26,12 @@ export interface Failing extends AsyncDisposable {
   readonly nodes: readonly RedisServer[];
   /** Empty in a Cluster, whose nodes decide themselves. */
   readonly sentinels: readonly RedisServer[];
-  /** That the Sentinels name; of a Cluster the one that a failover is going to replace: one of three. */
+  /** That the Sentinels name; of a Cluster the one of three that has the keys of a relay. */
   primary(): Promise<RedisServer>;
-  /** Kills the primary with SIGKILL and returns it. */
-  killPrimary(): Promise<RedisServer>;
   /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
   replacePrimary(): Promise<RedisServer>;
   /** The new primary, once every server that answers names it and it takes writes. */
   waitForPromotion(old: RedisServer): Promise<RedisServer>;
-  /** The master of a key. Undefined under Sentinel, where one primary has all of them. */
-  ownerOf?(key: string): Promise<RedisServer>;
-}
-
-export interface RedisSentinel extends Failing {
-  /** Resolves when every sentinel sees this many replicas with a link to the primary. */
-  waitForReplicas(count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -75,7 +65,7 @@ const FASTER_MS = {
 };
 
 /** Resolves when every sentinel knows all the others and every replica. */
-export async function startRedisSentinel(options: SentinelOptions = {}): Promise<RedisSentinel> {
+export async function startRedisSentinel(options: SentinelOptions = {}): Promise<Failing> {
   const { replicas = 1, failsOver = false, ...redis } = options;
   const nodes = await Promise.all(Array.from({ length: 1 + replicas }, () => startRedis(redis)));
   const sentinels: RedisServer[] = [];
@@ -86,10 +76,13 @@ export async function startRedisSentinel(options: SentinelOptions = {}): Promise
       sentinels.push(await launchSentinel(primary, delayMs, redis));
     }
     const group = createGroup(nodes, sentinels, redis);
-    await group.waitForReplicas(replicas);
-    await pollUntil('the sentinels know each other', async () => {
+    await pollUntil('each sentinel knows the others and every replica', async () => {
       const known = sentinels.map((sentinel) => records(sentinel, 'SENTINELS'));
-      return (await Promise.all(known)).every(({ length }) => length === SENTINELS - 1);
+      const linked = await Promise.all(sentinels.map(countLinkedReplicas));
+      return (
+        (await Promise.all(known)).every(({ length }) => length === SENTINELS - 1) &&
+        linked.every((seen) => seen === replicas)
+      );
     });
     await untilReplicating(primary, replicas);
     return group;
@@ -155,13 +148,13 @@ function createGroup(
   nodes: readonly RedisServer[],
   sentinels: readonly RedisServer[],
   { tls, user, password = '' }: RedisOptions,
-): RedisSentinel {
+): Failing {
   const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
   const login = user ? loginOf(user.password, user.name) : loginOf(password);
-  const answering = () => sentinels.filter((sentinel) => sentinel.isAnswering());
   /** What the sentinels that answer agree on. */
   async function findPrimary(): Promise<RedisServer | undefined> {
-    const ports = new Set(await Promise.all(answering().map(primaryPort)));
+    const answering = sentinels.filter((sentinel) => sentinel.isAnswering());
+    const ports = new Set(await Promise.all(answering.map(primaryPort)));
     const [port] = ports;
     return ports.size === 1 ? nodes.find((node) => node.port === port) : undefined;
   }
@@ -174,11 +167,6 @@ function createGroup(
     primary,
     stop,
     [Symbol.asyncDispose]: stop,
-    async killPrimary() {
-      const killed = await primary();
-      await killed.kill();
-      return killed;
-    },
     async replacePrimary() {
       const old = await primary();
       // Unlike one that a sentinel begins, this one is not tried again after its timeout.
@@ -195,12 +183,6 @@ function createGroup(
         if (named === undefined || named === old) return undefined;
         return (await named.cli('ROLE')).startsWith('master') && named;
       }),
-    async waitForReplicas(count) {
-      await pollUntil(`the sentinels see ${count} replicas`, async () => {
-        const linked = await Promise.all(answering().map(countLinkedReplicas));
-        return linked.every((seen) => seen === count);
-      });
-    },
   };
 }
 
@@ -229,21 +211,9 @@ async function records(sentinel: RedisServer, what: 'SENTINELS' | 'REPLICAS') {
   return found;
 }
 
-export interface ClusterOptions extends RedisOptions {
+interface ClusterOptions extends RedisOptions {
   /** Of each of the three masters. */
   readonly replicas?: number;
-}
-
-export interface RedisCluster extends AsyncDisposable {
-  /** All nodes, as `REDIS_URL` has it. */
-  readonly url: string;
-  /** Masters first; a failover does not change the order. */
-  readonly nodes: readonly RedisServer[];
-  /** The master that has the slot of this key now. */
-  ownerOf(key: string): Promise<RedisServer>;
-  /** The new master of this key, once every node that answers knows of it and serves. */
-  waitForNewOwner(key: string, old: RedisServer): Promise<RedisServer>;
-  stop(): Promise<void>;
 }
 
 const MASTERS = 3;
@@ -259,7 +229,7 @@ const CLUSTER_ARGS = [
 ];
 
 /** Resolves when every node serves. */
-export async function startRedisCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
+export async function startRedisCluster(options: ClusterOptions = {}): Promise<Failing> {
   const { replicas = 0, ...redis } = options;
   const args = [...CLUSTER_ARGS, ...(redis.args ?? [])];
   const nodes = await Promise.all(
@@ -294,32 +264,60 @@ async function untilServing(nodes: readonly RedisServer[]): Promise<void> {
   });
 }
 
-function createCluster(nodes: readonly RedisServer[], user: RedisOptions['user']): RedisCluster {
+/** The hash tag of all keys of a relay. */
+const HASH_TAG = '{0}';
+/** After so long a replica that was asked to take over gives up (CLUSTER_MF_TIMEOUT of Redis), and some more. */
+const MANUAL_FAILOVER_MS = 6_000;
+
+function createCluster(nodes: readonly RedisServer[], user: RedisOptions['user']): Failing {
   /** What the nodes that answer agree on. */
-  async function findOwner(key: string): Promise<RedisServer | undefined> {
-    const [slot] = await askAll(nodes, 'CLUSTER', 'KEYSLOT', key);
+  async function findOwner(): Promise<RedisServer | undefined> {
+    const [slot] = await askAll(nodes, 'CLUSTER', 'KEYSLOT', HASH_TAG);
     const views = await askAll(nodes, 'CLUSTER', 'NODES');
     const ports = new Set(views.map((view) => portOfSlot(view, Number(slot))));
     const [port] = ports;
     return ports.size === 1 ? nodes.find((node) => node.port === port) : undefined;
   }
   const login = user ? loginOf(user.password, user.name) : '';
+  const primary = () => pollUntil('the nodes name one owner', findOwner);
   const stop = () => stopAll(nodes);
   return {
     url: `redis://${login}${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
     nodes,
+    sentinels: [],
+    primary,
     stop,
     [Symbol.asyncDispose]: stop,
-    ownerOf: (key) => pollUntil(`the owner of ${key} is known`, () => findOwner(key)),
-    async waitForNewOwner(key, old) {
-      const owner = await pollUntil(`${key} has a new owner`, async () => {
-        const now = await findOwner(key);
-        return now !== old && now;
+    async replacePrimary() {
+      const old = await primary();
+      const replica = await replicaOf(old, nodes);
+      let askedAtMs = Number.NEGATIVE_INFINITY;
+      await pollUntil('the replica takes over', async () => {
+        if ((await replica.cli('ROLE')).startsWith('master')) return true;
+        // On a busy machine Redis gives up, and says nothing.
+        if (performance.now() - askedAtMs < MANUAL_FAILOVER_MS) return false;
+        askedAtMs = performance.now();
+        await replica.cli('CLUSTER', 'FAILOVER');
+        return false;
+      });
+      return old;
+    },
+    async waitForPromotion(old) {
+      const promoted = await pollUntil('there is a new owner', async () => {
+        const owner = await findOwner();
+        return owner !== old && owner;
       });
       await untilServing(nodes);
-      return owner;
+      return promoted;
     },
   };
+}
+
+async function replicaOf(master: RedisServer, nodes: readonly RedisServer[]) {
+  const port = /^slave0:.*port=(\d+)/m.exec(await master.cli('INFO', 'replication'))?.[1];
+  const replica = nodes.find((node) => node.port === Number(port));
+  if (replica === undefined) throw new Error('a primary without a replica');
+  return replica;
 }
 
 /**
@@ -335,8 +333,7 @@ function portOfSlot(clusterNodes: string, slot: number): number | undefined {
       const [first = Number.NaN, last = first] = range.split('-').map(Number);
       return first <= slot && slot <= last;
     });
-    // By its bus: the announced port may be that of a proxy.
-    if (owns) return Number(/@(\d+)/.exec(address)?.[1]) - CLUSTER_BUS_OFFSET;
+    if (owns) return Number(/:(\d+)@/.exec(address)?.[1]);
   }
   return undefined;
 }

@@ -24,34 +24,7 @@ export interface RedisOptions {
   readonly args?: readonly string[];
 }
 
-export interface RedisServer extends AsyncDisposable {
-  /** As `REDIS_URL` has it, with the user that was asked for. */
-  readonly url: string;
-  /** The same for the default user, who may do everything. */
-  readonly adminUrl: string;
-  readonly adminPassword: string;
-  readonly port: number;
-  /** A new one after each restart. */
-  readonly pid: number;
-  /** All that the server writes is here. */
-  readonly folder: string;
-  /** The CA to trust, if the server speaks TLS. */
-  readonly caFile: string | undefined;
-  /** Neither killed nor frozen. */
-  isAnswering(): boolean;
-  /** Resolves when the process has ended. */
-  kill(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** Starts it on the same port, killed or not. It is empty then, unless its arguments make it persist. */
-  restart(): Promise<void>;
-  /** SIGSTOP: connections stay open and the kernel accepts new ones, but nothing is answered. */
-  freeze(): Promise<void>;
-  thaw(): void;
-  /** What redis-cli prints, run as the default user. Rejects when Redis answers with an error. */
-  cli(...args: readonly (string | number)[]): Promise<string>;
-  /** The keys that match. */
-  keys(pattern: string): Promise<string[]>;
-  stop(): Promise<void>;
-}
+export type RedisServer = Awaited<ReturnType<typeof launchOn>>;
 
 /** Of the default user, where the relay has a user of its own. The same on every node of a Cluster. */
 export const ADMIN_PASSWORD = crypto.randomUUID();
@@ -86,7 +59,7 @@ export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
   return launchServer({ ...options, config, args, adminPassword });
 }
 
-export interface LaunchOptions extends Pick<RedisOptions, 'program' | 'tls' | 'user'> {
+interface LaunchOptions extends Pick<RedisOptions, 'program' | 'tls' | 'user'> {
   /** Lines of redis.conf, besides where it listens. */
   readonly config: readonly string[];
   readonly args: readonly string[];
@@ -107,7 +80,7 @@ export async function launchServer(options: LaunchOptions): Promise<RedisServer>
   }
 }
 
-async function launchOn(port: number, options: LaunchOptions): Promise<RedisServer> {
+async function launchOn(port: number, options: LaunchOptions) {
   const { program = 'redis-server', user, adminPassword } = options;
   const folder = newFolder();
   const tls = options.tls ? await writeCertificate(folder) : undefined;
@@ -126,36 +99,46 @@ async function launchOn(port: number, options: LaunchOptions): Promise<RedisServ
     current.kill('SIGCONT');
     isFrozen = false;
   }
+  const login = user ? loginOf(user.password, user.name) : loginOf(adminPassword);
+  const stop = () => kill();
+  /** What redis-cli prints, run as the default user. Rejects when Redis answers with an error. */
   const cli = (...args: readonly (string | number)[]) =>
     runRedisCli([...cliArgs(port, tls), ...args.map(String)], adminPassword);
-  const urlFor = (login: string) => `${tls ? 'rediss' : 'redis'}://${login}127.0.0.1:${port}`;
 
   return {
-    url: urlFor(user ? loginOf(user.password, user.name) : loginOf(adminPassword)),
-    adminUrl: urlFor(loginOf(adminPassword)),
+    /** As `REDIS_URL` has it, with the user that was asked for. */
+    url: `${tls ? 'rediss' : 'redis'}://${login}127.0.0.1:${port}`,
     adminPassword,
     port,
+    /** All that the server writes is here. */
     folder,
+    /** The CA to trust, if the server speaks TLS. */
     caFile: tls?.caFile,
+    /** A new one after each restart. */
     get pid() {
       return current.pid;
     },
+    /** Neither killed nor frozen. */
     isAnswering: () => current.isRunning() && !isFrozen,
+    /** Resolves when the process has ended. */
     kill,
     thaw,
     cli,
-    stop: kill,
-    [Symbol.asyncDispose]: kill,
+    stop,
+    [Symbol.asyncDispose]: stop,
+    /** On the same port, killed or not. It is empty then, unless its arguments make it persist. */
     async restart() {
       await kill();
       current = await start();
     },
+    /** SIGSTOP: connections stay open and the kernel accepts new ones, but nothing is answered. */
     async freeze() {
       isFrozen = true;
       current.kill('SIGSTOP');
       await untilFrozen(current.pid);
     },
-    keys: async (pattern) => (await cli('KEYS', pattern)).split('\n').filter(Boolean),
+    /** The keys that match. */
+    keys: async (pattern: string) => (await cli('KEYS', pattern)).split('\n').filter(Boolean),
   };
 }
 
