@@ -188,7 +188,7 @@ describe.concurrent('the base URL', () => {
     const tls = await makeSelfSigned();
     using server = Bun.serve({ port: 0, tls, fetch: () => new Response('ok') });
     const { find } = await runCheck({ OAUTH_BASE_URL: `https://localhost:${server.port}` });
-    expect(find('base URL')?.text).toContain('there is no trusted TLS');
+    expect(find('base URL')?.text).toContain('it has no TLS, or no trusted certificate');
     expect(find('base URL')?.remedy).toContain('NODE_EXTRA_CA_CERTS');
   });
 

@@ -10,7 +10,7 @@ import { askHealth } from '../health.ts';
 import { type Finding, fault, leftOut, ok } from './finding.ts';
 import { checkPollOfSignIn, timePoll } from './poll.ts';
 import { type Arrival, PROBE_TEXT, type ProbeServer, startProbeServer } from './probe-server.ts';
-import { checkEncryption, describeUnreachable, isRelayOf, readText, request } from './request.ts';
+import { describeUnreachable, isRelayOf, readText, request } from './request.ts';
 
 const BASE = 'base URL';
 const CLIENT = 'client address';
@@ -43,18 +43,16 @@ async function checkRunningRelay(settings: EnabledSettings, fetch: Fetch): Promi
   const { baseUrl, pollSeconds } = settings;
   const asked = await ask(`${baseUrl}/health`, fetch);
   const service = settings.providers[0]?.name ?? '';
-  const encryption = checkEncryption(baseUrl);
-  if ('mark' in asked) return [asked, ...encryption];
+  if ('mark' in asked) return [asked];
   if (!(await isRelayOf(baseUrl, service, fetch))) {
     const found = `${baseUrl} answers, but it is not a relay with this OAUTH_BASE_URL`;
     const remedy =
       'restart the relay with these settings, or route the URL to it; a path must be in OAUTH_BASE_URL too';
-    return [fault(BASE, found, remedy), ...encryption];
+    return [fault(BASE, found, remedy)];
   }
   const isBlind = settings.blind === 'always';
   return [
     ok(BASE, `this relay answers at ${baseUrl}`),
-    ...encryption,
     leftOut(CLIENT, 'the relay runs: look for forwarded_header_ignored in its log'),
     await checkPollOfSignIn({ baseUrl, service, isBlind, pollSeconds }, fetch),
   ];
@@ -68,23 +66,21 @@ async function checkByProbe(
 ): Promise<Finding[]> {
   const { baseUrl, port, pollSeconds } = settings;
   const asked = await ask(`${baseUrl}/health?check=${word}`, fetch);
-  const encryption = checkEncryption(baseUrl);
-  if ('mark' in asked) return [asked, ...encryption];
+  if ('mark' in asked) return [asked];
   const { status, text } = asked;
   const [arrival] = arrivals;
   if (arrival === undefined) {
     const found = `${baseUrl} answers ${status}, and not from PORT ${port} of this machine`;
     const remedy = `route it to PORT ${port} here: check DNS, and the upstream of the proxy`;
-    return [fault(BASE, found, remedy), ...encryption];
+    return [fault(BASE, found, remedy)];
   }
   if (text !== PROBE_TEXT) {
     const found = `${baseUrl}/health arrives here as ${arrival.path}, and gets a ${status}`;
     const remedy = 'let the proxy pass on paths and responses as they are';
-    return [fault(BASE, found, remedy), ...encryption];
+    return [fault(BASE, found, remedy)];
   }
   return [
     ok(BASE, `${baseUrl} reaches this machine`),
-    ...encryption,
     checkClientAddress(settings, arrival),
     await timePoll(`${baseUrl}/auth/result?check=${word}`, pollSeconds, 200, fetch),
   ];

@@ -2,18 +2,11 @@
 import { MAX_WAIT_SECONDS } from '../../limits.ts';
 import type { Fetch, ProviderResponse } from '../../providers/config.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
-import { hasUserInfo, parseUrl } from '../../providers/url.ts';
+import { hasUserInfo, isLoopback, parseUrl } from '../../providers/url.ts';
 import { withoutTrailingSlashes } from '../../settings/checks.ts';
-import { type Finding, fault, ok } from './finding.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
 import { checkPollOfSignIn } from './poll.ts';
-import {
-  checkEncryption,
-  describeUnreachable,
-  isRelayOf,
-  readObject,
-  readText,
-  request,
-} from './request.ts';
+import { describeUnreachable, isRelayOf, readObject, readText, request } from './request.ts';
 
 const RELAY = 'relay';
 
@@ -124,4 +117,12 @@ async function checkHeaders(baseUrl: string, fetch: Fetch): Promise<Finding> {
         `a poll of an unknown session gets a ${response?.status ?? 'broken connection'}${isKept ? '' : ' without the headers against storing it'}`,
         'let what is in front pass on responses as they are, and store none',
       );
+}
+
+/** No finding if the base URL is https, or on this machine. */
+function checkEncryption(baseUrl: string): Finding[] {
+  const url = new URL(baseUrl);
+  if (url.protocol === 'https:' || isLoopback(url)) return [];
+  const text = 'the base URL is plain http: anyone on the network path can read the tokens';
+  return [warning('https', text, 'put a TLS proxy in front, and write https')];
 }

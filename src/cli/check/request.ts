@@ -7,8 +7,7 @@ import {
   USER_AGENT,
 } from '../../providers/config.ts';
 import { type ConnectProblem, describeConnectProblem } from '../../providers/connect-problem.ts';
-import { isLoopback } from '../../providers/url.ts';
-import { type Finding, warning } from './finding.ts';
+import { parseObject } from '../../providers/token-response.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
@@ -36,11 +35,7 @@ export async function readText({ body }: ProviderResponse): Promise<string> {
 export async function readObject(
   response: ProviderResponse,
 ): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    return Object(JSON.parse(await readText(response)));
-  } catch {
-    return {};
-  }
+  return parseObject(await readText(response)) ?? {};
 }
 
 /** What is said of the host, and what to do for who runs the relay there. */
@@ -48,7 +43,7 @@ const PROBLEMS: Readonly<Record<ConnectProblem, readonly [string, string]>> = {
   dns: ['the name is unknown here', 'create its DNS record'],
   refused: ['nothing listens there', 'start the relay, and the proxy in front'],
   tls: [
-    'there is no trusted TLS',
+    'it has no TLS, or no trusted certificate',
     'give the proxy a valid certificate with its whole chain; name a CA of your own in NODE_EXTRA_CA_CERTS',
   ],
   closed: ['it closes the connection', 'check the upstream of the proxy, and https against http'],
@@ -73,12 +68,4 @@ export async function isRelayOf(baseUrl: string, service: string, fetch: Fetch):
   const url = `${issuer}/.well-known/openid-configuration`;
   const response = await fetch(url, request()).catch(() => undefined);
   return response !== undefined && (await readObject(response)).issuer === issuer;
-}
-
-/** No finding if the base URL is https, or on this machine. */
-export function checkEncryption(baseUrl: string): Finding[] {
-  const url = new URL(baseUrl);
-  if (url.protocol === 'https:' || isLoopback(url)) return [];
-  const text = 'the base URL is plain http: anyone on the network path can read the tokens';
-  return [warning('https', text, 'put a TLS proxy in front, and write https')];
 }
