@@ -227,17 +227,12 @@ export function createService(
       await Promise.all([signIns.delivered(), refreshes.settled(), revocations.settled()]);
       signIns.close();
     },
-    async readState() {
-      const liveSessions = await countLive();
-      return {
-        liveSessions,
-        parkedPolls: signIns.countParked(),
-        readiness: readiness(),
-      };
-    },
-    async settled() {
-      await signIns.settled();
-    },
+    readState: async () => ({
+      liveSessions: await countLive(),
+      parkedPolls: signIns.countParked(),
+      readiness: readiness(),
+    }),
+    settled: async () => signIns.settled(),
   };
 }
 

@@ -16,8 +16,10 @@ export interface TokenResponse {
   readonly receivedAtMs: number;
 }
 
+type Json = Readonly<Record<string, unknown>>;
+
 /** The request that was answered. */
-export interface TokenGrant {
+interface TokenGrant {
   readonly grant: Grant;
   /** A refresh that names no scope asks for what the user has granted already. */
   readonly hasScope: boolean;
@@ -47,7 +49,7 @@ export interface TokenFailure {
  * try again. `error`: one with another error that is not OAuth's. `json`: one without an error.
  * `nested`: one with the tokens in one of its members.
  */
-export type BodyKind =
+type BodyKind =
   | 'tokens'
   | 'temporary'
   | 'error'
@@ -99,10 +101,7 @@ export function readTokens(
 }
 
 /** The media type decides only if the body is unclear. */
-function kindOf(
-  { headers, text }: TokenResponse,
-  json?: Readonly<Record<string, unknown>>,
-): BodyKind {
+function kindOf({ headers, text }: TokenResponse, json?: Json): BodyKind {
   if (json !== undefined) return kindOfJson(json);
   const type = headers.get('content-type')?.toLowerCase() ?? '';
   const body = text?.slice(0, 1_000).trim() ?? '';
@@ -117,7 +116,7 @@ function kindOf(
   return type.startsWith('text/html') ? 'html' : 'other';
 }
 
-function kindOfJson(json: Readonly<Record<string, unknown>>): BodyKind {
+function kindOfJson(json: Json): BodyKind {
   if (isFilled(json.access_token)) return 'tokens';
   const holds = (value: unknown) =>
     typeof value === 'object' && value !== null && 'access_token' in value;
@@ -137,7 +136,7 @@ const ERROR_MEMBERS = ['error', 'errors', 'error_code', 'errcode', 'code', 'mess
  */
 export function describeErrors(
   answer: TokenResponse,
-  json: Readonly<Record<string, unknown>> | undefined,
+  json: Json | undefined,
   provider: ProviderConfig,
   asked: TokenGrant,
 ): Pick<TokenFailure, 'answer' | 'providerError' | 'refusal' | 'retryAfterMs' | 'description'> {
@@ -172,7 +171,7 @@ const isTemporary = (status: number) => status >= 500 || status === 429;
 
 function findMeaning(
   status: number,
-  json: Readonly<Record<string, unknown>>,
+  json: Json,
   { knownErrors = [] }: ProviderConfig,
   { grant, hasScope }: TokenGrant,
 ): KnownError['means'] | undefined {
@@ -241,9 +240,7 @@ const KNOWN_ERRORS: readonly KnownError[] = [
   badRefreshToken({ error: 'invalid_request', error_description: 'The refresh_token is invalid.' }),
   // better-auth before 2026. https://github.com/better-auth/better-auth/pull/8103
   badRefreshToken({ error: 'invalid_request', error_description: 'session not found' }),
-  needsUser('interaction_required'),
-  needsUser('login_required'),
-  needsUser('consent_required'),
+  ...['interaction_required', 'login_required', 'consent_required'].map(needsUser),
   // X, Keycloak and others: a 401 is about the client (RFC 6749 §5.2).
   { means: 'invalid_client', status: 401, body: { error: 'unauthorized_client' } },
   // GitHub, Slack, Twitch, WeChat.
@@ -279,10 +276,7 @@ const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
 const DESCRIPTION_CHARACTERS = 200;
 
 /** The characters that an `error_description` may have (RFC 6749 §5.2). */
-function describe(
-  json: Readonly<Record<string, unknown>>,
-  provider: ProviderConfig,
-): string | undefined {
+function describe(json: Json, provider: ProviderConfig): string | undefined {
   const text = [json.error_description, json.message, json.msg, json.error].find(isFilled);
   if (text === undefined || showsSecret(text, provider)) return undefined;
   return text
@@ -293,7 +287,7 @@ function describe(
 
 /** Empty and zero fields are left out. docs/protocol.md §3. */
 function parseTokens(
-  json: Readonly<Record<string, unknown>>,
+  json: Json,
   { receivedAtMs }: TokenResponse,
   { quirks }: ProviderConfig,
 ): TokenResult | undefined {
