@@ -61,8 +61,6 @@ export interface ProviderQuirks {
   readonly clientIdHeader?: string;
   /** The `User-Agent` of token requests, instead of USER_AGENT: some want to read who asks. */
   readonly userAgent?: string;
-  /** `expires_at` counts where a response has no `expires_in`. */
-  readonly expiresAt?: true;
   /** A refresh has the redirect URI, as the exchange has. */
   readonly refreshesWithRedirectUri?: true;
   /** In a response, commas separate the scopes. */

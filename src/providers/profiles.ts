@@ -364,7 +364,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     pkce: 'none',
     scope: 'read',
     scopeSeparator: ',',
-    quirks: { expiresAt: true },
     knownErrors: [
       {
         means: 'invalid_grant',

@@ -92,7 +92,7 @@ export function readTokens(
   const { status, text } = answer;
   const isSuccess = status === 200 || (asked.grant === 'refresh' && status > 200 && status < 300);
   const json = text === undefined ? undefined : parseObject(text);
-  const tokens = isSuccess && json !== undefined ? parseTokens(json, answer, provider) : undefined;
+  const tokens = isSuccess && json !== undefined ? parseTokens(json, provider) : undefined;
   if (tokens !== undefined) return { ok: true, tokens };
   const details = describeErrors(answer, json, provider, asked);
   if (status !== 200) return failed({ reason: 'status', status, ...details });
@@ -162,7 +162,7 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 /** Seconds, or a date. */
 function parseRetryAfter({ headers, receivedAtMs }: TokenResponse): number | undefined {
   const value = headers.get('retry-after') ?? '';
-  const seconds = parseSeconds(value) ?? parseMoment(Date.parse(value) / 1_000, receivedAtMs);
+  const seconds = parseSeconds(value) ?? parseSeconds((Date.parse(value) - receivedAtMs) / 1_000);
   return seconds && Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS);
 }
 
@@ -286,19 +286,13 @@ function describe(json: Json, provider: ProviderConfig): string | undefined {
 }
 
 /** Empty and zero fields are left out. docs/protocol.md §3. */
-function parseTokens(
-  json: Json,
-  { receivedAtMs }: TokenResponse,
-  { quirks }: ProviderConfig,
-): TokenResult | undefined {
+function parseTokens(json: Json, { quirks }: ProviderConfig): TokenResult | undefined {
   const { access_token: accessToken, refresh_token: refreshToken } = json;
   const { token_type: tokenType, id_token: idToken } = json;
   const scope = parseScope(json.scope, quirks);
   if (!isFilled(accessToken)) return undefined;
   const tokens: { -readonly [Name in keyof TokenResult]: TokenResult[Name] } = { accessToken };
-  const expiresIn =
-    parseSeconds(json.expires_in) ??
-    (quirks?.expiresAt ? parseMoment(json.expires_at, receivedAtMs) : undefined);
+  const expiresIn = parseSeconds(json.expires_in);
   if (isFilled(refreshToken)) tokens.refreshToken = refreshToken;
   if (expiresIn !== undefined) tokens.expiresIn = expiresIn;
   if (isFilled(tokenType)) tokens.tokenType = tokenType;
@@ -318,12 +312,6 @@ function parseSeconds(value: unknown): number | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined;
   const seconds = Math.floor(Number(value));
   return Number.isSafeInteger(seconds) && seconds > 0 ? seconds : undefined;
-}
-
-/** A time in seconds since the epoch as the seconds that are left. */
-function parseMoment(value: unknown, nowMs: number): number | undefined {
-  const seconds = parseSeconds(value);
-  return seconds === undefined ? undefined : parseSeconds(seconds - nowMs / 1_000);
 }
 
 function isFilled(value: unknown): value is string {
