@@ -2,7 +2,6 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { jsonText, printable } from '../../src/cli/terminal.ts';
@@ -120,21 +119,6 @@ describe('login: what a relay sends is text', () => {
     expect(drawn).toContain('A website or a proxy answered');
     expect(drawn).toContain('The relay answered 500');
     expect(isHarmful(drawn)).toBe(false);
-  });
-
-  test('tokens: only what a token can be, and no other members', async () => {
-    const tokens = { accessToken: 'token', expiresIn: 60 };
-    const more = { refreshToken: HARM, scope: 'Ж', deep: [[[]]], [HARM]: HARM };
-    const relay = await serveAnswers(
-      respond(200, JSON.stringify(STARTED)),
-      respond(200, JSON.stringify({ ...tokens, ...more })),
-    );
-    const { exitCode, output } = await runLogin(relay);
-    expect(exitCode).toBe(0);
-    expect(isHarmful(output)).toBe(false);
-    const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('mal.json'));
-    const written = JSON.parse(readFileSync(join(folder, file), 'utf8'));
-    expect(written).toEqual({ ...tokens, expiresAt: expect.any(Number) });
   });
 });
 

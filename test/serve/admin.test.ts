@@ -184,15 +184,6 @@ test('a relay without OAUTH_BASE_URL is alive and not ready, and says why', asyn
 const onRedis = test.if(has('Redis', '/ready and the admin page say that Redis is unreachable'));
 
 describe('/ready', () => {
-  test('says that the relay is ready, to GET and HEAD only', async () => {
-    const relay = await startRelay();
-    const response = await relay.ask('/ready');
-    expect([response.status, await response.text()]).toEqual([200, 'ready']);
-    expect((await relay.ask('/ready', { method: 'HEAD' })).status).toBe(200);
-    expect((await relay.ask('/ready', { method: 'POST' })).status).toBe(405);
-    await relay.stop();
-  });
-
   onRedis('503 while Redis is unreachable, and why, which stays on the admin page', async () => {
     await using redis = await startRedis();
     const adminPort = await findFreePort();
