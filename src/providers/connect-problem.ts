@@ -23,32 +23,15 @@ export function describeConnectProblem(error: unknown): {
   return /^\w{1,60}$/.test(code) ? { cause: problemOf(code), code } : { cause: 'other' };
 }
 
-function problemOf(code: string): ConnectProblem {
-  if (DNS.has(code)) return 'dns';
-  if (code === 'ECONNREFUSED' || code === 'ConnectionRefused') return 'refused';
-  if (CLOSED.has(code)) return 'closed';
-  if (MALFORMED.test(code)) return 'malformed';
-  return TLS.test(code) ? 'tls' : 'other';
-}
+const problemOf = (code: string): ConnectProblem =>
+  PROBLEMS.find(([, codes]) => codes.test(code))?.[0] ?? 'other';
 
-const DNS: ReadonlySet<string> = new Set([
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENODATA',
-  'ESERVFAIL',
-  'EAI_NODATA',
-  'EAI_NONAME',
-]);
-const CLOSED: ReadonlySet<string> = new Set([
-  'ECONNRESET',
-  'EPIPE',
-  'UND_ERR_SOCKET',
-  'ConnectionClosed',
-]);
-
-/** Node's parser; Bun. */
-const MALFORMED =
-  /^(?:HPE_|Malformed_HTTP_Response$|InvalidHTTPResponse$|ResponseHeadersTooLarge$)/;
-
-/** Bun reports EPROTO for a server that does not speak TLS. */
-const TLS = /CERT|SIGNATURE|ISSUER|SSL|TLS|^EPROTO$|^UNABLE_TO_/;
+const PROBLEMS: readonly (readonly [ConnectProblem, RegExp])[] = [
+  ['dns', /^(?:ENOTFOUND|ENODATA|ESERVFAIL|EAI_AGAIN|EAI_NODATA|EAI_NONAME)$/],
+  ['refused', /^(?:ECONNREFUSED|ConnectionRefused)$/],
+  ['closed', /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET|ConnectionClosed)$/],
+  // Node's parser; Bun.
+  ['malformed', /^(?:HPE_|Malformed_HTTP_Response$|InvalidHTTPResponse$|ResponseHeadersTooLarge$)/],
+  // Bun reports EPROTO for a server that does not speak TLS.
+  ['tls', /CERT|SIGNATURE|ISSUER|SSL|TLS|^EPROTO$|^UNABLE_TO_/],
+];

@@ -17,19 +17,8 @@ export const REDIRECT_KINDS = {
 export type RedirectKind = keyof typeof REDIRECT_KINDS;
 
 /** Never in the public DNS: RFC 6761 §6, RFC 6762 §3 and its appendix G, RFC 8375 §3. */
-const PRIVATE_ENDINGS = [
-  'localhost',
-  'test',
-  'invalid',
-  'local',
-  'home.arpa',
-  'intranet',
-  'internal',
-  'private',
-  'corp',
-  'home',
-  'lan',
-];
+const PRIVATE_NAME =
+  /\.(localhost|test|invalid|local|home\.arpa|intranet|internal|private|corp|home|lan)$/;
 
 /** What a provider may refuse about a base URL, with which the redirect URI begins. Empty if no provider is known to refuse it. */
 export function redirectKindsOf(baseUrl: string): readonly RedirectKind[] {
@@ -37,14 +26,11 @@ export function redirectKindsOf(baseUrl: string): readonly RedirectKind[] {
   if (url === undefined) return [];
   if (isLoopback(url)) return [url.hostname === 'localhost' ? 'localhost' : 'loopback'];
   const host = url.hostname.replace(/^\[|\]$|\.$/g, '');
+  const isAddress = ipaddr.isValid(host);
+  const isPrivate = !isAddress && (!host.includes('.') || PRIVATE_NAME.test(host));
   return [
     ...(url.protocol === 'http:' ? (['http'] as const) : []),
-    ...(ipaddr.isValid(host) ? (['address'] as const) : []),
-    ...(isPrivateName(host) ? (['private'] as const) : []),
+    ...(isAddress ? (['address'] as const) : []),
+    ...(isPrivate ? (['private'] as const) : []),
   ];
-}
-
-function isPrivateName(host: string): boolean {
-  if (ipaddr.isValid(host)) return false;
-  return !host.includes('.') || PRIVATE_ENDINGS.some((ending) => host.endsWith(`.${ending}`));
 }
