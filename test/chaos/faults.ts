@@ -1,7 +1,12 @@
 /** What is done to relays, Redis and the network meanwhile: each fault begins, lasts, and is over before the next of its kind. */
 import type { FaultProxy } from '../kit/fault-proxy.ts';
-import { type Failing, startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
-import { type RedisServer, startRedis } from '../kit/redis/server.ts';
+import {
+  type RedisGroup,
+  replicaOf,
+  startRedisCluster,
+  startRedisSentinel,
+} from '../kit/redis/groups.ts';
+import type { RedisServer } from '../kit/redis/server.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { KILL, STOP } from './check.ts';
 import { type History, nowMs } from './history.ts';
@@ -10,7 +15,7 @@ import { RELAYS, type Relays } from './relays.ts';
 /** What faults are done to. `store` is where a primary and its replicas are. */
 export interface Parts {
   readonly relays: Relays;
-  readonly store: Failing;
+  readonly store: RedisGroup;
   readonly front: Pick<FaultProxy, 'cutAll'>;
   readonly history: History;
   readonly random: () => number;
@@ -66,7 +71,7 @@ const NETWORK_FAULTS: readonly Fault[] = [
 ];
 
 /** On all that hold data, since any of them may be a primary. */
-const onAll = (store: Failing, ...command: (string | number)[]) =>
+const onAll = (store: RedisGroup, ...command: (string | number)[]) =>
   Promise.all(store.nodes.map((node) => node.cli(...command)));
 
 function refusing(name: string, setting: string, value: number): Fault {
@@ -118,11 +123,7 @@ const STORE_FAULTS: readonly Fault[] = [
   {
     name: 'primary replaced by an operator',
     async run({ store }) {
-      const old = await store.primary();
-      const [sentinel] = store.sentinels;
-      if (sentinel === undefined) await store.replacePrimary();
-      else await beginFailover(sentinel);
-      await store.waitForPromotion(old);
+      await store.waitForPromotion(await store.replacePrimary());
       await untilReplicated(store);
     },
   },
@@ -138,10 +139,7 @@ const STORE_FAULTS: readonly Fault[] = [
   {
     name: 'replica killed',
     async run({ store, random }) {
-      const primary = await store.primary();
-      const replica = store.nodes.find((node) => node !== primary) ?? primary;
-      // In a Cluster it may be the master of other slots.
-      if (!(await replica.cli('ROLE')).startsWith('slave')) return;
+      const replica = await replicaOf(await store.primary(), store);
       await replica.kill();
       await between(random, 100, 2_000);
       await replica.restart();
@@ -170,16 +168,8 @@ const STORE_FAULTS: readonly Fault[] = [
   refusing('Redis read-only (min-replicas-to-write)', 'min-replicas-to-write', 9),
 ];
 
-async function beginFailover(sentinel: RedisServer): Promise<void> {
-  const name = 'mymaster';
-  await pollUntil('a sentinel begins', () =>
-    // Refused while the last report of a replica is late on a busy machine.
-    sentinel.cli('SENTINEL', 'FAILOVER', name).catch(() => undefined),
-  );
-}
-
 /** Every server is a primary or has a link to one, so that the next failover loses little. */
-async function untilReplicated({ nodes }: Failing): Promise<void> {
+async function untilReplicated({ nodes }: RedisGroup): Promise<void> {
   await pollUntil(
     'every replica has its primary',
     async () => {
@@ -195,26 +185,9 @@ async function untilReplicated({ nodes }: Failing): Promise<void> {
   );
 }
 
-export type Topology = readonly [name: string, start: () => Promise<Failing>];
-
-/** It has no replica: killed, it comes back empty, and nobody replaces it. */
-async function startOne(): Promise<Failing> {
-  const server = await startRedis();
-  const primary = async () => server;
-  return {
-    url: server.url,
-    nodes: [server],
-    sentinels: [],
-    primary,
-    replacePrimary: () => Promise.reject(new Error('there is no replica')),
-    waitForPromotion: primary,
-    stop: () => server.stop(),
-    [Symbol.asyncDispose]: () => server.stop(),
-  };
-}
+export type Topology = readonly [name: string, start: () => Promise<RedisGroup>];
 
 export const TOPOLOGIES: readonly Topology[] = [
-  ['one Redis', startOne],
   [
     'Redis with two replicas under Sentinel',
     () => startRedisSentinel({ replicas: 2, failsOver: true }),

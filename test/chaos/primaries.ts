@@ -1,5 +1,5 @@
 /** Which server of Redis is a primary, and since when: a failover, planned or not, is an event of the history. */
-import type { Failing } from '../kit/redis/groups.ts';
+import type { RedisGroup } from '../kit/redis/groups.ts';
 import type { RedisServer } from '../kit/redis/server.ts';
 import { openRaw, type RawConnection } from '../kit/sockets.ts';
 import { type History, nowMs } from './history.ts';
@@ -8,7 +8,7 @@ const LOOK_MS = 150;
 
 /** Records when another server takes over, also where nobody meant it to. Resolves once all primaries of the beginning are known. */
 export async function watchPrimaries(
-  { nodes }: Failing,
+  { nodes }: RedisGroup,
   history: History,
 ): Promise<AsyncDisposable> {
   const known = new Set<string>();

@@ -1,25 +1,12 @@
 /** Two relays on one Redis, as their operator starts them, and the mock provider of both. */
 import { randomUUID } from 'node:crypto';
 import type { Session } from '../../src/sign-ins/session.ts';
-import {
-  poll,
-  pollUntilDone,
-  type Result,
-  start,
-  startWithCode,
-  UNKNOWN_SECRET,
-} from './device.ts';
-import { startTokenEndpoint, tokensFor } from './provider.ts';
+import { poll, pollUntilDone, startWithCode, UNKNOWN_SECRET } from './device.ts';
+import { startTokenEndpoint } from './provider.ts';
 import { type RedisServer, startRedis } from './redis/server.ts';
 import { type RelayProcess, type StartOptions, startRelay } from './relay.ts';
 import { startCuttingProxy } from './tcp-proxy.ts';
-import {
-  bringCode,
-  bringCodeWhenPossible,
-  continueWithCode,
-  makeCode,
-  startWhenPossible,
-} from './user.ts';
+import { bringCode, continueWithCode, makeCode } from './user.ts';
 import { pollUntil } from './wait.ts';
 
 type Env = Readonly<Record<string, string>>;
@@ -115,50 +102,4 @@ export async function untilSessionIs(redis: RedisServer, state: StoredState): Pr
     const records = await Promise.all(keys.map((key) => redis.cli('GET', key)));
     return records.some((record) => record.includes(`"state":"${state}"`));
   });
-}
-
-export interface SignedIn {
-  readonly session: string;
-  readonly code: string;
-  /** The status of the page that the user saw in the end: 200 says "Signed in". */
-  readonly page: number;
-  /** Of two polls that raced, one at each relay. */
-  readonly results: readonly Result[];
-}
-
-/** A whole sign-in at relays whose store may fail: user and device try again as in real life. */
-export async function signIn(relays: readonly RelayProcess[]): Promise<SignedIn> {
-  const [first] = relays;
-  if (first === undefined) throw new Error('no relay');
-  const { session, state } = await startWhenPossible(first);
-  const polls = relays.map((relay) => pollUntilDone([relay], session));
-  const code = makeCode();
-  const page = await bringCodeWhenPossible(relays, state, code);
-  return { session, code, page, results: await Promise.all(polls) };
-}
-
-/** A whole sign-in at one relay whose store does not fail, each request once. */
-export async function signInByLink(relay: RelayProcess): Promise<SignedIn> {
-  const { session, state } = await start(relay);
-  const result = pollUntilDone([relay], session);
-  await relay.ask(`/auth/mal?state=${state}`);
-  const code = makeCode();
-  const { status } = await bringCode(relay, state, code);
-  return { session, code, page: status, results: [await result] };
-}
-
-/** How many sign-ins ended in which way. */
-export function tally(signIns: readonly SignedIn[]) {
-  const sums = { signIns: signIns.length, delivered: 0, doubled: 0, failed: 0, lost: 0, wrong: 0 };
-  for (const { code, results } of signIns) {
-    const given = results.filter((result) => result !== 'gone');
-    const tokens = given.filter(({ accessToken }) => accessToken !== undefined);
-    if (given.length > 1) sums.doubled += 1;
-    if (given.length === 0) sums.lost += 1;
-    else if (tokens.length > 0) sums.delivered += 1;
-    else sums.failed += 1;
-    const expected = tokensFor(code).accessToken;
-    if (tokens.some(({ accessToken }) => accessToken !== expected)) sums.wrong += 1;
-  }
-  return sums;
 }

@@ -1,6 +1,6 @@
 /** All that an operator may set REDIS_URL to, with one interface, for tests of what happens when it fails as a whole. */
 import { pollUntil } from '../wait.ts';
-import { type Failing, startRedisCluster, startRedisSentinel } from './groups.ts';
+import { isServing, type RedisGroup, startRedisCluster, startRedisSentinel } from './groups.ts';
 import { type RedisServer, startRedis } from './server.ts';
 
 /** Longer than any outage that a test makes: after it the same servers have the same roles. */
@@ -15,25 +15,23 @@ export const DEPLOYMENTS = [
       return createDeployment({ url: redis.url, nodes: [redis], sentinels: [] });
     },
   ],
-  ['Sentinel', async () => createDeployment(await startRedisSentinel({ replicas: 1 }))],
+  ['Sentinel', async () => createDeployment(await startRedisSentinel())],
   [
     'a Cluster',
     async () => createDeployment(await startRedisCluster({ replicas: 1, args: NO_FAILOVER })),
   ],
 ] as const;
 
-function createDeployment({ url, nodes, sentinels }: Pick<Failing, 'url' | 'nodes' | 'sentinels'>) {
+/** What is done is done to all servers at once, Sentinels too. */
+function createDeployment({
+  url,
+  nodes,
+  sentinels,
+}: Pick<RedisGroup, 'url' | 'nodes' | 'sentinels'>) {
   const servers = [...nodes, ...sentinels];
-  const all = async (act: (server: RedisServer) => Promise<unknown>) =>
-    void (await Promise.all(servers.map(act)));
+  const all = (act: (server: RedisServer) => Promise<unknown>) => Promise.all(servers.map(act));
   return {
     url,
-    /** Each server closes its clients' connections. All servers at once, Sentinels too, like all that follows. */
-    cutConnections: () =>
-      all(async (server) => {
-        await server.cli('CLIENT', 'KILL', 'TYPE', 'normal');
-        await server.cli('CLIENT', 'KILL', 'TYPE', 'pubsub');
-      }),
     kill: () => all((server) => server.kill()),
     /** Empty, on the same ports. Resolves when it serves. */
     async restart() {
@@ -47,14 +45,6 @@ function createDeployment({ url, nodes, sentinels }: Pick<Failing, 'url' | 'node
     thaw() {
       for (const server of servers) server.thaw();
     },
-    [Symbol.asyncDispose]: () => all((server) => server.stop()),
+    [Symbol.asyncDispose]: async () => void (await all((server) => server.stop())),
   };
-}
-
-/** It has all of its data and, in a Cluster, every slot has a master. */
-async function isServing(node: RedisServer): Promise<boolean> {
-  const info = await node.cli('INFO');
-  if (info.includes('master_link_status:down') || info.includes('loading:1')) return false;
-  if (!info.includes('cluster_enabled:1')) return true;
-  return (await node.cli('CLUSTER', 'INFO')).includes('cluster_state:ok');
 }

@@ -12,27 +12,79 @@ const stopAll = async (servers: readonly RedisServer[]) => {
   await Promise.all(servers.map((server) => server.stop()));
 };
 
-interface SentinelOptions extends RedisOptions {
+export interface GroupOptions extends RedisOptions {
+  /** Of each primary. */
   readonly replicas?: number;
-  /** The primary is going to be killed: after a second of silence it is replaced. */
-  readonly failsOver?: boolean;
 }
 
-/** What fails over by itself, under Sentinel and in a Cluster. */
-export interface Failing extends AsyncDisposable {
+/** What fails over by itself: a primary with its Sentinels, or a Cluster, whose nodes decide. */
+export interface RedisGroup extends AsyncDisposable {
   /** As REDIS_URL has it: `redis+sentinel://127.0.0.1:p1,127.0.0.1:p2/mymaster`, `rediss+` over TLS. */
   readonly url: string;
-  /** Of Sentinel: the first primary and its replicas. A failover does not change the order. */
+  /** Primaries first. A failover does not change the order. */
   readonly nodes: readonly RedisServer[];
-  /** Empty in a Cluster, whose nodes decide themselves. */
+  /** Empty in a Cluster. */
   readonly sentinels: readonly RedisServer[];
-  /** That the Sentinels name; of a Cluster the one of three that has the keys of a relay. */
+  /** The one that has the keys of the relays, as all that answer say. */
   primary(): Promise<RedisServer>;
   /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
   replacePrimary(): Promise<RedisServer>;
   /** The new primary, once every server that answers names it and it takes writes. */
   waitForPromotion(old: RedisServer): Promise<RedisServer>;
   stop(): Promise<void>;
+}
+
+interface GroupParts extends Pick<RedisGroup, 'url' | 'nodes' | 'sentinels'> {
+  findPrimary(): Promise<RedisServer | undefined>;
+  beginFailover(old: RedisServer): Promise<unknown>;
+  isServing(): Promise<boolean>;
+}
+
+/** After so long a replica that was asked to take over has given up (CLUSTER_MF_TIMEOUT of Redis), and some more. */
+const MANUAL_FAILOVER_MS = 6_000;
+
+function createGroup({ findPrimary, beginFailover, isServing, ...parts }: GroupParts): RedisGroup {
+  const stop = () => stopAll([...parts.nodes, ...parts.sentinels]);
+  const primary = () => pollUntil('all name one primary', findPrimary);
+  const findNext = async (old: RedisServer) => {
+    const named = await findPrimary();
+    return named !== old && named;
+  };
+  return {
+    ...parts,
+    primary,
+    stop,
+    [Symbol.asyncDispose]: stop,
+    async replacePrimary() {
+      const old = await primary();
+      let askedAtMs = Number.NEGATIVE_INFINITY;
+      await pollUntil('a replica takes over', async () => {
+        if (await findNext(old)) return true;
+        if (performance.now() - askedAtMs < MANUAL_FAILOVER_MS) return false;
+        askedAtMs = performance.now();
+        // Refused (NOGOODSLAVE), or given up in silence, while the machine is busy.
+        await beginFailover(old).catch(() => {
+          askedAtMs = Number.NEGATIVE_INFINITY;
+        });
+        return false;
+      });
+      return old;
+    },
+    waitForPromotion: (old) =>
+      pollUntil('a replica is promoted', async () => {
+        const named = await findNext(old);
+        if (!named || !(await named.cli('ROLE')).startsWith('master')) return undefined;
+        return (await isServing()) && named;
+      }),
+  };
+}
+
+/** One that has a link to this primary. */
+export async function replicaOf(primary: RedisServer, { nodes }: Pick<RedisGroup, 'nodes'>) {
+  const port = /^slave0:.*port=(\d+)/m.exec(await primary.cli('INFO', 'replication'))?.[1];
+  const replica = nodes.find((node) => node.port === Number(port));
+  if (replica === undefined) throw new Error('a primary without a replica');
+  return replica;
 }
 
 const SENTINELS = 3;
@@ -64,8 +116,10 @@ const FASTER_MS = {
   'ask-period': 300,
 };
 
-/** Resolves when every sentinel knows all the others and every replica. */
-export async function startRedisSentinel(options: SentinelOptions = {}): Promise<Failing> {
+/** Resolves when every sentinel knows all the others and every replica. `failsOver`: after a second of silence the primary is replaced. */
+export async function startRedisSentinel(
+  options: GroupOptions & { readonly failsOver?: boolean } = {},
+): Promise<RedisGroup> {
   const { replicas = 1, failsOver = false, ...redis } = options;
   const nodes = await Promise.all(Array.from({ length: 1 + replicas }, () => startRedis(redis)));
   const sentinels: RedisServer[] = [];
@@ -75,17 +129,16 @@ export async function startRedisSentinel(options: SentinelOptions = {}): Promise
       const delayMs = DOWN_AFTER_MS[failsOver ? 'soon' : 'late'] + index * LONGER_BY_MS;
       sentinels.push(await launchSentinel(primary, delayMs, redis));
     }
-    const group = createGroup(nodes, sentinels, redis);
-    await pollUntil('each sentinel knows the others and every replica', async () => {
-      const known = sentinels.map((sentinel) => records(sentinel, 'SENTINELS'));
+    await pollUntil('the sentinels know all replicas, and each other', async () => {
       const linked = await Promise.all(sentinels.map(countLinkedReplicas));
+      const known = await Promise.all(sentinels.map((each) => records(each, 'SENTINELS')));
       return (
-        (await Promise.all(known)).every(({ length }) => length === SENTINELS - 1) &&
-        linked.every((seen) => seen === replicas)
+        linked.every((count) => count === replicas) &&
+        known.every(({ length }) => length === SENTINELS - 1)
       );
     });
     await untilReplicating(primary, replicas);
-    return group;
+    return createSentinelGroup(nodes, sentinels, redis);
   } catch (error) {
     await stopAll([...nodes, ...sentinels]);
     throw error;
@@ -144,46 +197,25 @@ async function launchSentinel(
   return sentinel;
 }
 
-function createGroup(
+function createSentinelGroup(
   nodes: readonly RedisServer[],
   sentinels: readonly RedisServer[],
   { tls, user, password = '' }: RedisOptions,
-): Failing {
+): RedisGroup {
   const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
   const login = user ? loginOf(user.password, user.name) : loginOf(password);
-  /** What the sentinels that answer agree on. */
-  async function findPrimary(): Promise<RedisServer | undefined> {
-    const answering = sentinels.filter((sentinel) => sentinel.isAnswering());
-    const ports = new Set(await Promise.all(answering.map(primaryPort)));
-    const [port] = ports;
-    return ports.size === 1 ? nodes.find((node) => node.port === port) : undefined;
-  }
-  const primary = () => pollUntil('the sentinels name one primary', findPrimary);
-  const stop = () => stopAll([...nodes, ...sentinels]);
-  return {
+  return createGroup({
     url: `${tls ? 'rediss' : 'redis'}+sentinel://${login}${hosts}/${SENTINEL_NAME}`,
     nodes,
     sentinels,
-    primary,
-    stop,
-    [Symbol.asyncDispose]: stop,
-    async replacePrimary() {
-      const old = await primary();
-      // Unlike one that a sentinel begins, this one is not tried again after its timeout.
-      await sentinels[0]?.cli('SENTINEL', 'SET', SENTINEL_NAME, 'failover-timeout', 60_000);
-      await pollUntil('a sentinel begins', () =>
-        // Refused (NOGOODSLAVE) while the replica's last report is late on a busy machine.
-        sentinels[0]?.cli('SENTINEL', 'FAILOVER', SENTINEL_NAME).catch(() => undefined),
-      );
-      return old;
+    async findPrimary() {
+      const answering = sentinels.filter((sentinel) => sentinel.isAnswering());
+      const [port, ...others] = new Set(await Promise.all(answering.map(primaryPort)));
+      return others.length === 0 ? nodes.find((node) => node.port === port) : undefined;
     },
-    waitForPromotion: (old) =>
-      pollUntil('a replica is promoted', async () => {
-        const named = await findPrimary();
-        if (named === undefined || named === old) return undefined;
-        return (await named.cli('ROLE')).startsWith('master') && named;
-      }),
-  };
+    beginFailover: async () => sentinels[0]?.cli('SENTINEL', 'FAILOVER', SENTINEL_NAME),
+    isServing: async () => true,
+  });
 }
 
 async function primaryPort(sentinel: RedisServer): Promise<number> {
@@ -211,11 +243,6 @@ async function records(sentinel: RedisServer, what: 'SENTINELS' | 'REPLICAS') {
   return found;
 }
 
-interface ClusterOptions extends RedisOptions {
-  /** Of each of the three masters. */
-  readonly replicas?: number;
-}
-
 const MASTERS = 3;
 
 /** A master that does not answer for a second is replaced, by any replica at once. */
@@ -229,7 +256,7 @@ const CLUSTER_ARGS = [
 ];
 
 /** Resolves when every node serves. */
-export async function startRedisCluster(options: ClusterOptions = {}): Promise<Failing> {
+export async function startRedisCluster(options: GroupOptions = {}): Promise<RedisGroup> {
   const { replicas = 0, ...redis } = options;
   const args = [...CLUSTER_ARGS, ...(redis.args ?? [])];
   const nodes = await Promise.all(
@@ -239,7 +266,7 @@ export async function startRedisCluster(options: ClusterOptions = {}): Promise<F
     const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
     const howMany = ['--cluster-replicas', replicas, '--cluster-yes'];
     await nodes[0]?.cli('--cluster', 'create', ...addresses, ...howMany);
-    await untilServing(nodes);
+    await pollUntil('every node of the Cluster serves', () => isClusterServing(nodes));
     return createCluster(nodes, redis.user);
   } catch (error) {
     await stopAll(nodes);
@@ -251,73 +278,39 @@ function askAll(nodes: readonly RedisServer[], ...command: string[]): Promise<st
   return Promise.all(nodes.filter((node) => node.isAnswering()).map((n) => n.cli(...command)));
 }
 
-async function untilServing(nodes: readonly RedisServer[]): Promise<void> {
-  await pollUntil('every node of the Cluster serves', async () => {
-    const views = await askAll(nodes, 'CLUSTER', 'NODES');
-    const states = await askAll(nodes, 'CLUSTER', 'INFO');
-    const links = await askAll(nodes, 'INFO', 'replication');
-    return (
-      views.every((view) => view.split('\n').length === nodes.length) &&
-      states.every((state) => state.includes('cluster_state:ok')) &&
-      links.every((link) => !link.includes('master_link_status:down'))
-    );
-  });
+/** It has all of its data and, in a Cluster, every slot has a master. */
+export async function isServing(node: RedisServer): Promise<boolean> {
+  const info = await node.cli('INFO');
+  if (info.includes('master_link_status:down') || info.includes('loading:1')) return false;
+  if (!info.includes('cluster_enabled:1')) return true;
+  return (await node.cli('CLUSTER', 'INFO')).includes('cluster_state:ok');
+}
+
+/** Every node that answers serves, and knows all the others. */
+async function isClusterServing(nodes: readonly RedisServer[]): Promise<boolean> {
+  const views = await askAll(nodes, 'CLUSTER', 'NODES');
+  const serving = await Promise.all(nodes.filter((node) => node.isAnswering()).map(isServing));
+  return serving.every(Boolean) && views.every((view) => view.split('\n').length === nodes.length);
 }
 
 /** The hash tag of all keys of a relay. */
 const HASH_TAG = '{0}';
-/** After so long a replica that was asked to take over gives up (CLUSTER_MF_TIMEOUT of Redis), and some more. */
-const MANUAL_FAILOVER_MS = 6_000;
 
-function createCluster(nodes: readonly RedisServer[], user: RedisOptions['user']): Failing {
-  /** What the nodes that answer agree on. */
-  async function findOwner(): Promise<RedisServer | undefined> {
-    const [slot] = await askAll(nodes, 'CLUSTER', 'KEYSLOT', HASH_TAG);
-    const views = await askAll(nodes, 'CLUSTER', 'NODES');
-    const ports = new Set(views.map((view) => portOfSlot(view, Number(slot))));
-    const [port] = ports;
-    return ports.size === 1 ? nodes.find((node) => node.port === port) : undefined;
-  }
+function createCluster(nodes: readonly RedisServer[], user: RedisOptions['user']): RedisGroup {
   const login = user ? loginOf(user.password, user.name) : '';
-  const primary = () => pollUntil('the nodes name one owner', findOwner);
-  const stop = () => stopAll(nodes);
-  return {
+  return createGroup({
     url: `redis://${login}${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
     nodes,
     sentinels: [],
-    primary,
-    stop,
-    [Symbol.asyncDispose]: stop,
-    async replacePrimary() {
-      const old = await primary();
-      const replica = await replicaOf(old, nodes);
-      let askedAtMs = Number.NEGATIVE_INFINITY;
-      await pollUntil('the replica takes over', async () => {
-        if ((await replica.cli('ROLE')).startsWith('master')) return true;
-        // On a busy machine Redis gives up, and says nothing.
-        if (performance.now() - askedAtMs < MANUAL_FAILOVER_MS) return false;
-        askedAtMs = performance.now();
-        await replica.cli('CLUSTER', 'FAILOVER');
-        return false;
-      });
-      return old;
+    async findPrimary() {
+      const [slot] = await askAll(nodes, 'CLUSTER', 'KEYSLOT', HASH_TAG);
+      const views = await askAll(nodes, 'CLUSTER', 'NODES');
+      const [port, ...others] = new Set(views.map((view) => portOfSlot(view, Number(slot))));
+      return others.length === 0 ? nodes.find((node) => node.port === port) : undefined;
     },
-    async waitForPromotion(old) {
-      const promoted = await pollUntil('there is a new owner', async () => {
-        const owner = await findOwner();
-        return owner !== old && owner;
-      });
-      await untilServing(nodes);
-      return promoted;
-    },
-  };
-}
-
-async function replicaOf(master: RedisServer, nodes: readonly RedisServer[]) {
-  const port = /^slave0:.*port=(\d+)/m.exec(await master.cli('INFO', 'replication'))?.[1];
-  const replica = nodes.find((node) => node.port === Number(port));
-  if (replica === undefined) throw new Error('a primary without a replica');
-  return replica;
+    beginFailover: async (old) => (await replicaOf(old, { nodes })).cli('CLUSTER', 'FAILOVER'),
+    isServing: () => isClusterServing(nodes),
+  });
 }
 
 /**
