@@ -61,6 +61,12 @@ export function createProvider(
     return { code, tokenUrl, clientId, redirectUri, ...(revocationUrl && { revocationUrl }) };
   }
 
+  /** Undefined at the limit on requests: nothing was sent. */
+  async function withinLimit<Answer>(send: () => Promise<Answer>): Promise<Answer | undefined> {
+    if (!tokenEndpoint.reserve(name)) return undefined;
+    return send().finally(() => tokenEndpoint.release(name));
+  }
+
   return {
     name,
     displayName,
@@ -95,7 +101,7 @@ export function createProvider(
       return iss === undefined ? !issuer?.isRequired : iss === (issuer?.url ?? iss);
     },
 
-    /** Reserves one request. Returns false at the limit. */
+    /** Reserves one request, for an exchange. Returns false at the limit. */
     reserve: () => tokenEndpoint.reserve(name),
     release: () => tokenEndpoint.release(name),
 
@@ -114,19 +120,20 @@ export function createProvider(
       return { ok: true, result: details ? { ...tokens, details } : tokens };
     },
 
-    /** Sends a refresh token to the refresh or token endpoint, once. Never rejects. RFC 6749 §6. */
+    /** Sends a refresh token to the refresh or token endpoint, once. Undefined at the limit. Never rejects. RFC 6749 §6. */
     refresh(refreshToken: string, narrowerScope: string | undefined) {
       const grant = `grant_type=refresh_token&refresh_token=${formEncode(refreshToken)}`;
       const scopes = narrowerScope === undefined ? '' : `&scope=${formEncode(narrowerScope)}`;
       const redirect = config.quirks?.refreshesWithRedirectUri ? redirectParameter : '';
       const hasScope = narrowerScope !== undefined;
-      return requestTokens(tokenEndpoint, config, 'refresh', grant + scopes + redirect, hasScope);
+      const form = grant + scopes + redirect;
+      return withinLimit(() => requestTokens(tokenEndpoint, config, 'refresh', form, hasScope));
     },
 
-    /** Sends a token to the revocation endpoint, once. Never rejects. RFC 7009 §2.1. */
+    /** Sends a token to the revocation endpoint, once. Undefined at the limit. Never rejects. RFC 7009 §2.1. */
     revoke(token: string, kind: TokenKind | undefined) {
       if (revocation === undefined) throw new Error(`${name} has no revocation endpoint`);
-      return revokeToken(tokenEndpoint, config, revocation, token, kind);
+      return withinLimit(() => revokeToken(tokenEndpoint, config, revocation, token, kind));
     },
   };
 }

@@ -23,7 +23,7 @@ export const MAX_REFRESH_RESULT_BYTES = 32 * 1_048_576;
 export const REFRESH_CHECK_MS = 100;
 
 /** What a refresh uses of a provider. */
-type Refresher = Pick<Provider, 'name' | 'reserve' | 'release' | 'refresh'>;
+type Refresher = Pick<Provider, 'name' | 'refresh'>;
 
 export type Refreshes = ReturnType<typeof createRefreshes>;
 
@@ -59,10 +59,9 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
     if (turn.state === 'finished') return JSON.parse(key.open(turn.result)) as TokenOutcome;
     let kept: string | undefined;
     try {
-      if (!provider.reserve()) return undefined;
-      const outcome = await provider.refresh(refreshToken, scope).finally(provider.release);
+      const outcome = await provider.refresh(refreshToken, scope);
       // A repeat of any other could get another response.
-      const isFinal = outcome.ok || outcome.failure.refusal !== undefined;
+      const isFinal = outcome?.ok || outcome?.failure.refusal !== undefined;
       if (isFinal) kept = budget(JSON.stringify(outcome));
       return outcome;
     } finally {

@@ -20,15 +20,6 @@ export function createRevocations(refreshes: Refreshes) {
   const inProgress = new Set<Promise<unknown>>();
   let draining = false;
 
-  async function send(
-    provider: Provider,
-    token: string,
-    kind: TokenKind | undefined,
-  ): Promise<RevocationOutcome | undefined> {
-    if (!provider.reserve()) return undefined;
-    return provider.revoke(token, kind).finally(provider.release);
-  }
-
   /**
    * A provider that takes only access tokens gets a new one, which revokes the refresh token too.
    * A repeat gets the same one while the refresh's result is kept.
@@ -37,9 +28,9 @@ export function createRevocations(refreshes: Refreshes) {
     provider: Provider,
     refreshToken: string,
   ): Promise<RevocationOutcome | undefined> {
-    if (provider.revokes === 'any token') return send(provider, refreshToken, 'refresh_token');
+    if (provider.revokes === 'any token') return provider.revoke(refreshToken, 'refresh_token');
     const refreshed = await refreshes.refresh(provider, refreshToken, undefined);
-    if (refreshed?.ok) return send(provider, refreshed.tokens.accessToken, 'access_token');
+    if (refreshed?.ok) return provider.revoke(refreshed.tokens.accessToken, 'access_token');
     return NO_REFRESH_TOKEN.has(refreshed?.failure.refusal) ? UNKNOWN_TOKEN : refreshed;
   }
 
@@ -54,7 +45,7 @@ export function createRevocations(refreshes: Refreshes) {
   ) {
     const asKind = {
       refresh_token: () => revokeRefreshToken(provider, token),
-      access_token: () => send(provider, token, 'access_token'),
+      access_token: () => provider.revoke(token, 'access_token'),
     };
     const outcome = await asKind[hint]();
     if (!outcome?.ok || outcome.wasKnown) return outcome;
@@ -85,13 +76,13 @@ export function createRevocations(refreshes: Refreshes) {
             ? UNKNOWN_TOKEN
             : await revokeRefreshToken(provider, refreshToken);
         if (!first?.ok || accessToken === undefined) return first;
-        return send(provider, accessToken, 'access_token');
+        return provider.revoke(accessToken, 'access_token');
       }),
     /** Revokes one token of a kind that is not known for certain. RFC 7009 §2.1. */
     revokeOne: (provider: Provider, token: string, hint: TokenKind | undefined) =>
       track(() =>
         provider.revokes === 'any token'
-          ? send(provider, token, hint)
+          ? provider.revoke(token, hint)
           : revokeEitherKind(provider, token, hint),
       ),
     /** From now on no revocation starts. */

@@ -61,8 +61,6 @@ describe('answers that are kept for a repeated refresh', () => {
       let asked = 0;
       const provider = {
         name: 'mal',
-        reserve: () => true,
-        release() {},
         async refresh() {
           asked += 1;
           return { ok: true, tokens: { accessToken } } as const;

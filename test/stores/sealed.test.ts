@@ -63,8 +63,6 @@ test('no secret of a sign-in or a refresh is in any byte that Redis gets', async
   const tokens = { accessToken: remember(makeSecret()), refreshToken: remember(makeSecret()) };
   const provider = {
     name: 'mal',
-    reserve: () => true,
-    release() {},
     refresh: async () => ({ ok: true, tokens }) as const,
   };
   const refreshes = createRefreshes(own.refreshes, own.stores.vault, systemClock);
