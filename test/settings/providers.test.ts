@@ -1,17 +1,8 @@
 /** Which providers are enabled, what they become, and what their settings may hold. */
 import { describe, expect, test } from 'bun:test';
 import { type ProviderConfig, prefixOf } from '../../src/providers/config.ts';
-import { mustDiscover, type ProviderToDiscover } from '../../src/providers/discovery.ts';
 import { UNSEEN } from '../kit/random.ts';
-import {
-  ACME,
-  type Environment,
-  faultsOf,
-  type Rule,
-  read,
-  settingsOf,
-  testRules,
-} from './read.ts';
+import { ACME, type Environment, faultsOf, read, settingsOf, testRules } from './read.ts';
 
 const OWN = 'https://own.example/url';
 const STRAVA = { PROVIDERS: 'strava', STRAVA_CLIENT_ID: 's', STRAVA_CLIENT_SECRET: 'secret' };
@@ -151,100 +142,95 @@ const endpoint = {
 };
 const CONTROL = 'must not contain a line break or another control character';
 
-const rules: readonly Rule<ProviderConfig>[] = [
-  {
-    setting: 'ACME_CLIENT_ID',
-    field: 'clientId',
-    reads: { ' ab\n': 'ab' },
-    refuses: { [CONTROL]: 'a\nb' },
-  },
-  {
-    setting: 'ACME_CLIENT_SECRET',
-    field: 'clientSecret',
-    // Only the provider knows which blanks belong to a secret.
-    reads: { ' ab ': ' ab ' },
-    refuses: { [CONTROL]: 'a\nb | ab\n | a\u0000b' },
-  },
-  { setting: 'ACME_AUTHORIZE_URL', field: 'authorizeUrl', ...endpoint },
-  { setting: 'ACME_TOKEN_URL', field: 'tokenUrl', ...endpoint },
-  { setting: 'ACME_REFRESH_URL', field: 'refreshUrl', ...endpoint },
-  {
-    setting: 'ACME_REVOKE_URL',
-    field: 'revocation',
-    reads: { 'https://acme.example/revoke': { url: 'https://acme.example/revoke' } },
-    refuses: {
-      ...addresses.refuses,
-      'must not contain token': 'https://acme.example/revoke?token=x',
+testRules(
+  [
+    {
+      setting: 'ACME_CLIENT_ID',
+      path: 'providers.0.clientId',
+      reads: { ' ab\n': 'ab' },
+      refuses: { [CONTROL]: 'a\nb' },
     },
-  },
-  {
-    setting: 'ACME_DISPLAY_NAME',
-    field: 'displayName',
-    keeps: 'ACME | スポティファイ',
-    reads: { ' ACME ': 'ACME' },
-    refuses: {
-      'must be 1 to 40 visible characters': 'x'.repeat(41),
-      'must not contain invisible characters': UNSEEN.map((unseen) => `Acme${unseen}TV`),
+    {
+      setting: 'ACME_CLIENT_SECRET',
+      path: 'providers.0.clientSecret',
+      // Only the provider knows which blanks belong to a secret.
+      reads: { ' ab ': ' ab ' },
+      refuses: { [CONTROL]: 'a\nb | ab\n | a\u0000b' },
     },
-  },
-  {
-    setting: 'ACME_SCOPE',
-    field: 'scope',
-    // Some providers want spaces, some commas.
-    keeps: 'read,activity:read',
-    reads: { ' read   write ': 'read write' },
-  },
-  {
-    setting: 'ACME_PKCE',
-    field: 'pkce',
-    keeps: 'none | plain | S256',
-    reads: { s256: 'S256' },
-    refuses: { 'must be none, plain or S256': 'constructor | S512' },
-  },
-  {
-    setting: 'ACME_CLIENT_AUTH',
-    field: 'clientAuth',
-    keeps: 'post | basic',
-    reads: { BASIC: 'basic' },
-    refuses: { 'must be post or basic': 'jwt' },
-  },
-  {
-    setting: 'ACME_USER_AGENT',
-    field: 'quirks',
-    reads: { ' acme-tv/1.0 ': { userAgent: 'acme-tv/1.0' } },
-    refuses: { 'must be 1 to 200 characters of ASCII': ['a\nb', 'アクメ', 'x'.repeat(201)] },
-  },
-  {
-    setting: 'ACME_AUTHORIZE_PARAMS',
-    field: 'authorizeParams',
-    reads: { 'access_type=offline&prompt=a%20b': { access_type: 'offline', prompt: 'a b' } },
-    refuses: {
-      ...Object.fromEntries(
-        'response_type | client_id | redirect_uri | state | code_challenge | code_challenge_method'
-          .split(' | ')
-          .map((name) => [`must not contain ${name}: the relay sets it`, `a=b&${name}=x`]),
-      ),
-      'must not contain scope: use the setting that ends in _SCOPE': 'a=b&scope=x',
-      'must contain each parameter once': 'a=b&a=c',
-      'must be written as a query': 'prompt | a=b&&c | =b | {"a":"b"}',
+    { setting: 'ACME_AUTHORIZE_URL', path: 'providers.0.authorizeUrl', ...endpoint },
+    { setting: 'ACME_TOKEN_URL', path: 'providers.0.tokenUrl', ...endpoint },
+    { setting: 'ACME_REFRESH_URL', path: 'providers.0.refreshUrl', ...endpoint },
+    {
+      setting: 'ACME_REVOKE_URL',
+      path: 'providers.0.revocation',
+      reads: { 'https://acme.example/revoke': { url: 'https://acme.example/revoke' } },
+      refuses: {
+        ...addresses.refuses,
+        'must not contain token': 'https://acme.example/revoke?token=x',
+      },
     },
-  },
-];
-
-testRules(rules, ACME, ({ providers }) => providers[0] as ProviderConfig);
-
-const issuer: Rule<ProviderToDiscover> = {
-  setting: 'ACME_ISSUER',
-  field: 'issuer',
-  ...addresses,
-  // RFC 8414 §2.
-  refuses: {
-    ...addresses.refuses,
-    'must not contain a query': 'https://acme.example?x',
-  },
-};
-
-testRules([issuer], ACME, ({ providers }) => providers.find(mustDiscover));
+    {
+      setting: 'ACME_ISSUER',
+      path: 'providers.0.issuer',
+      ...addresses,
+      // RFC 8414 §2.
+      refuses: { ...addresses.refuses, 'must not contain a query': 'https://acme.example?x' },
+    },
+    {
+      setting: 'ACME_DISPLAY_NAME',
+      path: 'providers.0.displayName',
+      keeps: 'ACME | スポティファイ',
+      reads: { ' ACME ': 'ACME' },
+      refuses: {
+        'must be 1 to 40 visible characters': 'x'.repeat(41),
+        'must not contain invisible characters': UNSEEN.map((unseen) => `Acme${unseen}TV`),
+      },
+    },
+    {
+      setting: 'ACME_SCOPE',
+      path: 'providers.0.scope',
+      // Some providers want spaces, some commas.
+      keeps: 'read,activity:read',
+      reads: { ' read   write ': 'read write' },
+    },
+    {
+      setting: 'ACME_PKCE',
+      path: 'providers.0.pkce',
+      keeps: 'none | plain | S256',
+      reads: { s256: 'S256' },
+      refuses: { 'must be none, plain or S256': 'constructor | S512' },
+    },
+    {
+      setting: 'ACME_CLIENT_AUTH',
+      path: 'providers.0.clientAuth',
+      keeps: 'post | basic',
+      reads: { BASIC: 'basic' },
+      refuses: { 'must be post or basic': 'jwt' },
+    },
+    {
+      setting: 'ACME_USER_AGENT',
+      path: 'providers.0.quirks',
+      reads: { ' acme-tv/1.0 ': { userAgent: 'acme-tv/1.0' } },
+      refuses: { 'must be 1 to 200 characters of ASCII': ['a\nb', 'アクメ', 'x'.repeat(201)] },
+    },
+    {
+      setting: 'ACME_AUTHORIZE_PARAMS',
+      path: 'providers.0.authorizeParams',
+      reads: { 'access_type=offline&prompt=a%20b': { access_type: 'offline', prompt: 'a b' } },
+      refuses: {
+        ...Object.fromEntries(
+          'response_type | client_id | redirect_uri | state | code_challenge | code_challenge_method'
+            .split(' | ')
+            .map((name) => [`must not contain ${name}: the relay sets it`, `a=b&${name}=x`]),
+        ),
+        'must not contain scope: use the setting that ends in _SCOPE': 'a=b&scope=x',
+        'must contain each parameter once': 'a=b&a=c',
+        'must be written as a query': 'prompt | a=b&&c | =b | {"a":"b"}',
+      },
+    },
+  ],
+  ACME,
+);
 
 describe('_URL', () => {
   const gitlab = { PROVIDERS: 'gitlab', GITLAB_CLIENT_ID: 'id' };
@@ -281,11 +267,11 @@ describe('_URL', () => {
   });
 });
 
-testRules<ProviderConfig>(
+testRules(
   [
     {
       setting: 'MASTODON_URL',
-      field: 'authorizeUrl',
+      path: 'providers.0.authorizeUrl',
       refuses: {
         'must be a URL': 'social.example',
         'must be https': 'http://social.example',
@@ -295,7 +281,6 @@ testRules<ProviderConfig>(
     },
   ],
   { PROVIDERS: 'mastodon', MASTODON_CLIENT_ID: 'id' },
-  ({ providers }) => providers[0] as ProviderConfig,
 );
 
 describe('BLIND=always', () => {
