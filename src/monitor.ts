@@ -83,7 +83,7 @@ export interface Monitor {
   /** The link was opened for the first time. */
   opened(service: string): void;
   calledBack(service: string): void;
-  answered(service: string, grant: Grant, outcome: UpstreamOutcome, tookMs: number): void;
+  providerResponded(service: string, grant: Grant, outcome: UpstreamOutcome, tookMs: number): void;
   /** A result was delivered for the first time: tokens or what leads to them, or an error. */
   delivered(service: string, waitedMs: number, isError: boolean): void;
   ended(service: string, outcome: SignInOutcome): void;
@@ -105,7 +105,7 @@ export const NO_MONITOR: Monitor = {
   started: ignore,
   opened: ignore,
   calledBack: ignore,
-  answered: ignore,
+  providerResponded: ignore,
   delivered: ignore,
   ended: ignore,
   expired: ignore,

@@ -1,10 +1,10 @@
 /** Reads what an operator wrote into a file: settings, a secret, a picture. */
 import { readFileSync, statSync } from 'node:fs';
 
-/** A file of settings is smaller, even if it contains a logo. */
+/** Enough for a settings file that contains a logo. */
 const MAX_BYTES = 1_048_576;
 
-/** `code` is for the operator, instead of that of a system call. */
+/** Like an error of a system call, but `code` is text for the operator. */
 class TextFileError extends Error {
   constructor(readonly code: 'not a regular file' | 'larger than 1 MiB') {
     super(code);
@@ -12,9 +12,9 @@ class TextFileError extends Error {
 }
 
 /**
- * Removes the byte order mark that some editors write. Accepts only a regular
- * file, or a link to one: a pipe would stop the process until somebody writes, a device may have
- * no end. Throws as `readFileSync` does, with a `code`.
+ * Removes the byte order mark that some editors write. Accepts only a regular file, or a link
+ * to one: reading a pipe would block until somebody writes, and a device may be endless. Throws
+ * as `readFileSync` does, with a `code`.
  */
 export function readTextFile(path: string, encoding: 'utf8' | 'latin1'): string {
   const file = statSync(path);

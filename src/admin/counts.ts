@@ -118,7 +118,7 @@ export function createCounts(services: readonly string[], recent: Recent) {
     calledBack(service) {
       countsFor(service).calledBack += 1;
     },
-    answered(service, grant, outcome, tookMs) {
+    providerResponded(service, grant, outcome, tookMs) {
       const counts = countsFor(service);
       if (grant === 'exchange' && outcome === 'granted') counts.exchanged += 1;
       counts[grant].add(outcome, tookMs);

@@ -14,7 +14,7 @@ const FOREIGN_PAGE = refuse('origin_not_allowed');
 const OVERALL = 'global';
 
 const IGNORED_FORWARDED_HINT =
-  'X-Forwarded-For came from a peer outside TRUSTED_PROXY_CIDRS: all clients behind that proxy share one rate limit';
+  'a peer outside TRUSTED_PROXY_CIDRS sent X-Forwarded-For, which is ignored: if it is your proxy, add its address, because all clients behind it share one rate limit';
 
 export type Admission = ReturnType<typeof createAdmission>;
 

@@ -41,7 +41,7 @@ export interface RoutesOptions extends RateLimits {
   readonly corsOrigins: readonly string[];
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
-  /** When users must confirm before the provider: docs/person.md "Whom the confirmation page protects". */
+  /** When the confirmation page is shown: always, or only after a user code. docs/person.md "Whom the confirmation page protects". */
   readonly confirm: 'always' | 'code';
   /** Undefined if open sign-ins are disabled. docs/open.md. */
   readonly openEndpoints: OpenEndpoints | undefined;

@@ -127,15 +127,16 @@ export function errorResponse(refusal: TextRefusalName, headers?: HeaderFields):
   return textResponse(status, text, headers);
 }
 
-/** When a device may repeat a refresh that failed without a decision of the provider. */
-const RETRY_REFRESH_MS = 5_000;
+/** When a device may repeat a refresh or a revocation that failed without a decision of the provider. */
+export const PROVIDER_RETRY_MS = 5_000;
 
 /** For routes of the relay's own protocol. */
 export function textResponseTo({ refusal, retryAfterMs, description }: Refusal): Response {
   if (!isTextRefusal(refusal)) {
     return jsonErrorResponse({ error: refusal, error_description: description });
   }
-  const waitMs = retryAfterMs ?? (refusal === 'refresh_unavailable' ? RETRY_REFRESH_MS : undefined);
+  const waitMs =
+    retryAfterMs ?? (refusal === 'refresh_unavailable' ? PROVIDER_RETRY_MS : undefined);
   return errorResponse(refusal, waitMs === undefined ? undefined : retryAfter(waitMs));
 }
 

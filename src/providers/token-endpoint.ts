@@ -62,7 +62,8 @@ export class TokenEndpoint {
    * it is unknown whether the request arrived, and the relay repeats it once over a new
    * connection. This loses nothing, although a code can be spent only once: if the first
    * request did arrive, its response is lost and the second request is refused. The result is
-   * `exchange_failed`, as it would be without the repeat. A revocation does no harm twice.
+   * `exchange_failed`, as it would be without the repeat. A revocation does no harm twice, and a
+   * refresh without a response would be repeated by the device.
    * Never repeated: a request to an endpoint that has not responded before, and one with a
    * partial response.
    */
@@ -124,7 +125,7 @@ export class TokenEndpoint {
       this.#deadlines.cancel(deadline);
     }
     const tookMs = clock.now() - startedAtMs;
-    monitor.answered(provider.name, grant, describeOutcome(grant, outcome), tookMs);
+    monitor.providerResponded(provider.name, grant, describeOutcome(grant, outcome), tookMs);
     return outcome;
   }
 

@@ -73,7 +73,7 @@ function times(count: number, act: () => void): void {
 }
 
 function refresh({ monitor }: Relay, outcome: UpstreamOutcome = 'granted'): void {
-  monitor.answered('mal', 'refresh', outcome, 100);
+  monitor.providerResponded('mal', 'refresh', outcome, 100);
 }
 
 /** A user comes back from the provider, perhaps to the other relay. */
@@ -86,7 +86,7 @@ function comeBack(
   monitor.started('mal');
   monitor.opened('mal');
   back.calledBack('mal');
-  back.answered('mal', 'exchange', outcome, tookMs);
+  back.providerResponded('mal', 'exchange', outcome, tookMs);
 }
 
 async function restart({ one, pass }: Stage): Promise<void> {

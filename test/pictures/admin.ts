@@ -37,7 +37,7 @@ function signIn(service: string, isBroken: boolean) {
   monitor.calledBack(service);
   if (random() < 0.05) return monitor.ended(service, 'access_denied');
   const tookMs = 80 + random() * 300;
-  monitor.answered(service, 'exchange', 'granted', tookMs);
+  monitor.providerResponded(service, 'exchange', 'granted', tookMs);
   monitor.ended(service, 'signed_in');
   monitor.delivered(service, 1 + random() * 4, false);
 }

@@ -27,19 +27,19 @@ export function createLink({ signIns, providers, signInLog, pages }: BrowserDepe
     if (!lookup.ok) return lookup;
     const browserState = request.stateOfLink();
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
-    const isTap = !isPrefetch(request);
-    const opened = isTap
+    const isUserNavigation = !isPrefetch(request);
+    const opened = isUserNavigation
       ? await signIns.open(service, browserState)
       : await findDelivery(signIns, service, browserState);
     if (typeof opened !== 'object') {
       return respondWithPage(opened === 'cancelled' ? opened : 'link_invalid', request);
     }
-    if (isTap) signInLog.opened(request, service, browserState);
+    if (isUserNavigation) signInLog.opened(request, service, browserState);
     return redirectResponse(lookup.provider.authorizeUrl(browserState, opened));
   };
 }
 
-/** A prefetch is not a tap, so nobody is notified. https://wicg.github.io/nav-speculation/prefetch.html */
+/** A prefetch is no navigation of the user, so no device is notified. https://wicg.github.io/nav-speculation/prefetch.html */
 function isPrefetch(request: RelayRequest): boolean {
   return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
     /^(?:prefetch|prerender|preview)\b/.test(request.header(name) ?? ''),

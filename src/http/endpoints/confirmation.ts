@@ -46,15 +46,14 @@ export async function confirmLink(
   if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
   const found = await signIns.find({ browserState }, service);
   if (found === undefined) return pages.respondWithPage('link_invalid', request);
-  return carryOut(dependencies, request, choice, found);
+  return handleChoice(dependencies, request, choice, found);
 }
 
 /**
- * Carries out a choice for a session that was found by its code or its link; without one the
- * user is asked. It may be repeated: after a lost response, by a second tap or tab, or by Back,
- * with the same result.
+ * Continues or declines a session that was found by its code or its link. Without a choice the
+ * page asks. Idempotent: users repeat it after a lost response, in a second tab, or with Back.
  */
-export async function carryOut(
+export async function handleChoice(
   dependencies: ConfirmationDependencies,
   request: RelayRequest,
   choice: Choice,

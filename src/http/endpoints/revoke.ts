@@ -9,15 +9,18 @@ import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { oauthErrorResponse, oauthResponseTo, revokedResponse } from '../oauth-responses.ts';
 import type { RelayRequest } from '../request.ts';
-import { jsonErrorResponse, jsonResponse, type Refusal, refuse } from '../responses.ts';
+import {
+  jsonErrorResponse,
+  jsonResponse,
+  PROVIDER_RETRY_MS,
+  type Refusal,
+  refuse,
+} from '../responses.ts';
 import { readParameters } from './device-grant.ts';
 import { isToken, readText, readTokenRequest } from './refresh.ts';
 
-/** When a device may repeat a revocation without a decision of the provider. */
-const RETRY_MS = 5_000;
-
 /** The token may still be valid, so the device may try again. RFC 7009 §2.2.1. */
-export const REVOCATION_UNAVAILABLE = refuse('revocation_unavailable', RETRY_MS);
+export const REVOCATION_UNAVAILABLE = refuse('revocation_unavailable', PROVIDER_RETRY_MS);
 
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
@@ -42,7 +45,7 @@ async function revokeAtProvider(
   const { failure } = outcome;
   signInLog.fail('revocation_failed', request, provider, failure);
   return failure.refusal === undefined
-    ? refuse('revocation_unavailable', failure.retryAfterMs ?? RETRY_MS)
+    ? refuse('revocation_unavailable', failure.retryAfterMs ?? PROVIDER_RETRY_MS)
     : refuse(failure.refusal);
 }
 

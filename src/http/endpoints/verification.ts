@@ -5,8 +5,8 @@ import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from 
 import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
 import {
   type ConfirmationDependencies,
-  carryOut,
   confirmLink,
+  handleChoice,
   readChoice,
 } from './confirmation.ts';
 
@@ -78,7 +78,7 @@ export function createShortLink(dependencies: ShortLinkDependencies): Handler {
     }
     // Only wrong codes count.
     await admitted.refund();
-    return carryOut(dependencies, request, choice, found, userCode);
+    return handleChoice(dependencies, request, choice, found, userCode);
   };
 }
 
