@@ -1,6 +1,7 @@
 /** `sign-in-relay dev`: a relay and a provider to test an app against. docs/dev.md. */
 import { randomInt } from 'node:crypto';
 import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
 import { startLog } from '../../log.ts';
 import { codeOf } from '../../providers/connect-problem.ts';
@@ -8,7 +9,6 @@ import type { Runtime } from '../../server/runtime.ts';
 import { findProviderNameProblem } from '../../settings/checks.ts';
 import { CommandError, PROGRAM, parseOptions } from '../command-line.ts';
 import { renderQr } from '../terminal.ts';
-import { findLanAddresses } from './address.ts';
 import { style, takeLog } from './output.ts';
 import { createDevProvider } from './provider.ts';
 import { DEFAULT_SERVICE, DevRelay, type DevRelayOptions } from './relay.ts';
@@ -49,7 +49,7 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
     return 0;
   }
   const { lan, services, blind, open } = options;
-  const found = lan ? await findLanAddresses() : [];
+  const found = lan ? findLanAddresses() : [];
   const host = options.address ?? (lan ? found[0] : LOOPBACK);
   if (host === undefined) {
     throw new CommandError('This machine is in no network. Name its address with --address.');
@@ -67,51 +67,47 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
   return undefined;
 }
 
+const findLanAddresses = () =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses = []) => addresses)
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address }) => address);
+
 const LOOPBACK = '127.0.0.1';
 const EVERY_ADDRESS = '0.0.0.0';
 
 /** Where `--port 0` begins to look: above what others use, and below what Linux gives to clients. */
 const FREE_PORTS = [20_000, 30_000] as const;
 
-type Common = Omit<DevRelayOptions, 'port' | 'askProvider'>;
-
 /** On this port and the next one. Undefined or 0: on the first two that are free. */
-async function listen(asked: number | undefined, common: Common): Promise<DevRelay> {
+async function listen(
+  asked: number | undefined,
+  common: Omit<DevRelayOptions, 'port' | 'askProvider'>,
+): Promise<DevRelay> {
   const first = asked === 0 ? randomInt(...FREE_PORTS) : (asked ?? DEFAULT_PORT);
   for (let port = first; port <= MAX_PORT; port += 1) {
+    const relay = new DevRelay({ ...common, port, askProvider: (request) => handle(request) });
+    const handle = createDevProvider(relay);
+    const { hostname, runtime } = common;
+    let trying = port;
     try {
-      return await listenOn(port, common);
+      await relay.open();
+      trying += 1;
+      await runtime.listen({ hostname, port: trying, idleSeconds: MAX_IDLE_SECONDS, handle });
+      return relay;
     } catch (error) {
-      if (asked || !(error instanceof PortTaken)) throw error;
+      // Half of it would go on, and the process with it.
+      await relay.close();
+      const code = codeOf(error);
+      if (code === 'EACCES') throw new CommandError(`Only root may listen on port ${trying}.`);
+      if (code !== 'EADDRINUSE') throw error;
+      if (asked) {
+        const problem = `Port ${trying} is taken by another program. Choose another with --port.`;
+        throw new CommandError(problem);
+      }
     }
   }
   throw new CommandError(`No two ports are free from ${first} on. Choose one with --port.`);
-}
-
-class PortTaken extends CommandError {}
-
-async function listenOn(port: number, common: Common): Promise<DevRelay> {
-  const relay = new DevRelay({ ...common, port, askProvider: (request) => handle(request) });
-  const handle = createDevProvider(relay);
-  const { hostname, runtime } = common;
-  let trying = port;
-  try {
-    await relay.open();
-    trying += 1;
-    await runtime.listen({ hostname, port: trying, idleSeconds: MAX_IDLE_SECONDS, handle });
-    return relay;
-  } catch (error) {
-    // Half of it would go on, and the process with it.
-    await relay.close();
-    const code = codeOf(error);
-    if (code === 'EADDRINUSE') {
-      throw new PortTaken(
-        `Port ${trying} is taken by another program. Choose another with --port.`,
-      );
-    }
-    if (code === 'EACCES') throw new CommandError(`Only root may listen on port ${trying}.`);
-    throw error;
-  }
 }
 
 /** In a checkout it is an npm script. */
@@ -130,8 +126,7 @@ function introduce(
     style('bold', 'Sign-in Relay for development'),
     '',
     isMoved &&
-      `Port ${DEFAULT_PORT} or ${DEFAULT_PORT + 1} is taken by another program: here it is ${port}.`,
-    isMoved && '',
+      `Port ${DEFAULT_PORT} or ${DEFAULT_PORT + 1} is taken by another program: here it is ${port}.\n`,
     `The relay            ${link(baseUrl)}  service ${services.map((name) => `"${name}"`).join(', ')}`,
     `How sign-ins end     ${link(`${providerUrl}/`)}`,
     `A television         ${link(`${providerUrl}/tv`)}`,

@@ -30,8 +30,7 @@ li{display:flex;align-items:start;gap:.5rem;border-top:1px solid var(--rule)}
 summary{line-height:1.75rem;cursor:pointer;overflow:hidden;text-overflow:ellipsis}
 [open],[open] summary{white-space:normal}
 li form button{width:auto;min-height:44px;padding:.25rem .5rem;border:0;color:var(--quiet);font-weight:400;text-decoration:underline}
-code,pre{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-size:.9375rem}
-pre{margin:0 0 .75rem;padding:.75rem;border:1px solid var(--rule);border-radius:.5rem;white-space:pre-wrap;overflow-wrap:anywhere}
+code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-size:.9375rem}
 table{width:100%;border-collapse:collapse}
 th,td{padding:.5rem .75rem .5rem 0;border-top:1px solid var(--rule);text-align:start;vertical-align:top}
 tbody th{white-space:nowrap;font-weight:600}
@@ -110,7 +109,7 @@ export function messagePage(heading: string, text: string): string {
 /** Sign-ins that the page shows. */
 const SHOWN_SIGN_INS = 10;
 
-export function listPage({ baseUrl, providerUrl, options, signIns }: DevRelay): string {
+export function listPage({ baseUrl, options, signIns }: DevRelay): string {
   const { services } = options;
   const latest = signIns.all.slice(-SHOWN_SIGN_INS).reverse();
   return render(
@@ -119,9 +118,8 @@ export function listPage({ baseUrl, providerUrl, options, signIns }: DevRelay): 
       <h1>Sign-in Relay for development</h1>
       <p>
         The relay is at <code>{baseUrl}</code> and offers{' '}
-        {withCode(services.map((name) => `\`${name}\``).join(', '))}. A device starts with
+        {withCode(services.map((name) => `\`${name}\``).join(', '))}.
       </p>
-      <pre>{`curl -X POST ${baseUrl}/auth/start -d '{"service":"${services[0]}"}'`}</pre>
       <p>
         <a href="/tv">A television</a> to try it with, in this browser: arrow keys, Enter, Escape.
       </p>
@@ -133,12 +131,6 @@ export function listPage({ baseUrl, providerUrl, options, signIns }: DevRelay): 
           ` Planned: ${signIns.planned.map(({ ending }) => ending).join(', ')}.`}
       </p>
       <ul>{ENDING_NAMES.map((name) => line(name))}</ul>
-      <h2>In your app's tests</h2>
-      <p>
-        Each request plans one sign-in, in the order in which they start. With <code>auto</code> the
-        dev relay opens the link too, as a user would.
-      </p>
-      <pre>{`curl ${providerUrl}/next -d '{"ending":"deny","auto":true}'`}</pre>
       {latest.length > 0 && <h2>The latest sign-ins</h2>}
       <table>
         <tbody>

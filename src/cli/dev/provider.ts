@@ -3,6 +3,7 @@
  * user name and ends each sign-in as requested, on its page or, in the tests of an app, by
  * `/next`. For development only: anyone can make its tokens.
  */
+import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -16,7 +17,7 @@ import { createMcpServer } from './mcp.ts';
 import { readUrl, rejectCrossSite } from './origin.ts';
 import { say } from './output.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
-import { CLIENT_ID, type DevRelay } from './relay.ts';
+import type { DevRelay } from './relay.ts';
 import type { DevSignIn } from './sign-ins.ts';
 import { TokenIssuer } from './tokens.ts';
 import { readTvClient, readTvPage } from './tv.ts';
@@ -41,38 +42,37 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
   const readUser = (c: Context) => issuer.findUser(c.req.header('authorization'));
 
   async function authorize(c: Context): Promise<Response> {
-    const asked = new URLSearchParams(c.req.query());
-    const signIn = signIns.find(asked.get('state'));
-    if (signIn === undefined || !isValid(asked, redirectUriFor(signIn))) {
+    const signIn = signIns.find(c.req.query('state'));
+    if (signIn === undefined) {
       const text = 'To get here, open the link of a sign-in at the dev relay.';
       return c.html(messagePage('No sign-in', text), 400);
     }
     const form = c.req.method === 'POST' ? new URLSearchParams(await c.req.text()) : undefined;
     if (form !== undefined) {
-      signIn.plan = chosenPlan(form);
+      // By the button that was pressed, or else by the user name.
+      const ending = parseEnding(form.get('ending')) ?? parseEnding(form.get('name'));
+      signIn.plan = planFor(ending ?? 'approve');
       signIn.note(`chosen: ${signIn.plan.ending}`);
     } else if (signIn.plan === undefined || signIn.plan.ending === 'deny-at-relay') {
       // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
       return c.html(authorizePage(signIn.deviceName));
     }
-    return end(c, asked, signIn, signIn.plan, form?.get('name') || 'Ada');
+    return end(c, signIn, signIn.plan, form?.get('name') || 'Ada');
   }
-
-  const redirectUriFor = ({ session: { service } }: DevSignIn) =>
-    service === OPEN_SERVICE ? openRedirectUri(baseUrl) : redirectUriOf(service, baseUrl);
 
   async function end(
     c: Context,
-    asked: URLSearchParams,
     signIn: DevSignIn,
     { ending, seconds }: Plan,
     user: string,
   ): Promise<Response> {
+    const { service, ids } = signIn.session;
+    const redirectUri =
+      service === OPEN_SERVICE ? openRedirectUri(baseUrl) : redirectUriOf(service, baseUrl);
     const back = (result: Record<string, string>) => {
       // RFC 9207 §2.
-      const more = { state: asked.get('state') ?? '', iss: providerUrl };
-      const query = new URLSearchParams({ ...result, ...more });
-      return c.redirect(`${asked.get('redirect_uri')}?${query}`, 303);
+      const query = new URLSearchParams({ ...result, state: ids.link, iss: providerUrl });
+      return c.redirect(`${redirectUri}?${query}`, 303);
     };
     switch (ending) {
       case 'deny':
@@ -97,7 +97,10 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
       case 'forgotten':
         await relay.restart(seconds, ending === 'restart');
     }
-    return back({ code: issuer.createCode(signIn, user, asked) });
+    // A user who taps twice has one code.
+    const code = signIn.grant?.code ?? `dev-code-${randomBytes(18).toString('base64url')}`;
+    signIn.grant = { code, user, redirectUri, challenge: c.req.query('code_challenge') ?? '' };
+    return back({ code });
   }
 
   /** Called by a test or from the page. */
@@ -165,14 +168,6 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
     readUrl(request) === undefined ? errorResponse('malformed_request') : app.fetch(request);
 }
 
-/** RFC 6749 §4.1.1, RFC 7636 §4.3. */
-const isValid = (asked: URLSearchParams, redirectUri: string) =>
-  asked.get('redirect_uri') === redirectUri &&
-  asked.get('client_id') === CLIENT_ID &&
-  asked.get('response_type') === 'code' &&
-  asked.get('code_challenge_method') === 'S256' &&
-  asked.get('code_challenge') !== null;
-
 /** The page reads the relay's base URL from its own query. */
 function showTv(c: Context, relay: string): Response {
   if (c.req.query('relay') === undefined) {
@@ -192,12 +187,6 @@ async function sendTvClient(c: Context): Promise<Response> {
     say('the client for televisions could not be built. Run npm ci, then start again');
     return c.body(null, 503);
   }
-}
-
-/** Decided by the button that was pressed, or else by the user name. */
-function chosenPlan(form: URLSearchParams): Plan {
-  const ending = parseEnding(form.get('ending')) ?? parseEnding(form.get('name'));
-  return planFor(ending ?? 'approve');
 }
 
 /** What a request plans, or what is wrong with it. */

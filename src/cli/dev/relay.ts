@@ -184,7 +184,7 @@ export class DevRelay {
 
   /** Where the start or the link needs other settings: another service, for one request. */
   #serviceFor({ searchParams }: URL, plan: Plan | undefined): Service {
-    const linked = this.signIns.find(searchParams.get('state'))?.plan;
+    const linked = this.signIns.find(searchParams.get('state') ?? undefined)?.plan;
     const changed: Partial<Settings> | undefined =
       plan?.ending === 'expires'
         ? { sessionSeconds: plan.seconds }

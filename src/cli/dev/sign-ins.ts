@@ -3,7 +3,7 @@
  * observed in the session store, which both the relay's own protocol and the device grant use.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { digestOf, parseUserCode } from '../../sign-ins/secrets.ts';
+import { digestOf, formatUserCode } from '../../sign-ins/secrets.ts';
 import type { Change, NewSession, Polled, Session, SessionResult } from '../../sign-ins/session.ts';
 import type { Listener, Store } from '../../sign-ins/store.ts';
 import { systemClock } from '../../sign-ins/time.ts';
@@ -19,10 +19,8 @@ export class DevSignIn {
   isWaitingForUser = true;
   /** Why polls get a 410. Undefined while they do not. */
   ended: string | undefined;
-  /** The code until it is spent, its user, and the authorization request. */
-  grant:
-    | { readonly code: string; readonly user: string; readonly asked: URLSearchParams }
-    | undefined;
+  /** What the user has allowed, until its code is spent. RFC 6749 §4.1.3, RFC 7636 §4.4. */
+  grant: Readonly<Record<'code' | 'user' | 'redirectUri' | 'challenge', string>> | undefined;
 
   constructor(
     readonly number: number,
@@ -124,7 +122,7 @@ export class DevSignIns {
   #count = 0;
   #resetAt = 0;
 
-  find(browserState: string | null): DevSignIn | undefined {
+  find(browserState: string | undefined): DevSignIn | undefined {
     return this.all.findLast(({ session }) => session.ids.link === browserState);
   }
 
@@ -139,12 +137,12 @@ export class DevSignIns {
 
   /** The latest that waits for its user: with this link, short or long, or else since the last reset. */
   findWaiting(link?: unknown): DevSignIn | undefined {
-    const [, code, state] = /\/L\/([A-Z-]+)$|\?state=([\w-]+)$/.exec(`${link}`) ?? [];
-    const userCode = parseUserCode(code ?? '');
     return this.all.findLast(({ isWaitingForUser, ended, number, session: { ids } }) => {
       if (!isWaitingForUser || ended !== undefined) return false;
       if (link === undefined) return number > this.#resetAt;
-      return ids.link === state || (ids.code !== undefined && ids.code === userCode);
+      return (
+        `${link}`.endsWith(ids.link) || (ids.code && `${link}`.endsWith(formatUserCode(ids.code)))
+      );
     });
   }
 

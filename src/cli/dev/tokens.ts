@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type EndingName, parseEnding } from './endings.ts';
 import { say } from './output.ts';
 import { CLIENT_ID } from './relay.ts';
-import type { DevSignIn, DevSignIns } from './sign-ins.ts';
+import type { DevSignIns } from './sign-ins.ts';
 
 const TOKEN_SECONDS = 3_600;
 /** How many refreshes `refresh-503` refuses. */
@@ -17,13 +17,6 @@ export class TokenIssuer {
   readonly #revoked = new Set<string>();
 
   constructor(private readonly signIns: DevSignIns) {}
-
-  createCode(signIn: DevSignIn, user: string, asked: URLSearchParams): string {
-    // A user who taps twice has one code.
-    const code = signIn.grant?.code ?? `dev-code-${randomText()}`;
-    signIn.grant = { code, user, asked };
-    return code;
-  }
 
   async issue(form: URLSearchParams): Promise<Response> {
     if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
@@ -44,8 +37,8 @@ export class TokenIssuer {
     const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
     if (
       plan === undefined ||
-      grant?.asked.get('code_challenge') !== challenge ||
-      grant.asked.get('redirect_uri') !== form.get('redirect_uri')
+      grant?.challenge !== challenge ||
+      grant.redirectUri !== form.get('redirect_uri')
     ) {
       return tokenError('invalid_grant');
     }
@@ -96,8 +89,6 @@ export class TokenIssuer {
 
 const tokenError = (error: string, status = 400) => Response.json({ error }, { status });
 
-const randomText = () => randomBytes(18).toString('base64url');
-
 function tokens(user: string, ending: EndingName, withRefreshToken: boolean): Response {
   return Response.json({
     access_token: createToken('access', user, ending),
@@ -114,7 +105,8 @@ function tokens(user: string, ending: EndingName, withRefreshToken: boolean): Re
  */
 function createToken(kind: 'access' | 'refresh', user: string, ending: EndingName): string {
   const name = Buffer.from(user.slice(0, 40)).toString('base64url');
-  return ['dev', kind, ending, name, Date.now().toString(36), randomText()].join('.');
+  const random = randomBytes(18).toString('base64url');
+  return ['dev', kind, ending, name, Date.now().toString(36), random].join('.');
 }
 
 function readToken(kind: 'access' | 'refresh', token: string) {
