@@ -7,8 +7,8 @@ import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
 import { namesOf, PROVIDER_SETTINGS } from './names.ts';
-import { type Reading, readTable, reject, type Values, withoutUndefined } from './reading.ts';
-import { warnOfProviderHazards } from './warnings.ts';
+import { type Reading, readTable, reject, withoutUndefined } from './reading.ts';
+import { type GivenToProvider, warnOfProviderHazards } from './warnings.ts';
 
 /**
  * Undefined if the provider is disabled, or a setting is wrong. Its settings are checked even
@@ -60,8 +60,6 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
   return { clientAuth: 'post', pkce: 'none', authorizeUrl: '', tokenUrl: '', ...provider };
 }
 
-type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
-
 /**
  * The refresh endpoint, the revocation endpoint and where users remove the app. The relay sends
  * tokens and the client secret to the first two, so it uses those of the profile only if the token
@@ -69,7 +67,7 @@ type Given = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
  * since that server may run the same software.
  */
 function readOtherEndpoints(
-  { REFRESH_URL, REVOKE_URL: url, ...given }: Given,
+  { REFRESH_URL, REVOKE_URL: url, ...given }: GivenToProvider,
   profile: Profile | undefined,
 ): {
   readonly refreshUrl?: string | undefined;
@@ -90,7 +88,7 @@ function readOtherEndpoints(
 /** Puts the address of the operator's own server into a URL of the profile. A missing one is reported separately. */
 function complete<U extends string | undefined>(
   url: U,
-  given: Pick<Given, 'URL'>,
+  given: Pick<GivenToProvider, 'URL'>,
   profile: Profile | undefined,
 ): U {
   const own = withoutTrailingSlashes(given.URL ?? profile?.defaultUrl ?? '');

@@ -3,7 +3,9 @@ import { prefixOf } from '../providers/config.ts';
 import type { Profile } from '../providers/profile.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
 import { isLoopback } from '../providers/url.ts';
-import type { Reading } from './reading.ts';
+import type { PROVIDER_CHECKS } from './checks.ts';
+import type { PROVIDER_SETTINGS } from './names.ts';
+import type { Reading, Values } from './reading.ts';
 import type { Settings } from './settings.ts';
 
 /** Client ids that a hint names; many providers may be listed. */
@@ -65,11 +67,8 @@ function isOfThisMachine(baseUrl: string): boolean {
 const PLACEHOLDER =
   /^(?:[<[{(].*[>\]})]|[^\p{L}\p{N}]+|x{3,}|your[-_ ].*|(?:my[-_ ]?)?client[-_ ]?(?:id|secret)|change[-_ ]?(?:me|it|this).*|replace[-_ ].*|todo|placeholder|1a2b3c|a-secret)$/iu;
 
-type GivenToProvider = {
-  readonly [Name in 'CLIENT_ID' | 'CLIENT_SECRET' | 'SCOPE' | 'ISSUER' | 'PKCE']?:
-    | string
-    | undefined;
-};
+/** The settings of one provider that are set and right. */
+export type GivenToProvider = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
 
 /** Warns of the settings of one enabled provider. */
 export function warnOfProviderHazards(
@@ -97,7 +96,7 @@ export function warnOfProviderHazards(
     const taker = isKnown ? `${shown} takes` : `check that ${shown} wants that, since most take`;
     warn('SCOPE', `has ${separator} between scopes: ${taker} ${right}`);
   }
-  if (given.ISSUER === undefined) warnOfProfile(reading, name, given, profile);
+  if (!reading.env[`${prefixOf(name)}ISSUER`]) warnOfProfile(reading, name, given, profile);
 }
 
 /** What an operator has to set or check before the provider works, unless its issuer decides that. */
