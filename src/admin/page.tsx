@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { raw } from 'hono/html';
 import { VERSION } from '../version.ts';
 import { type HourOf, MINUTES, type RecentFailure, type Step } from './recent.ts';
-import type { Funnel, Latency, Status } from './status.ts';
+import type { Funnel, Status } from './status.ts';
 
 const REFRESH_MS = 2_000;
 
@@ -33,9 +33,8 @@ const STYLE = `
 @media (prefers-color-scheme:dark){:root{--page:#0a0b0e;--card:#16181d;--text:#f4f5f7;--quiet:#c3c8d1;--rule:#363a44;--good:#4ade80;--user:#facc15;--bad:#f87171;--gone:#9ca3af}}
 *{box-sizing:border-box}
 body{margin:0;padding:1rem;background:var(--page);color:var(--text);font:.9375rem/1.4 system-ui,sans-serif}
-main{display:grid;gap:1rem;max-width:70rem;margin:auto;grid-template-columns:repeat(auto-fit,minmax(min(100%,30rem),1fr))}
+main{display:grid;gap:1rem;max-width:70rem;margin:auto;grid-template-columns:minmax(0,1fr)}
 header,section{padding:1.25rem;border-radius:1rem;background:var(--card);overflow-x:auto}
-header,.wide{grid-column:1/-1}
 h1,h2{margin:0 0 .75rem;line-height:1.2;letter-spacing:-.015em}
 h1{display:inline;margin-inline-end:.75rem;font-size:1.75rem}
 h2{font-size:1.25rem}
@@ -49,7 +48,6 @@ figure{margin:0 0 .75rem}
 .ends{display:flex;justify-content:space-between;font-size:.8125rem}
 .good{fill:var(--good);color:var(--good)}.user{fill:var(--user);color:var(--user)}.bad{fill:var(--bad);color:var(--bad)}.gone{fill:var(--gone);color:var(--gone)}
 p>span{display:inline-block;margin-inline-end:.75rem}
-.track{fill:var(--rule)}
 .plot{border-bottom:1px solid var(--rule)}
 .quiet{color:var(--quiet)}
 #failures :is(th,td):nth-child(-n+5){white-space:nowrap}
@@ -113,7 +111,7 @@ export function renderWholePage(status: Status): string {
 
 /** What the script fetches. */
 export function renderNow(status: Status): string {
-  const { readiness, funnels, latencies, failures } = status;
+  const { readiness, funnels, liveSessions, failures } = status;
   return String(
     <>
       <header>
@@ -128,7 +126,7 @@ export function renderNow(status: Status): string {
         <p class="quiet">The last hour:</p>
         <Figures status={status} />
       </header>
-      <section class="wide">
+      <section>
         <h2>Last failures</h2>
         {failures.length === 0 ? (
           <p class="quiet">None since the start.</p>
@@ -136,7 +134,7 @@ export function renderNow(status: Status): string {
           <FailureTable failures={failures} />
         )}
       </section>
-      <section class="wide">
+      <section>
         <h2>Sign-ins since the start</h2>
         {status.isShared && (
           <p class="quiet">
@@ -146,7 +144,7 @@ export function renderNow(status: Status): string {
         )}
         <FunnelTable funnels={funnels} isShared={status.isShared} />
       </section>
-      <section class="wide">
+      <section>
         <h2>The last hour, by minute</h2>
         <Legend />
         {funnels.map(({ service, displayName }) => (
@@ -155,14 +153,11 @@ export function renderNow(status: Status): string {
       </section>
       <section>
         <h2>Now</h2>
-        <Sessions live={status.liveSessions} max={status.maxSessions} />
         <p>
-          Polls that wait here: <b id="parked">{status.parkedPolls}</b>
+          Open sign-ins: <b id="live">{liveSessions ?? 'not known: the store does not answer'}</b>{' '}
+          of {status.maxSessions} (MAX_SESSIONS)
         </p>
-      </section>
-      <section>
-        <h2>Latencies</h2>
-        <LatencyTable latencies={latencies} />
+        <p>Polls that wait here: {status.parkedPolls}</p>
       </section>
     </>,
   );
@@ -213,19 +208,6 @@ const FunnelTable = ({ funnels, isShared }: { funnels: readonly Funnel[]; isShar
   />
 );
 
-const LatencyTable = ({ latencies }: { latencies: readonly Latency[] }) => (
-  <Table
-    id="latencies"
-    columns={['of', 'number', 'half within', '99 % within']}
-    rows={latencies.map(({ name, count, p50, p99 }) => [
-      name,
-      count,
-      secondsOf(count, p50),
-      secondsOf(count, p99),
-    ])}
-  />
-);
-
 const FailureTable = ({ failures }: { failures: readonly RecentFailure[] }) => (
   <Table
     id="failures"
@@ -239,24 +221,6 @@ const FailureTable = ({ failures }: { failures: readonly RecentFailure[] }) => (
       hint,
     ])}
   />
-);
-
-const Sessions = ({ live, max }: { live: number | undefined; max: number }) => (
-  <>
-    <p>
-      Open sign-ins: <b id="live">{live ?? 'not known: the store does not answer'}</b>
-      {` of ${max} (MAX_SESSIONS)`}
-    </p>
-    <svg viewBox="0 0 300 8" role="img" aria-label={`${live ?? 0} of ${max}`}>
-      <rect class="track" width="300" height="8" rx="4" />
-      <rect
-        class={(live ?? 0) > 0.8 * max ? 'bad' : 'good'}
-        width={Math.min(300, (300 * (live ?? 0)) / max)}
-        height="8"
-        rx="4"
-      />
-    </svg>
-  </>
 );
 
 /** The colour says who has to act: no one, the user, the operator, or unknown. */
@@ -384,12 +348,6 @@ const Plot = ({ title, hour }: { title: string; hour: readonly HourOf[] }) => {
 
 function partOf(count: number, all: number): string {
   return all === 0 ? String(count) : `${count} (${Math.round((100 * count) / all)} %)`;
-}
-
-function secondsOf(count: number, seconds: number | undefined): string {
-  if (count === 0) return '–';
-  if (seconds === undefined) return 'longer';
-  return seconds < 1 ? `${seconds * 1_000} ms` : `${seconds} s`;
 }
 
 function clockOf(atMs: number): string {
