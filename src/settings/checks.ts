@@ -21,11 +21,9 @@ import type { Check, Checked } from './reading.ts';
 /** A check for every setting of the table. The content of a secret's file is checked as the secret. */
 type ChecksOf<T extends SettingsTable> = Record<keyof T, Check<unknown>>;
 
-type FindProblem = (text: string) => string | undefined;
-
 export const RELAY_CHECKS = {
   // Providers compare the redirect URI as a string, so the rest stays as it is written.
-  OAUTH_BASE_URL: converted(textUnless(findBaseUrlProblem), withoutTrailingSlashes),
+  OAUTH_BASE_URL: converted(findBaseUrlProblem, withoutTrailingSlashes),
   HOST: textUnless(findHostProblem),
   PORT: wholeNumber(0, 65_535),
   ADMIN_PORT: wholeNumber(1, 65_535),
@@ -86,7 +84,8 @@ export const RELAY_CHECKS = {
     const url = text.trim();
     return parseUrl(url) && !hasUserInfo(url) ? url : undefined;
   }, 'must be an http or https URL without a user name or password'),
-  LOG_LEVEL: checkLogLevel,
+  LOG_LEVEL: (text: string) =>
+    oneOf('debug', 'info', 'warning', 'error')(text.replace(/^warn$/i, 'warning')),
   LOG_FORMAT: oneOf('json', 'text'),
 } satisfies ChecksOf<typeof RELAY_SETTINGS>;
 
@@ -98,11 +97,13 @@ export const PROVIDER_CHECKS = {
   REFRESH_URL: urlOf('token_endpoint'),
   REVOKE_URL: urlOf('revocation_endpoint'),
   // RFC 8414 §2: an issuer has no query.
-  ISSUER: textUnless(findUrlProblem, (text) =>
-    text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined,
+  ISSUER: textUnless(
+    (text) =>
+      findUrlProblem(text) ??
+      (text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined),
   ),
   // Checked where a profile needs it: other programs have variables with this name.
-  URL: textUnless(),
+  URL: (text: string) => ({ value: text }),
   DISPLAY_NAME: textUnless(findShownNameProblem),
   // RFC 6749 §3.3: one space between two scopes.
   SCOPE: (text: string) => ({ value: text.replace(/\s+/g, ' ') }),
@@ -114,16 +115,22 @@ export const PROVIDER_CHECKS = {
     'must be 1 to 200 characters of ASCII, such as acme-tv/1.0 (https://tv.example)',
   ),
   AUTHORIZE_PARAMS: converted(
-    textUnless(findParamsProblem),
+    findParamsProblem,
     (text): Readonly<Record<string, string>> => Object.fromEntries(new URLSearchParams(text)),
   ),
 } satisfies ChecksOf<typeof PROVIDER_SETTINGS>;
 
+type FindProblem = (text: string) => string | undefined;
+
 /** Accepts the text unchanged, unless a problem is found. */
-function textUnless(...findProblems: FindProblem[]): Check<string> {
+function textUnless(findProblem: FindProblem): Check<string> {
+  return converted(findProblem, (text) => text);
+}
+
+function converted<V>(findProblem: FindProblem, convert: (text: string) => V): Check<V> {
   return (text) => {
-    const problems = findProblems.flatMap((findProblem) => findProblem(text) ?? []);
-    return problems.length > 0 ? { problems } : { value: text };
+    const problem = findProblem(text);
+    return problem === undefined ? { value: convert(text) } : { problems: [problem] };
   };
 }
 
@@ -156,18 +163,6 @@ function oneOf<const W extends string>(...words: readonly W[]): Check<W> {
     (text) => words.find((word) => word.toLowerCase() === text.toLowerCase()),
     `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
   );
-}
-
-function converted<V, W>(check: Check<V>, convert: (value: V) => W): Check<W> {
-  return (text) => {
-    const { value, problems = [] } = check(text);
-    return value === undefined ? { problems } : { value: convert(value) };
-  };
-}
-
-function checkLogLevel(text: string) {
-  const check = oneOf('debug', 'info', 'warning', 'error');
-  return check(text.replace(/^warn$/i, 'warning'));
 }
 
 export function withoutTrailingSlashes(text: string): string {
