@@ -5,7 +5,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import { poll, pollUntilDone, start } from '../kit/device.ts';
-import { EXCHANGE_LEASE_MS, EXCHANGE_TIMEOUT_MS } from '../kit/limits.ts';
+import { DRAIN_FLUSH_MS, EXCHANGE_LEASE_MS, EXCHANGE_TIMEOUT_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
 import { untilFrozen } from '../kit/redis/server.ts';
 import { type CutOffPair, startCutOffPair, untilSessionIs } from '../kit/relay-pair.ts';
@@ -32,6 +32,22 @@ test.concurrent('a relay is killed with a delivery: no other poll gets what its 
   await cutOff.stop('SIGKILL');
   expect(await device).toBe('cut');
   expect(await pollUntilDone([other], session)).toBe('gone');
+});
+
+test.concurrent('SIGTERM before the reply to a delivery is read: the device gets its tokens', async () => {
+  await using pair = await startCutOffPair();
+  const { redis, proxy, cutOff: stopping } = pair;
+  const { session, tokens } = await complete(pair);
+  const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
+  const answer = poll(stopping, session);
+  await asked;
+  await untilSessionIs(redis, 'ended');
+  const exited = stopping.stop('SIGTERM');
+  // Longer than responses may take: a relay that overlooks what is in progress has ended by then.
+  await Promise.race([exited, Bun.sleep(DRAIN_FLUSH_MS + 1_000)]);
+  proxy.stall(false);
+  expect(await (await answer).json()).toEqual(tokens);
+  expect(await exited).toBe(0);
 });
 
 test.concurrent('without a reply to a lease: a 503 page, no code is sent, exchange_failed', async () => {
