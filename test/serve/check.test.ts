@@ -16,7 +16,6 @@ import {
   startRelay,
 } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
 
 interface Finding {
@@ -456,13 +455,13 @@ describe.concurrent('providers', () => {
 });
 
 describe.concurrent.if(has('Redis', '`check` finds what is wrong with Redis'))('redis', () => {
-  test('its version, eviction and persistence, with the rights of docs/scaling.md', async () => {
+  test('eviction and persistence, with the rights of docs/scaling.md', async () => {
     const rules = rulesFor('single', ['sign-in-relay:']);
     const user = { name: 'relay', password: plantSecret('a-redis-password-of-few-rights'), rules };
     await using redis = await startRedis({ user });
     const fit = await runCheck({ REDIS_URL: redis.url });
     expect(fit.exitCode).toBe(0);
-    expect(fit.find('redis')?.text).toMatch(/^(Redis|Valkey) \d.* answers$/);
+    expect(fit.find('redis')?.text).toBe('it allows every command that the relay needs');
     await redis.cli('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
     await redis.cli('CONFIG', 'SET', 'appendonly', 'yes');
     const misconfigured = await runCheck({ REDIS_URL: redis.url });
@@ -472,22 +471,6 @@ describe.concurrent.if(has('Redis', '`check` finds what is wrong with Redis'))('
       expect.stringContaining('persistence is on'),
     ]);
     expect(await redis.keys('*refresh*')).toEqual([]);
-  });
-
-  test('one that stops answering during the check', async () => {
-    await using redis = await startRedis();
-    await using proxy = await startCuttingProxy(redis.port);
-    const checking = runCheck({ REDIS_URL: proxy.url });
-    // When it begins, and when all else is done.
-    await proxy.stallFrom('INFO', 'replies');
-    proxy.stall(false);
-    await proxy.stallFrom('INFO', 'replies');
-    const { find, findings } = await checking;
-    expect(find('redis')).toMatchObject({
-      mark: 'fault',
-      text: 'it stopped answering during the check',
-    });
-    expect(findings.length).toBeGreaterThan(1);
   });
 
   test('a right that is missing, a wrong password, and a server that is not there', async () => {

@@ -4,15 +4,11 @@ import type { Settings } from '../../settings/index.ts';
 import { createSignIns } from '../../sign-ins/sign-ins.ts';
 import { StoreUnavailable } from '../../sign-ins/store.ts';
 import { systemClock } from '../../sign-ins/time.ts';
-import { connectRedis } from '../../stores/redis/connect.ts';
 import { replyIn } from '../../stores/redis/failures.ts';
-import { infoField, openRedis, type RedisEvent } from '../../stores/redis/open.ts';
+import { openRedis, type RedisEvent } from '../../stores/redis/open.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 
 const WHAT = 'redis';
-
-/** The oldest that is tested. docs/scaling.md "Set-up". */
-const OLDEST = '6.2';
 
 /** How long a server that does not answer is tried. */
 const WAIT_MS = 5_000;
@@ -53,8 +49,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
     event.type === 'store_misconfigured' ? [warning(WHAT, event.problem)] : [],
   );
   return [
-    await checkVersion(redis).catch(() => STOPPED),
-    describeRefusal() ?? ok(WHAT, 'every command that the relay needs is allowed'),
+    describeRefusal() ?? ok(WHAT, 'it allows every command that the relay needs'),
     ...misconfigured,
   ];
 }
@@ -64,8 +59,6 @@ function remedyFor(error: StoreUnavailable): string | undefined {
   if (error.message.includes('REDIS_')) return undefined;
   return replyIn(error) === undefined ? 'correct REDIS_URL, or start Redis' : 'correct REDIS_URL';
 }
-
-const STOPPED = fault(WHAT, 'it stopped answering during the check', 'check again');
 
 /**
  * Runs each script once, to find rights that are missing. Not `sweep`: the relays would not log
@@ -100,31 +93,4 @@ async function signIn({
   const refresh = vault.refresh(browserState);
   await refreshes.begin(refresh.id);
   await refreshes.finish(refresh.id, undefined);
-}
-
-async function checkVersion({ target }: NonNullable<Settings['redis']>): Promise<Finding> {
-  // Also while it waits for a reply.
-  const signal = AbortSignal.timeout(WAIT_MS);
-  const client = await connectRedis(target, '', { onConnectionLost: () => {}, signal });
-  try {
-    const { info } = await client.describe();
-    const valkey = infoField(info, 'valkey_version');
-    const version = infoField(info, 'redis_version') ?? '';
-    const shown = valkey === undefined ? `Redis ${version}` : `Valkey ${valkey}`;
-    return isOlder(version, OLDEST)
-      ? warning(
-          WHAT,
-          `${shown} is older than what is tested`,
-          `use Redis ${OLDEST} or newer, or Valkey`,
-        )
-      : ok(WHAT, `${shown} answers`);
-  } finally {
-    client.close();
-  }
-}
-
-function isOlder(version: string, than: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [thanMajor = 0, thanMinor = 0] = than.split('.').map(Number);
-  return major < thanMajor || (major === thanMajor && minor < thanMinor);
 }

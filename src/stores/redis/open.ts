@@ -155,16 +155,22 @@ async function startStores(
 }
 
 /** A field of the reply to INFO. https://redis.io/docs/latest/commands/info/ */
-export function infoField(info: string, name: string): string | undefined {
+function infoField(info: string, name: string): string | undefined {
   const line = info.split(/\r?\n/).find((each) => each.startsWith(`${name}:`));
   return line?.slice(name.length + 1);
 }
 
-/** Settings of the server with which it may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
+/** The oldest that is tested. */
+const OLDEST_VERSION = 6.2;
+
+/** A server that is too old, or with settings with which it may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
 function describeMisconfigurations({ info, save }: { info: string; save: string }): string[] {
   const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction';
   const isKept = infoField(info, 'aof_enabled') === '1' || save !== '';
+  const version = infoField(info, 'redis_version') ?? '';
   return [
+    Number.parseFloat(version) < OLDEST_VERSION &&
+      `Redis ${version} is older than what is tested: use ${OLDEST_VERSION} or newer, or Valkey`,
     policy !== 'noeviction' &&
       `maxmemory-policy is ${policy}: sign-ins in progress may be lost; set noeviction`,
     isKept &&
