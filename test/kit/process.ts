@@ -60,6 +60,8 @@ export function startChild(command: readonly string[], options: ChildOptions = {
     pid: child.pid ?? 0,
     /** What it has written so far: stdout, then stderr. */
     output: () => written.join(''),
+    stdout: () => written[0] ?? '',
+    stderr: () => written[1] ?? '',
     /** Resolves once it has ended and all its output was read. The exit code is 128 and more after a signal. */
     exited: new Promise<number>((resolve, reject) => {
       child.once('error', reject);

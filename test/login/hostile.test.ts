@@ -122,7 +122,7 @@ describe('login: what a relay sends is text', () => {
   });
 });
 
-test('login: a relay that does not answer the last request holds no terminal', async () => {
+test('login: Ctrl-C cancels, and waits for no answer; the countdown is removed', async () => {
   let isCancelled = false;
   const relay = await serve((path, socket) => {
     if (path.endsWith('&cancel=1')) isCancelled = true;
@@ -135,6 +135,8 @@ test('login: a relay that does not answer the last request holds no terminal', a
   terminal.type(CTRL_C);
   expect(await terminal.exited).toBe(EXIT_CODES.interrupted);
   expect(isCancelled).toBe(true);
+  const after = terminal.output().split('\r\x1b[K').at(-1);
+  expect(after).toBe('Stopped. The sign-in was cancelled.\r\n');
 });
 
 test('login: a disk that takes a part of the tokens: no acknowledgement, no half file', async () => {

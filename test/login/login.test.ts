@@ -8,6 +8,7 @@ import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { chooseAtProvider, startDev } from '../kit/dev.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
+import { startChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 import { decide } from '../kit/user.ts';
@@ -24,33 +25,15 @@ const command = (...args: string[]) => [process.execPath, MAIN, 'login', ...args
 const atDev = (...args: string[]) => command('dev', '--relay', dev.relayUrl, ...args);
 const atRelay = ['dev', '--relay', dev.relayUrl];
 
-interface RunOptions {
-  readonly env?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-}
-
 /** In pipes, as a script runs it. */
-function startLogin(line: readonly string[], { env = {}, cwd }: RunOptions = {}) {
-  const child = Bun.spawn([...line], {
-    env: { PATH: process.env.PATH ?? '', NO_PROXY: '127.0.0.1', XDG_CONFIG_HOME: home, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    ...(cwd !== undefined && { cwd }),
-  });
-  let stderr = '';
-  const reading = (async () => {
-    const decoder = new TextDecoder();
-    for await (const part of child.stderr) stderr += decoder.decode(part, { stream: true });
-  })();
-  const stdout = new Response(child.stdout).text();
+function startLogin(line: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const own = { NO_PROXY: '127.0.0.1', XDG_CONFIG_HOME: home };
+  const { exited, stdout, stderr, kill } = startChild(line, { env: { ...own, ...env } });
   return {
-    kill: (signal: NodeJS.Signals) => child.kill(signal),
-    stderr: () => stderr,
-    untilShown: (text: string) => pollUntil(`stderr has ${text}`, () => stderr.includes(text)),
-    ended: (async () => {
-      const exitCode = await child.exited;
-      await reading;
-      return { exitCode, stdout: await stdout, stderr };
-    })(),
+    kill,
+    stderr,
+    untilShown: (text: string) => pollUntil(`stderr has ${text}`, () => stderr().includes(text)),
+    ended: exited.then((exitCode) => ({ exitCode, stdout: stdout(), stderr: stderr() })),
   };
 }
 
@@ -60,7 +43,7 @@ async function runToken(...args: readonly string[]) {
   return { exitCode, printed: stdout.trim(), stderr };
 }
 
-const runLogin = (line: readonly string[], options?: RunOptions) => startLogin(line, options).ended;
+const runLogin = (...args: Parameters<typeof startLogin>) => startLogin(...args).ended;
 
 const approve = () => dev.plan({ ending: 'approve', auto: true });
 
@@ -202,27 +185,6 @@ describe('token', () => {
   });
 });
 
-test('login --open: a client id of its own exchanges and refreshes at its provider', async () => {
-  await using open = await startDev({ args: ['--open'] });
-  await open.plan({ ending: 'approve', auto: true });
-  const clientId = 'sign-in-relay-dev';
-  const place = ['own', '--relay', open.relayUrl, '--tokens', join(home, 'open')];
-  const authorizationUrl = `${open.providerUrl}/authorize?scope=profile`;
-  const more = ['--token-url', `${open.providerUrl}/token`, '--client-id', clientId];
-  const ended = await runLogin(command(...place, '--open', authorizationUrl, ...more));
-  expect(ended.exitCode).toBe(EXIT_CODES.signedIn);
-  const [file = ''] = readdirSync(join(home, 'open'));
-  const path = join(home, 'open', file);
-  const written = JSON.parse(await Bun.file(path).text());
-  expect(written).toMatchObject({ tokenUrl: `${open.providerUrl}/token`, clientId });
-  writeFileSync(path, JSON.stringify({ ...written, expiresAt: 1 }));
-  const { printed } = await runToken(...place);
-  expect(printed).toMatch(/^dev\.access\./);
-  expect(printed).not.toBe(written.accessToken);
-  const half = await runLogin(command(...place, '--client-id', clientId));
-  expect(half).toMatchObject({ exitCode: EXIT_CODES.usage });
-});
-
 describe('login: which relay', () => {
   test('SIGN_IN_RELAY_URL names it, with or without a final slash; --relay comes first', async () => {
     for (const [line, SIGN_IN_RELAY_URL] of [
@@ -230,7 +192,7 @@ describe('login: which relay', () => {
       [atDev(), 'http://127.0.0.1:1'],
     ] as const) {
       await approve();
-      expect((await runLogin(line, { env: { SIGN_IN_RELAY_URL } })).exitCode).toBe(0);
+      expect((await runLogin(line, { SIGN_IN_RELAY_URL })).exitCode).toBe(0);
     }
   });
 
@@ -291,15 +253,6 @@ describe('login in a terminal', () => {
     const after = login.output().split(CLEAR_LINE).at(-1) ?? '';
     expect(after).toStartWith('Signed in to dev.');
     expect(after).toContain(`sign-in-relay token dev --relay ${dev.relayUrl}`);
-  });
-
-  test('Ctrl-C: the countdown is removed, nothing else is written, 130', async () => {
-    const login = startInTerminal(atDev('--tokens', folder));
-    await login.untilShown('Waiting for you');
-    login.type(CTRL_C);
-    expect(await login.exited).toBe(EXIT_CODES.interrupted);
-    const after = login.output().split(CLEAR_LINE).at(-1);
-    expect(after).toBe('Stopped. The sign-in was cancelled.\r\n');
   });
 
   test('the time is never cut off, also at 12 columns, where there is no code', async () => {

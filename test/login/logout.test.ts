@@ -65,7 +65,7 @@ test('the tokens of login are deleted, and no longer work', async () => {
   expect([again.exitCode, again.output]).toEqual([0, 'Nobody is signed in to dev.\n']);
 });
 
-test('where tokens cannot be revoked it says where to remove the app, without controls', async () => {
+test('where tokens cannot be revoked it says where to remove the app', async () => {
   const removeAt = 'https://mal.example/apps';
   using there = serve(() => Response.json({ error: 'unsupported', removeAt }, { status: 400 }));
   const path = writeTokens(there.relay, 'mal');
@@ -74,14 +74,6 @@ test('where tokens cannot be revoked it says where to remove the app, without co
   expect(output).toContain('mal has no way to revoke tokens that the relay knows');
   expect(output).toContain(`remove the app at mal: ${removeAt}\n`);
   expect(existsSync(path)).toBe(false);
-
-  using hostile = serve(() =>
-    Response.json({ error: 'unsupported', removeAt: '\u001b[2J\u202e' }, { status: 400 }),
-  );
-  writeTokens(hostile.relay, 'mal');
-  const shown = await logout(hostile.relay, 'mal');
-  for (const character of ['\u001b', '\u202e']) expect(shown.output).not.toContain(character);
-  expect(shown.output).toContain('see the settings of the account there');
 });
 
 test('tokens that were not revoked: the file is deleted, and it says they may work', async () => {
