@@ -117,22 +117,6 @@ describe.each(PROXIES)('%s in front of %d', async (name, count) => {
     }
   });
 
-  test('its log has no query, and no code or state of a path', async () => {
-    const { state } = await start(proxy);
-    await proxy.ask(`/qr/${state}.png`);
-    await proxy.ask(`/qr/${state}.svg?size=200`);
-    await proxy.ask('/L/BCDF-GHJK');
-    await proxy.ask('/l/bcdf-ghjk');
-    await bringCode(proxy, state, makeCode());
-    // The line of a request is written after its response.
-    for (const path of ['/auth/start', '/auth/mal/callback', '/qr/', '/L/', '/l/']) {
-      await pollUntil(`the log contains ${path}`, () => proxy.accessLog().includes(path));
-    }
-    expect(proxy.accessLog()).not.toContain(state);
-    expect(proxy.accessLog()).not.toMatch(/bcdf/i);
-    expect(proxy.accessLog()).not.toMatch(/[?=]/);
-  });
-
   test('a 503 because Valkey is down takes no relay out of service', async () => {
     await valkey.kill();
     for (let count = 0; count < 6; count += 1) expect(await startStatus()).toBe(503);

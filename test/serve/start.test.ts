@@ -69,16 +69,6 @@ describe('a relay that starts', () => {
     const names = ['OAUTH_BASE_URL', 'TRUSTED_PROXY_CIDRS', '_CLIENT_SECRET', '_PKCE', 'LOG_LEVEL'];
     for (const name of [...names, 'AUTHORIZE_PARAMS']) expect(output).toContain(name);
   });
-
-  test.each(RUNTIMES)(
-    'names its version and runtime with --version, on %s',
-    async (name, command) => {
-      const { output } = await runRelay({}, { command: [...command, '--version'] });
-      expect(output).toMatch(
-        new RegExp(`^\\d+\\.\\d+\\.\\d+( \\(commit [\\w-]+\\))? on ${name} \\d+\\.\\d+\\.\\d+\\n$`),
-      );
-    },
-  );
 });
 
 describe.each(RUNTIMES)(
@@ -123,13 +113,6 @@ describe('providers, on the command line', () => {
     expect(output).toMatch(/^discord +Discord .* of its own$/m);
     expect(output).toContain('Not by their names: amazon, apple, ');
     expect(output.split('\n').filter((line) => line.length > 80)).toEqual([]);
-  });
-
-  test('shows the guide to one', async () => {
-    const { exitCode, output } = await show('spotify');
-    expect(exitCode).toBe(0);
-    expect(output).toStartWith('# Spotify\n');
-    expect(output).toContain('    SPOTIFY_CLIENT_ID=…\n');
   });
 
   test.each([
