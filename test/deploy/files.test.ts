@@ -1,11 +1,12 @@
 /** The files of deploy/ and package.json agree with each other and with the relay. */
 import { expect, test } from 'bun:test';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
 import { FETCHES_AT_ONCE, IDLE_MARGIN_SECONDS } from '../../src/limits.ts';
 import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { readAcl } from '../kit/redis/acl.ts';
@@ -124,9 +125,14 @@ test('both compose files trust the network of their proxy, and protect the relay
 
 const withPromtool = test.if(has('Prometheus', 'Prometheus accepts deploy/prometheus.yaml'));
 
-withPromtool('Prometheus accepts its configuration, with the alert rules', async () => {
-  const command = ['promtool', 'check', 'config', `${ROOT}deploy/prometheus.yaml`];
-  const { exitCode, output } = await runChild(command);
+withPromtool('Prometheus accepts its configuration, with a token and the alert rules', async () => {
+  const folder = newFolder();
+  mkdirSync(join(folder, 'secrets/metrics'), { recursive: true });
+  writeFileSync(join(folder, 'secrets/metrics/admin-token'), '');
+  writeFileSync(join(folder, 'alerts.yaml'), read('alerts.yaml'));
+  const config = join(folder, 'prometheus.yaml');
+  writeFileSync(config, read('prometheus.yaml').replace('#authorization:', 'authorization:'));
+  const { exitCode, output } = await runChild(['promtool', 'check', 'config', config]);
   expect([exitCode, output]).toEqual([0, expect.stringContaining('rules found')]);
 });
 

@@ -1,10 +1,9 @@
 /** What Prometheus makes of metrics: scrapes become a timeline for `promtool test rules`. */
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newFolder } from './folder.ts';
-import { findFreePort, runChild, startChild } from './process.ts';
+import { runChild } from './process.ts';
 import { ROOT } from './relay.ts';
-import { pollUntil } from './wait.ts';
 
 const RULES_FILE = join(ROOT, 'deploy/alerts.yaml');
 
@@ -126,42 +125,4 @@ function writeSeries(name: string, labels: Labels): string {
 function addLabels(series: string, labels: Labels): string {
   const added = writeSeries('', labels).slice(1, -1);
   return series.endsWith('}') ? `${series.slice(0, -1)},${added}}` : `${series}{${added}}`;
-}
-
-interface TargetState {
-  readonly labels: { readonly instance: string };
-  readonly lastError: string;
-  /** A year 1 before the first scrape. */
-  readonly lastScrape: string;
-}
-
-/** Runs Prometheus with deploy/prometheus.yaml, changed as the test says, and its data in `folder`. */
-export async function startPrometheus(folder: string, change: (config: string) => string) {
-  const config = join(folder, 'prometheus.yaml');
-  writeFileSync(config, change(readFileSync(join(ROOT, 'deploy/prometheus.yaml'), 'utf8')));
-  copyFileSync(RULES_FILE, join(folder, 'alerts.yaml'));
-  const port = await findFreePort();
-  const options = [`--config.file=${config}`, `--storage.tsdb.path=${join(folder, 'data')}`];
-  const listen = `--web.listen-address=127.0.0.1:${port}`;
-  const child = startChild(['prometheus', ...options, listen]);
-  return {
-    output: child.output,
-    /** For each target what went wrong; empty: nothing. */
-    readErrors: (targets: number) =>
-      pollUntil(`${targets} targets were scraped`, async () => {
-        const url = `http://127.0.0.1:${port}/api/v1/targets`;
-        const response = await fetch(url).catch(() => undefined);
-        if (!response?.ok) return undefined;
-        const { data } = (await response.json()) as { data: { activeTargets: TargetState[] } };
-        const scraped = data.activeTargets.filter(
-          ({ lastScrape }) => !lastScrape.startsWith('0001'),
-        );
-        if (scraped.length < targets) return undefined;
-        return new Map(scraped.map(({ labels, lastError }) => [labels.instance, lastError]));
-      }),
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL');
-      await child.exited;
-    },
-  };
 }
