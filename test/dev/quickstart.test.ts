@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { startDev } from '../kit/dev.ts';
 import { newFolder } from '../kit/folder.ts';
 import { runChild } from '../kit/process.ts';
+import { serveUpstream } from '../kit/provider.ts';
 
 setDefaultTimeout(40_000);
 
@@ -46,23 +47,19 @@ test("an error of the developer's own in keep is theirs at once", async () => {
 
 test('a poll that is refused waits for as long as Retry-After says', async () => {
   let polls = 0;
-  const relay = Bun.serve({
-    port: 0,
-    fetch({ url }) {
-      if (url.endsWith('/start')) return Response.json({ session: 's', url: '', expiresIn: 600 });
-      polls += 1;
-      if (polls === 1) return new Response('', { status: 429, headers: { 'Retry-After': '7' } });
-      if (polls === 2) return new Response('', { status: 502 });
-      return Response.json({ accessToken: 'a' });
-    },
+  using relay = serveUpstream(({ url }) => {
+    if (url.endsWith('/start')) return Response.json({ session: 's', url: '', expiresIn: 600 });
+    polls += 1;
+    if (polls === 1) return new Response('', { status: 429, headers: { 'Retry-After': '7' } });
+    if (polls === 2) return new Response('', { status: 502 });
+    return Response.json({ accessToken: 'a' });
   });
-  const noting = program(relay.url.origin).replace(
+  const noting = program(new URL(relay.url).origin).replace(
     /const pause = .*/,
     'const pause = async (ms) => console.log(ms);',
   );
   const { output } = await run(noting + MAIN);
   expect(output).toBe('7000\n2000\naccessToken\n');
-  await relay.stop(true);
 });
 
 function run(app: string) {

@@ -7,6 +7,7 @@ import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { startDev } from '../kit/dev.ts';
 import { newFolder } from '../kit/folder.ts';
 import { runChild } from '../kit/process.ts';
+import { serveUpstream } from '../kit/provider.ts';
 import { MAIN } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 
@@ -35,17 +36,8 @@ const logout = (relay: string, service = 'dev') =>
 
 /** A relay that answers every request so. */
 function serve(answer: () => Response) {
-  const requests: string[] = [];
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    async fetch(request) {
-      requests.push(`${new URL(request.url).pathname} ${await request.text()}`);
-      return answer();
-    },
-  });
-  const stop = () => void server.stop(true);
-  return { relay: server.url.origin, requests, [Symbol.dispose]: stop };
+  const server = serveUpstream(answer);
+  return Object.assign(server, { relay: new URL(server.url).origin });
 }
 
 test('the tokens of login are deleted, and no longer work', async () => {
