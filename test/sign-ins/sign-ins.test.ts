@@ -1,7 +1,6 @@
-/** What endpoints may do with sign-ins, beyond the machine: retries, the observer, the vault, and the end of a process. */
-import { beforeEach, describe, expect, test } from 'bun:test';
+/** What endpoints may do with sign-ins, beyond the machine: retries, the observer, and the end of a process. */
+import { beforeEach, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import type { Delivery } from '../../src/sign-ins/session.ts';
 import { createSignIns, type NewSignIn, type SignIns } from '../../src/sign-ins/sign-ins.ts';
 import { plainVault } from '../../src/sign-ins/vault.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
@@ -132,84 +131,30 @@ test('a link of one service does nothing at another', async () => {
   expect(await signIns.find({ browserState })).toMatchObject({ service: 'mal' });
 });
 
-describe('a code', () => {
-  test('is redeemed once, however often it comes back, and what the page shows is kept', async () => {
-    const signIns = create();
-    const { browserState } = await start(signIns, { deviceName: 'Living room' });
-    const asked: Delivery[] = [];
-    const resolveCode = (delivery: Delivery) => {
-      asked.push(delivery);
-      return grant();
-    };
-    const ended = await Promise.all(
-      Array.from({ length: 3 }, () => signIns.finish('mal', browserState, resolveCode)),
-    );
-    expect(asked).toEqual([ASKED.delivery]);
-    expect(ended).toEqual([
-      { outcome: 'signed_in', deviceName: 'Living room' },
-      { outcome: 'link_invalid' },
-      { outcome: 'link_invalid' },
-    ]);
+test('tokens for a device that has cancelled meanwhile are not stored', async () => {
+  const signIns = create();
+  const { browserState, pollSecret } = await start(signIns);
+  const late = await signIns.finish('mal', browserState, async () => {
+    await signIns.cancel(pollSecret);
+    return grant();
   });
-
-  test('that the provider refuses, or that is too late, ends with what the device gets', async () => {
-    const signIns = create();
-    const refused = await start(signIns);
-    const failure = 'invalid_grant';
-    const ended = await signIns.finish('mal', refused.browserState, () => ({ ok: false, failure }));
-    expect(ended).toEqual({ outcome: 'exchange_failed', failure, deviceName: undefined });
-    const result = { error: 'exchange_failed' } as const;
-    expect(await signIns.poll(refused.pollSecret, NEVER, 0)).toEqual({
-      state: 'delivered',
-      result,
-    });
-    const cancelled = await start(signIns);
-    const late = await signIns.finish('mal', cancelled.browserState, async () => {
-      await signIns.cancel(cancelled.pollSecret);
-      return grant();
-    });
-    expect(late).toMatchObject({ outcome: 'cancelled' });
-  });
+  expect(late).toMatchObject({ outcome: 'cancelled' });
 });
 
-describe('a process that ends', () => {
-  /** Whether everything is delivered that the process waits for. */
-  function watchEnd(signIns: SignIns) {
-    let isOver = false;
-    void signIns.delivered().then(() => {
-      isOver = true;
-    });
-    return () => isOver;
-  }
-
-  test('waits for a code in exchange, then until its tokens are delivered, within limits', async () => {
-    const signIns = create();
-    const { browserState, pollSecret } = await start(signIns);
-    const answer = Promise.withResolvers<ReturnType<typeof grant>>();
-    const page = signIns.finish('mal', browserState, () => answer.promise);
-    await runReady();
+test('a drain waits for tokens until its limit, not for errors or what was delivered', async () => {
+  const [waiting, failed, delivered] = [create(), create(), create()];
+  await waiting.finish('mal', (await start(waiting)).browserState, grant);
+  await failed.fail('mal', (await start(failed)).browserState, 'access_denied');
+  const { browserState, pollSecret } = await start(delivered);
+  await delivered.finish('mal', browserState, grant);
+  const over: SignIns[] = [];
+  for (const signIns of [waiting, failed, delivered]) {
     signIns.drain();
-    const isOver = watchEnd(signIns);
-    await pass(2 * DRAIN_DELIVERY_MS);
-    expect(isOver()).toBe(false);
-    answer.resolve(grant());
-    expect((await page).outcome).toBe('signed_in');
-    await pass(DRAIN_DELIVERY_MS / 2);
-    expect(isOver()).toBe(false);
-    await signIns.poll(pollSecret, NEVER, 0);
-    await pass(1_000);
-    expect(isOver()).toBe(true);
-  });
-
-  test('waits for tokens from before it for its time, and not for errors', async () => {
-    const [undelivered, failed] = [create(), create()];
-    await undelivered.finish('mal', (await start(undelivered)).browserState, grant);
-    await failed.fail('mal', (await start(failed)).browserState, 'access_denied');
-    for (const signIns of [undelivered, failed]) signIns.drain();
-    const [isOver, isOverAtOnce] = [watchEnd(undelivered), watchEnd(failed)];
-    await pass(DRAIN_DELIVERY_MS - 500);
-    expect([isOver(), isOverAtOnce()]).toEqual([false, true]);
-    await pass(500);
-    expect(isOver()).toBe(true);
-  });
+    void signIns.delivered().then(() => over.push(signIns));
+  }
+  await delivered.poll(pollSecret, NEVER, 0);
+  await pass(DRAIN_DELIVERY_MS - 500);
+  expect(over).toEqual([failed, delivered]);
+  await pass(500);
+  expect(over).toContain(waiting);
 });
