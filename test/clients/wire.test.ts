@@ -62,12 +62,11 @@ test("a client with the relay's metadata refuses an ID token of the provider", a
 
 test('a silent provider and the limit of refreshes are no invalid_grant: tokens stay', async () => {
   const away = `http://127.0.0.1:${await findFreePort()}/token`;
-  const alone = await startRelay({ MAL_TOKEN_URL: away });
+  await using alone = await startRelay({ MAL_TOKEN_URL: away });
   const config = await discover(`${alone.baseUrl}/oauth2/mal`);
   const refresh = () => refusalOf(openid.refreshTokenGrant(config, 'a-refresh-token'));
   for (let count = 0; count < REFRESH_LIMIT.burst; count += 1) {
     expect(await refresh()).toBe(oauth.RESPONSE_IS_NOT_CONFORM);
   }
   expect(await refresh()).toBe('slow_down');
-  await alone.stop();
 });

@@ -91,7 +91,7 @@ inBrowser(
     const address = Object.values(networkInterfaces())
       .flat()
       .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
-    const lan = await startDev({ args: ['--lan'], origin: `http://${address}` });
+    await using lan = await startDev({ args: ['--lan'], origin: `http://${address}` });
     const shown = stripVTControlCharacters(lan.output());
     expect(shown).toContain(`http://${address}:${lan.port}`);
     expect(shown).toContain('▀▀▀');
@@ -119,6 +119,5 @@ inBrowser(
     ]);
     expect(exitCode).toBe(0);
     await browser.close();
-    await lan.stop();
   },
 );

@@ -64,7 +64,7 @@ beforeAll(async () => {
 
 test('installed: dev, its television and login need the runtime dependencies alone', async () => {
   const env = ON_BUN;
-  const dev = await startDev({ command: [command], cwd, env });
+  await using dev = await startDev({ command: [command], cwd, env });
   await dev.plan({ ending: 'approve', auto: true });
   const { session } = await start(dev, 'dev');
   expect((await poll(dev, session)).status).toBe(200);
@@ -75,7 +75,6 @@ test('installed: dev, its television and login need the runtime dependencies alo
   const line = [command, 'login', 'dev', '--relay', dev.relayUrl, '--tokens', join(cwd, 'tokens')];
   const login = await runChild(line, { cwd, env });
   expect(login.exitCode).toBe(3);
-  await dev.stop();
   const help = await runChild([command, '--help'], { cwd, env });
   expect(help).toMatchObject({ exitCode: 0 });
 });
@@ -137,19 +136,18 @@ describe("installed, beside the client, in an app's project", () => {
   }
 
   test('the ten lines of the README sign in and ask an API, against a dev relay', async () => {
-    const dev = await startDev({ command: [command], cwd, env: ON_BUN });
+    await using dev = await startDev({ command: [command], cwd, env: ON_BUN });
     await dev.plan({ ending: 'approve', auto: true });
     writeFileSync(join(cwd, 'ten.mjs'), snippet('import \\{ createSession', dev));
     const ran = await runChild([NODE, 'ten.mjs'], { cwd });
     expect(ran).toMatchObject({ exitCode: 0, output: expect.stringMatching(/^Open .*Ada/s) });
-    await dev.stop();
   });
 
   test.each([
     ['Expo', 'import \\* as SecureStore', 'expo-secure-store', SECURE_STORE],
     ['Electron', 'import \\{ app, safeStorage', 'electron', ELECTRON],
   ])('the storage for %s keeps what the next process goes on with', async (_, begin, name, own) => {
-    const dev = await startDev({ command: [command], cwd, env: ON_BUN });
+    await using dev = await startDev({ command: [command], cwd, env: ON_BUN });
     await dev.plan({ ending: 'approve', auto: true });
     mkdirSync(join(modules(), name));
     writeFileSync(join(modules(), name, 'package.json'), '{"type":"module","main":"index.js"}');
@@ -165,7 +163,6 @@ console.log(session.state.status);`;
     }
     const kept = await Array.fromAsync(new Bun.Glob(`{store,sign-in}*/**`).scan({ cwd }));
     expect(kept).not.toBeEmpty();
-    await dev.stop();
   });
 
   const KIT = `

@@ -260,7 +260,7 @@ describe('from three metres', () => {
 
   test('the address of a relay in production is short, and a phone reaches it', async () => {
     const origin = new URL(dev.providerUrl).origin;
-    const relay = await startRelay({
+    await using relay = await startRelay({
       OAUTH_BASE_URL: 'https://relay.example',
       PROVIDERS: 'mal,anilist,spotify',
       CORS_ORIGINS: origin,
@@ -281,7 +281,6 @@ describe('from three metres', () => {
     expect(await tv.locator('#local').isVisible()).toBe(false);
     await expectLegible(tv, 'production-link');
     await tv.close();
-    await relay.stop();
   });
 });
 

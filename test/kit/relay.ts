@@ -94,6 +94,10 @@ export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
       child.kill(signal);
       return child.exited;
     },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await child.exited;
+    },
     /** The resident set, as the kernel counts it. */
     residentBytes() {
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');

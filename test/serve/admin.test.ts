@@ -101,15 +101,14 @@ test('while a relay drains its metrics are served, and say that it is not ready'
 
 describe('the admin port', () => {
   test('is off unless it is set', async () => {
-    const relay = await startRelay();
+    await using relay = await startRelay();
     expect((await relay.ask('/metrics')).status).toBe(404);
     expect(relay.events('admin_listening')).toEqual([]);
-    await relay.stop();
   });
 
   test('is on loopback by default, shows no secret, and serves no route of the relay', async () => {
     const adminPort = await findFreePort();
-    const relay = await startRelay({
+    await using relay = await startRelay({
       HOST: '127.0.0.1',
       ADMIN_PORT: String(adminPort),
       MAL_TOKEN_URL: provider.tokenUrl,
@@ -144,11 +143,10 @@ describe('the admin port', () => {
     expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
     expect((await fetch(`${url}/auth/start`, { method: 'POST' })).status).toBe(404);
     expect((await fetch(`${url}/health`)).status).toBe(404);
-    await relay.stop();
   });
 
   test('a port that is taken is named by its own setting', async () => {
-    const relay = await startRelay();
+    await using relay = await startRelay();
     const port = await findFreePort();
     const { exitCode, output } = await runRelay({
       OAUTH_BASE_URL: 'http://127.0.0.1',
@@ -159,7 +157,6 @@ describe('the admin port', () => {
     });
     expect(output).toContain(`ADMIN_PORT is ${relay.port}: another program listens there already`);
     expect(exitCode).toBe(1);
-    await relay.stop();
   });
 });
 
@@ -187,7 +184,7 @@ describe('/ready', () => {
   onRedis('503 while Redis is unreachable, and why, which stays on the admin page', async () => {
     await using redis = await startRedis();
     const adminPort = await findFreePort();
-    const relay = await startRelay({ REDIS_URL: redis.url, ADMIN_PORT: String(adminPort) });
+    await using relay = await startRelay({ REDIS_URL: redis.url, ADMIN_PORT: String(adminPort) });
     expect((await relay.ask('/ready')).status).toBe(200);
     await redis.freeze();
     await relay.waitForEvent('store_lost');
@@ -206,7 +203,6 @@ describe('/ready', () => {
     // Of what it did itself a share says nothing: another relay may have started the sign-in.
     expect(page).toContain('Only what this relay did');
     expect(page).not.toMatch(/\d+ %\)/);
-    await relay.stop();
   });
 
   test('503 while no issuer has answered, but not because of one of several providers', async () => {
@@ -231,7 +227,7 @@ describe('/ready', () => {
 });
 
 test('`health` needs no setting but where the relay listens', async () => {
-  const relay = await startRelay();
+  await using relay = await startRelay();
   const env = { HOST: '127.0.0.1', PORT: String(relay.port), MAL_CLIENT_SECRET_FILE: '/none' };
   const health = (more = {}) => runRelay({ ...env, ...more }, { args: ['health'] });
   expect(await health({ LOGO: '/none', CONFIRM: 'perhaps' })).toEqual({
@@ -242,7 +238,6 @@ test('`health` needs no setting but where the relay listens', async () => {
     exitCode: 1,
     output: expect.stringContaining('PORT'),
   });
-  await relay.stop();
 });
 
 test('`health` shows as text whatever answers there', async () => {

@@ -18,42 +18,28 @@ async function checkRelay(url: string) {
 }
 
 test('a good relay: what to register, a poll that is held; the sign-in is cancelled', async () => {
-  const relay = await startRelay({ POLL_SECONDS: '1' });
-  try {
-    const { faults, textOf } = await checkRelay(`${relay.baseUrl}/`);
-    expect(faults).toEqual([]);
-    expect(textOf('redirect URI of mal')).toBe(
-      `register exactly ${relay.baseUrl}/auth/mal/callback`,
-    );
-    expect(textOf('poll')).toMatch(/^held for \d+ s, and nothing cut it$/);
-    expect(await relay.waitForEvent('sign_in_cancelled')).toMatchObject({ outcome: 'cancelled' });
-  } finally {
-    await relay.stop('SIGKILL');
-  }
+  await using relay = await startRelay({ POLL_SECONDS: '1' });
+  const { faults, textOf } = await checkRelay(`${relay.baseUrl}/`);
+  expect(faults).toEqual([]);
+  expect(textOf('redirect URI of mal')).toBe(`register exactly ${relay.baseUrl}/auth/mal/callback`);
+  expect(textOf('poll')).toMatch(/^held for \d+ s, and nothing cut it$/);
+  expect(await relay.waitForEvent('sign_in_cancelled')).toMatchObject({ outcome: 'cancelled' });
 });
 
 test('a relay whose base URL is another one', async () => {
-  const relay = await startRelay({ POLL_SECONDS: '1', OAUTH_BASE_URL: 'https://other.test' });
-  try {
-    expect((await checkRelay(relay.baseUrl)).faults).toEqual(['base URL']);
-  } finally {
-    await relay.stop('SIGKILL');
-  }
+  await using relay = await startRelay({ POLL_SECONDS: '1', OAUTH_BASE_URL: 'https://other.test' });
+  expect((await checkRelay(relay.baseUrl)).faults).toEqual(['base URL']);
 });
 
 const onRedis = test.if(has('Redis', '`check --relay` finds a full Redis'));
 
 onRedis('a relay that is ready, although its Redis is full', async () => {
   await using redis = await startRedis();
-  const relay = await startRelay({ POLL_SECONDS: '1', REDIS_URL: redis.url });
-  try {
-    await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
-    // The start of the first check is refused, and noticed.
-    await checkRelay(relay.baseUrl);
-    expect((await checkRelay(relay.baseUrl)).textOf('ready')).toContain('(OOM)');
-  } finally {
-    await relay.stop('SIGKILL');
-  }
+  await using relay = await startRelay({ POLL_SECONDS: '1', REDIS_URL: redis.url });
+  await redis.cli('CONFIG', 'SET', 'maxmemory', '1');
+  // The start of the first check is refused, and noticed.
+  await checkRelay(relay.baseUrl);
+  expect((await checkRelay(relay.baseUrl)).textOf('ready')).toContain('(OOM)');
 });
 
 test('a relay that holds polls for longer than the check waits is asked for less', async () => {

@@ -103,14 +103,13 @@ describe.concurrent('where everything is right', () => {
   });
 
   test('while it runs, and its sign-in is cancelled', async () => {
-    const relay = await startRelay({ POLL_SECONDS: '1' });
+    await using relay = await startRelay({ POLL_SECONDS: '1' });
     const { exitCode, find } = await runCheck({ PORT: String(relay.port) });
     expect(find('base URL')?.text).toContain('this relay answers');
     expect(find('poll')?.text).toMatch(/^held for \d+ s, /);
     expect(find('client address')?.mark).toBe('left_out');
     expect(exitCode).toBe(0);
     expect(await relay.waitForEvent('sign_in_cancelled')).toMatchObject({ outcome: 'cancelled' });
-    await relay.stop();
   });
 
   test('while it runs with a longer POLL_SECONDS than a device may ask for', async () => {
