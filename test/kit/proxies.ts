@@ -2,25 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Target } from './device.ts';
 import { newFolder } from './folder.ts';
-import { type Child, findFreePort, startChild } from './process.ts';
+import { findFreePort, startChild } from './process.ts';
 import { ROOT } from './relay.ts';
 import { type CertificateFiles, writeCertificate } from './tls.ts';
 import { pollUntil } from './wait.ts';
 
-export interface ProxyProcess extends Target, AsyncDisposable {
-  readonly baseUrl: string;
-  /** The CA of its certificate. */
-  readonly caFile: string;
-  /** All that it has written of requests. */
-  accessLog(): string;
-  /** Everything else that it has written. */
-  errorLog(): string;
-  stop(): Promise<void>;
-}
+export type ProxyProcess = Awaited<ReturnType<typeof startProxy>>;
 
-export interface ProxyOptions {
+interface ProxyOptions {
   /** Not given: a free one. */
   readonly port?: number;
   readonly openFiles?: number;
@@ -36,7 +26,7 @@ export interface ProxyOptions {
 }
 
 /** Of one relay, or of two. */
-export type RelayPorts = readonly [number] | readonly [number, number];
+type RelayPorts = readonly [number] | readonly [number, number];
 
 /** What is configured, before it runs. */
 interface Place {
@@ -199,7 +189,7 @@ export async function startProxy(
   name: ProxyName,
   relays: RelayPorts,
   { port: wanted, dnsPort, directives = '', isPatient = false, ...options }: ProxyOptions = {},
-): Promise<ProxyProcess> {
+) {
   const program = PROGRAMS[name];
   const folder = newFolder();
   const certificate = await writeCertificate(folder);
@@ -224,30 +214,25 @@ export async function startProxy(
   async function stop(): Promise<void> {
     child.kill();
     await child.exited;
-    keepLog(name, logs());
+    // For the search at the end of `npm test`.
+    const logFolder = process.env.RELAY_TEST_LOGS;
+    const { access, error } = logs();
+    if (logFolder) writeFileSync(join(logFolder, `${name}-${randomUUID()}.log`), access + error);
   }
-  await pollUntil(`${name} answers`, () => answerOf(ask, child, name));
+  await pollUntil(`${name} answers`, () => {
+    if (!child.isRunning()) throw new Error(`${name} ended. Its output:\n${child.output()}`);
+    return ask('/health').catch(() => undefined);
+  });
   return {
     baseUrl,
+    /** The CA of its certificate. */
     caFile: certificate.caFile,
     ask,
     stop,
     [Symbol.asyncDispose]: stop,
+    /** All that it has written of requests. */
     accessLog: () => logs().access,
+    /** Everything else that it has written. */
     errorLog: () => logs().error,
   };
-}
-
-/** For the search at the end of `npm test`. */
-function keepLog(
-  name: string,
-  { access, error }: { readonly access: string; readonly error: string },
-) {
-  const logFolder = process.env.RELAY_TEST_LOGS;
-  if (logFolder) writeFileSync(join(logFolder, `${name}-${randomUUID()}.log`), access + error);
-}
-
-function answerOf(ask: Target['ask'], child: Child, name: string) {
-  if (!child.isRunning()) throw new Error(`${name} ended. Its output:\n${child.output()}`);
-  return ask('/health').catch(() => undefined);
 }

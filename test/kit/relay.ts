@@ -1,14 +1,7 @@
 /** A relay in a process of its own, started as its operator starts it: `bun src/cli/main.ts` and an environment. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import {
-  type Child,
-  type ChildOptions,
-  findFreePort,
-  NODE,
-  runChild,
-  startChild,
-} from './process.ts';
+import { type ChildOptions, findFreePort, NODE, runChild, startChild } from './process.ts';
 import { pollUntil } from './wait.ts';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -59,17 +52,16 @@ export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
   const port = options.port ?? (await findFreePort());
   const baseUrl = `http://127.0.0.1:${port}`;
   const log = createEventLog();
-  const child = spawnRelay(
-    {
-      OAUTH_BASE_URL: baseUrl,
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      LOG_LEVEL: 'debug',
-      MAL_CLIENT_ID: 'mal-client',
-      ...env,
-    },
-    { ...options, onLine: log.take },
-  );
+  const settings = {
+    OAUTH_BASE_URL: baseUrl,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    LOG_LEVEL: 'debug',
+    MAL_CLIENT_ID: 'mal-client',
+    ...env,
+  };
+  const [command, childOptions] = childArguments(settings, options);
+  const child = startChild(command, { ...childOptions, onLine: log.take });
   const end = () => log.end(new Error(`the relay ended. Its output:\n${child.output()}`));
   child.exited.then(end, end);
   return {
@@ -109,10 +101,6 @@ export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
 /** Runs a relay that is expected to end by itself, in an environment that holds `env`. Its reports are text. */
 export function runRelay(env: Env = {}, options: StartOptions = {}) {
   return runChild(...childArguments({ LOG_FORMAT: 'text', ...env }, options));
-}
-
-function spawnRelay(env: Env, options: StartOptions & ChildOptions): Child {
-  return startChild(...childArguments(env, options));
 }
 
 function childArguments(env: Env, options: StartOptions) {

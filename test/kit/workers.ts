@@ -9,7 +9,7 @@ import { buildWorker } from '../../scripts/build.ts';
 import { newFolder } from './folder.ts';
 import { forwardedFor, startForwarder } from './forwarder.ts';
 import { findFreePort, startChild } from './process.ts';
-import { createEventLog, type RelayProcess, ROOT, untilHealthy } from './relay.ts';
+import { createEventLog, ROOT, untilHealthy } from './relay.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -23,12 +23,7 @@ interface WorkersOptions {
   readonly storage?: string;
 }
 
-type Running = 'ask' | 'baseUrl' | 'port' | 'pid' | 'events' | 'waitForEvents' | 'output';
-
-export interface WorkersRelay extends Pick<RelayProcess, Running>, AsyncDisposable {
-  /** Ends the runtime at once, as a crash would. */
-  kill(): Promise<void>;
-}
+export type WorkersRelay = Awaited<ReturnType<typeof startWorkers>>;
 
 /** What wrangler reads. */
 export function readWranglerConfig() {
@@ -58,10 +53,7 @@ async function build(entry: string): Promise<string> {
 }
 
 /** Resolves once it answers. What `env` does not say is as in production, plus one provider and the debug log. */
-export async function startWorkers(
-  env: Env = {},
-  options: WorkersOptions = {},
-): Promise<WorkersRelay> {
+export async function startWorkers(env: Env = {}, options: WorkersOptions = {}) {
   await using stack = new AsyncDisposableStack();
   const folder = newFolder();
   const port = options.port ?? (await findFreePort());
@@ -95,9 +87,11 @@ export async function startWorkers(
     baseUrl,
     port,
     pid: child.pid,
+    /** Ends the runtime at once, as a crash would. */
     kill,
     output: child.output,
-    ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
+    ask: (path: string, init?: RequestInit) =>
+      fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
     events: log.named,
     waitForEvents: log.waitForMany,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

@@ -116,7 +116,7 @@ test.each(
     await signInAt(link, baseUrl, provider.authorizeUrl);
     const exitCode = await client.exited;
     expect([exitCode, client.output()]).toEqual([0, expect.stringContaining('Signed in')]);
-    expect(provider.grants()).toBe(1);
+    expect(provider.exchanges()).toBe(1);
   },
   60_000,
 );
@@ -146,7 +146,7 @@ test('login --open keeps tokens, and `token` refreshes them: the relay knows no 
   const token = command('token');
   expect(await token.exited).toBe(0);
   expect(token.output().trim()).not.toBe(before.accessToken);
-  expect(provider.grants()).toBe(2);
+  expect(provider.exchanges()).toBe(2);
   const incomplete = command('login', '--open', provider.authorizeUrl);
   expect(await incomplete.exited).toBe(2);
   await provider.stop();
