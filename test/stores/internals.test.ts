@@ -4,7 +4,7 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { ErrorReply } from '@redis/client';
-import type { Session } from '../../src/sign-ins/session.ts';
+import { open, type Session } from '../../src/sign-ins/session.ts';
 import { createStoreClock } from '../../src/stores/redis/commands.ts';
 import { reasonOf } from '../../src/stores/redis/failures.ts';
 import { createStoreHealth } from '../../src/stores/redis/health.ts';
@@ -96,9 +96,18 @@ test.each(Object.entries(SCRIPTS))(
   },
 );
 
-test('a script that arrives in time is carried out', async () => {
-  const inTime = `until ${Date.now() + 60_000}`;
-  expect(await redis.cli('EVAL', SCRIPTS.count.text, '1', 'live', inTime)).toBe('0');
+test('a change that reaches Redis after its session has expired is computed again', async () => {
+  const { store, time, close } = await openTestRedis(redis.url);
+  const { browserState } = await create(store);
+  const opened = await store.store.update(
+    { link: store.vault.link(browserState).id },
+    (session, nowMs) => {
+      time.advance(LIFETIME_MS + 1);
+      return open(session, nowMs);
+    },
+  );
+  expect(opened).toBeUndefined();
+  close();
 });
 
 test('however many come, and however large, only about the latest are remembered', () => {
