@@ -137,6 +137,8 @@ test('a result is delivered again for its time, also beyond the expiry', () => {
   expect(next).toEqual({ ...DELIVERED, redeliveredUntilMs: 10 + REDELIVERY_MS });
   expect(machine.stateAt(next ?? PENDING, 10 + REDELIVERY_MS)).toBe(next);
   expect(machine.stateAt(next ?? PENDING, 11 + REDELIVERY_MS)).toEqual(ENDED);
+  // Its link shows how it ended.
+  expect(machine.neededUntilMs({ ...DELIVERED, redeliveredUntilMs: 10 })).toBe(EXPIRES_AT_MS);
   const late: machine.Delivered = { ...DELIVERED, redeliveredUntilMs: EXPIRES_AT_MS + 1 };
   expect(machine.find(late, EXPIRES_AT_MS + 1)).toEqual({ reply: undefined });
   expect(machine.poll(false)(late, EXPIRES_AT_MS + 1).reply).toMatchObject({ state: 'delivered' });
@@ -181,27 +183,8 @@ test('a pending session says how long it stays as it is', () => {
   expect(unchangedForMs(late, EXPIRES_AT_MS)).toBe(1);
 });
 
-test('what a store knows: until when a state is kept, a session is needed, and stays', () => {
-  const times = (session: machine.Session) => [
-    machine.keptUntilMs(session),
-    machine.neededUntilMs(session),
-    machine.unchangedUntilMs(session),
-  ];
-  const short = { ...DELIVERED, redeliveredUntilMs: 10 };
-  expect(times(PENDING)).toEqual([EXPIRES_AT_MS, EXPIRES_AT_MS, EXPIRES_AT_MS]);
-  expect(times(EXCHANGING)).toEqual([EXPIRES_AT_MS, EXPIRES_AT_MS, EXCHANGE_LEASE_MS]);
-  expect(times(short)).toEqual([10, EXPIRES_AT_MS, 10]);
-});
-
-test('how far an expired session came', () => {
-  const opened = machine.open(PENDING, 0).next ?? PENDING;
+test('a session that was delivered, cancelled or failed for good reports no expiry', () => {
   const failed = { ...COMPLETED, outcome: 'failed', redeliverErrors: true } as const;
-  expect([PENDING, opened, EXCHANGING, COMPLETED].map(machine.stageOf)).toEqual([
-    'started',
-    'opened',
-    'called_back',
-    'called_back',
-  ]);
   for (const session of [DELIVERED, ENDED, CANCELLED, failed]) {
     expect(machine.stageOf(session)).toBeUndefined();
   }
