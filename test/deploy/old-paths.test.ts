@@ -29,7 +29,7 @@ test.each([
   async (name, directives) => {
     const port = await findFreePort();
     const baseUrl = `https://127.0.0.1:${port}`;
-    const relay = await startRelay({
+    await using relay = await startRelay({
       OAUTH_BASE_URL: baseUrl,
       TRUSTED_PROXY_CIDRS: '127.0.0.1',
       MAL_TOKEN_URL: provider.tokenUrl,
@@ -64,6 +64,5 @@ test.each([
       status: 200,
       body: { access_token: tokensFor(code).accessToken, token_type: 'Bearer' },
     });
-    await relay.stop('SIGKILL');
   },
 );

@@ -75,10 +75,9 @@ const HEALTHY = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const BUSY = 'HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
 test('nginx sends a refresh to the other relay if one does not run: nothing was sent', async () => {
-  const relay = await serveBytes((socket) => void socket.end(HEALTHY));
+  using relay = await serveBytes((socket) => void socket.end(HEALTHY));
   await using proxy = await startProxy('nginx', [await findFreePort(), relay.port]);
   for (let count = 0; count < 4; count += 1) {
     expect((await proxy.ask('/refresh', { method: 'POST', body: '{}' })).status).toBe(200);
   }
-  relay.stop();
 });

@@ -24,8 +24,7 @@ async function startStage() {
   await using stack = new AsyncDisposableStack();
   const dns = stack.use(await startDns());
   const redis = stack.use(await startRedis());
-  const provider = startTokenEndpoint();
-  stack.defer(() => provider.stop());
+  const provider = stack.use(startTokenEndpoint());
   const port = await findFreePort();
   const owned = stack.move();
   const env = {
@@ -36,7 +35,7 @@ async function startStage() {
   };
   const startAt = async (host: string) => {
     const relay = await startRelay({ ...env, HOST: host }, { port });
-    owned.defer(async () => void (await relay.stop('SIGKILL')));
+    owned.use(relay);
     return relay;
   };
   const know = (...hosts: readonly string[]) => dns.set('relay', hosts);
@@ -114,7 +113,7 @@ const NO_CONTENT = 'HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n';
 
 test('Caddy tries again for as long after a poll is lost, however long it was held', async () => {
   let lost = 0;
-  const relay = await serveBytes((socket, _, request) => {
+  using relay = await serveBytes((socket, _, request) => {
     const isPoll = request.startsWith('GET /auth/result');
     if (!isPoll || lost > 0) return void socket.end(NO_CONTENT);
     // Longer than Caddy tries, here 4 times a quarter of a second.
@@ -126,13 +125,12 @@ test('Caddy tries again for as long after a poll is lost, however long it was he
   await using proxy = await startProxy('Caddy', [relay.port]);
   expect((await proxy.ask('/auth/result?session=s')).status).toBe(204);
   expect(lost).toBe(1);
-  await relay.stop();
 });
 
 test.each(['nginx for one', 'Caddy'] as const)(
   'behind %s a relay with a sessions file restarts: no 502, no sign-in is lost',
   async (name) => {
-    const provider = startTokenEndpoint();
+    using provider = startTokenEndpoint();
     const port = await findFreePort();
     const folder = newFolder();
     const env = {
@@ -142,7 +140,6 @@ test.each(['nginx for one', 'Caddy'] as const)(
       START_BURST: '30',
     };
     await using stack = new AsyncDisposableStack();
-    stack.defer(() => provider.stop());
     let relay = await startRelay(env, { port });
     stack.defer(async () => void (await relay.stop('SIGKILL')));
     const proxy = stack.use(await startProxy(name, [port], { isPatient: true }));
@@ -165,7 +162,7 @@ test.each(['nginx for one', 'Caddy'] as const)(
 );
 
 test('nginx for one listens on IPv6 too, and sends users from http to https', async () => {
-  const relay = await serveBytes((socket) => void socket.end(NO_CONTENT));
+  using relay = await serveBytes((socket) => void socket.end(NO_CONTENT));
   await using proxy = await startProxy('nginx for one', [relay.port]);
   const { port } = new URL(proxy.baseUrl);
   const tls = { rejectUnauthorized: false };
@@ -173,7 +170,6 @@ test('nginx for one listens on IPv6 too, and sends users from http to https', as
   const opened = await fetch(`http://127.0.0.2:${port}/L/BCDF-GHJK`, { redirect: 'manual' });
   const location = 'https://127.0.0.2/L/BCDF-GHJK';
   expect([opened.status, opened.headers.get('location')]).toEqual([301, location]);
-  await relay.stop();
 });
 
 test('nginx for one sends a refresh again as long as nothing of it was sent', async () => {

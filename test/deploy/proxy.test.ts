@@ -50,7 +50,7 @@ describe('nginx limits what one address may hold', async () => {
 });
 
 test('the shortest Caddyfile is enough for a sign-in, with the settings beside it', async () => {
-  const provider = startTokenEndpoint();
+  using provider = startTokenEndpoint();
   const settings = { TRUSTED_PROXY_CIDRS: '127.0.0.1', MAL_TOKEN_URL: provider.tokenUrl };
   const relay = await startRelay(settings);
   await using proxy = await startProxy('the shortest Caddyfile', [relay.port]);
@@ -61,7 +61,6 @@ test('the shortest Caddyfile is enough for a sign-in, with the settings beside i
   expect(await result).toMatchObject(tokensFor(code));
   await relay.stop();
   expect(relay.events().filter(({ level }) => level === 'warning')).toEqual([]);
-  provider.stop();
 });
 
 /** With the number of relays that its file has. */

@@ -29,7 +29,7 @@ test('the administrator replaces the password of the relays in the middle of a s
     writeFileSync(valkey.usersFile, users.replace(from, to));
     expect(await administer('ACL LOAD')).toBe('0 OK');
   };
-  const provider = startTokenEndpoint();
+  using provider = startTokenEndpoint();
   const env = { REDIS_URL_FILE: valkey.urlFile, MAL_TOKEN_URL: provider.tokenUrl };
   const first = await startRelay(env);
   const { session, state } = await start(first);
@@ -39,7 +39,7 @@ test('the administrator replaces the password of the relays in the middle of a s
   url.password = plantSecret(crypto.randomUUID());
   await changeUsers(`>${old}`, `>${old} >${url.password}`);
   writeFileSync(valkey.urlFile, `${url}\n`);
-  const second = await startRelay(env);
+  await using second = await startRelay(env);
   await first.stop();
   await changeUsers(`>${old} `, '');
   expect(await administer('CLIENT KILL USER relay')).not.toBe('0 0');
@@ -54,8 +54,6 @@ test('the administrator replaces the password of the relays in the middle of a s
   );
   expect(await polled).toMatchObject(tokensFor(code));
   expect(await administer('CONFIG SET maxmemory 512mb')).toBe('0 OK');
-  await second.stop();
-  provider.stop();
 });
 
 test('who has no password, or that of the relays, may not administer', async () => {

@@ -50,7 +50,7 @@ async function startStage(env: Readonly<Record<string, string>>) {
     OPENID_AUTHORIZE_PARAMS: 'prompt=consent',
   };
   const relay = await startRelay({ ...settings, ...env }, { port });
-  stack.defer(async () => void (await relay.stop('SIGKILL')));
+  stack.use(relay);
   const device: Target = {
     ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
   };

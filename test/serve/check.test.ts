@@ -66,11 +66,10 @@ test.each([
   [200, 'ok', 'one was sent to NOTIFY_URL: check whether it has arrived'],
   [404, 'fault', 'NOTIFY_URL: it answered 404'],
 ])('a notice to try is sent to NOTIFY_URL, which answers %d', async (status, mark, text) => {
-  const receiver = serveUpstream(() => new Response('', { status }));
+  using receiver = serveUpstream(() => new Response('', { status }));
   const { find } = await runCheck({ NOTIFY_URL: receiver.url });
   expect(find('notification')).toMatchObject({ mark, text });
   expect(receiver.requests.map(({ body }) => JSON.parse(body).cause)).toEqual(['check']);
-  receiver.stop();
 });
 
 test('the last line counts faults and warnings, one as one', () => {
@@ -191,7 +190,8 @@ describe.concurrent('the base URL', () => {
   });
 
   test('another program, and another relay', async () => {
-    const [other, port] = [await startRelay(), await findFreePort()];
+    await using other = await startRelay();
+    const port = await findFreePort();
     const OAUTH_BASE_URL = good.url.replace('/token', '');
     expect((await runCheck({ OAUTH_BASE_URL })).find('base URL')).toMatchObject({
       mark: 'fault',
@@ -207,7 +207,6 @@ describe.concurrent('the base URL', () => {
       OAUTH_BASE_URL: `${other.baseUrl}/path`,
     });
     expect(wrong.find('base URL')?.text).toContain('not a relay with this OAUTH_BASE_URL');
-    await other.stop();
   });
 });
 
@@ -353,7 +352,7 @@ describe.concurrent('providers', () => {
     'a secret that was sent by %s, where only %s is taken, is tried once that way',
     async (used, right, isTaken) => {
       const challenge = { 'WWW-Authenticate': 'Basic realm="tokens"' };
-      const provider = serveUpstream((request) =>
+      using provider = serveUpstream((request) =>
         request.method === 'GET' || isTaken(request)
           ? Response.json({ error: 'invalid_grant' }, { status: 400 })
           : Response.json({ error: 'invalid_client' }, { status: 401, headers: challenge }),
@@ -367,7 +366,6 @@ describe.concurrent('providers', () => {
         remedy: `set MAL_CLIENT_AUTH=${right}`,
       });
       expect(provider.requests.filter(({ method }) => method === 'POST').length).toBe(2);
-      provider.stop();
     },
   );
 

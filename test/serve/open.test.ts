@@ -106,7 +106,7 @@ test.each(
       PROVIDERS: '',
     };
     const relay = await startRelay({ ...settings, MAL_CLIENT_ID: '', ...env }, { port });
-    stack.defer(async () => void (await relay.stop('SIGKILL')));
+    stack.use(relay);
     const client = startChild(commandOf(baseUrl, provider), {
       env: { no_proxy: '127.0.0.1' },
       cwd: newFolder(),

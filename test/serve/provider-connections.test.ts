@@ -181,7 +181,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
         },
       });
       const env = { MAL_TOKEN_URL: `https://localhost:${provider.port}/token` };
-      const relay = await launchRelay(env, { command });
+      await using relay = await launchRelay(env, { command });
       await relay.waitForEvent('listening');
       const { state } = await start(relay);
       expect((await bringCode(relay, state, makeCode())).status).toBe(502);
@@ -190,7 +190,6 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
         reason: 'unreachable',
         cause: 'tls',
       });
-      await relay.stop();
     },
   );
 });

@@ -20,21 +20,19 @@ describe('a relay that starts', () => {
   test('logs once that it listens, with the redirect URI of each provider to register', async () => {
     const names = ['mal', 'anilist', 'spotify'];
     const env = { PROVIDERS: names.join(), ANILIST_CLIENT_ID: 'a', SPOTIFY_CLIENT_ID: 's' };
-    const relay = await startRelay(env);
+    await using relay = await startRelay(env);
     const { baseUrl } = relay;
     const redirectUris = Object.fromEntries(
       names.map((name) => [name, `${baseUrl}/auth/${name}/callback`]),
     );
     expect(relay.events('listening')).toMatchObject([{ level: 'info', baseUrl, redirectUris }]);
     expect(await (await relay.ask('/health')).text()).toBe('ok');
-    await relay.stop();
   });
 
   test.each(RUNTIMES)(
     'says that it runs on %s, and on Node that Bun takes less',
     async (name, command) => {
-      const relay = await startRelay({}, { command });
-      await relay.stop();
+      await using relay = await startRelay({}, { command });
       const [listening] = relay.events('listening');
       expect(listening?.version).toMatch(/^\d+\.\d+\.\d+/);
       expect(listening?.runtime).toMatch(new RegExp(`^${name} \\d+\\.\\d+`));
@@ -57,8 +55,7 @@ describe('a relay that starts', () => {
   });
 
   test('at a host name listens on one of its addresses: no second relay takes another', async () => {
-    const relay = await startRelay({ HOST: 'localhost' });
-    await relay.stop();
+    await using relay = await startRelay({ HOST: 'localhost' });
     const [{ url } = { url: '' }] = relay.events('listening');
     expect(String(url)).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):/);
   });
@@ -134,7 +131,7 @@ const acme = (issuer: string) => ({
 
 test('the relay listens once the issuer has answered: no device gets "Unknown service"', async () => {
   using issuer = startSilentIssuer();
-  const relay = await launchRelay(acme(issuer.issuer));
+  await using relay = await launchRelay(acme(issuer.issuer));
   await issuer.asked;
   const refused = relay.ask('/health').catch((error: { code?: string }) => error.code);
   expect(await refused).toBe('ECONNREFUSED');
@@ -142,7 +139,6 @@ test('the relay listens once the issuer has answered: no device gets "Unknown se
   await relay.waitForEvent('listening');
   const { url } = await start(relay, 'acme');
   expect((await fetch(url, { redirect: 'manual' })).status).toBe(302);
-  await relay.stop();
 });
 
 /** EX_CONFIG. Other failures may pass by themselves, and end with 1. */
@@ -255,7 +251,7 @@ describe('a relay that refuses to start', () => {
   ])(
     'because another relay has its port leaves that one alone: HOST=%s, then HOST=%s',
     async (first = '', second = '') => {
-      const relay = await startRelay({ HOST: first });
+      await using relay = await startRelay({ HOST: first });
       const { exitCode, output } = await runRelay({
         OAUTH_BASE_URL: relay.baseUrl,
         HOST: second,
@@ -265,7 +261,6 @@ describe('a relay that refuses to start', () => {
       expect(exitCode).toBe(1);
       const host = first.includes('::1') ? '[::1]' : '127.0.0.1';
       expect((await fetch(`http://${host}:${relay.port}/health`)).status).toBe(200);
-      await relay.stop();
     },
   );
 });

@@ -26,7 +26,7 @@ test.each([
 ])(
   '%s a provider has a quarter of the requests at once; beyond it callbacks are 503',
   async (_, env, most) => {
-    const relay = await startRelay({
+    await using relay = await startRelay({
       ...env,
       MAL_TOKEN_URL: hanging.tokenUrl,
       ANILIST_CLIENT_ID: 'anilist-client',
@@ -73,7 +73,6 @@ test.each([
       expect((await bringCode(relay, state, code)).status).toBe(200);
       expect(await (await poll(relay, session)).json()).toEqual(tokensFor(code));
     }
-    await relay.stop('SIGKILL');
   },
   60_000,
 );
