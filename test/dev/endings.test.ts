@@ -192,7 +192,7 @@ describe("dev: chosen on the provider's page", () => {
     const device = 'chosen to expire';
     const { session, state, url, link } = await startDevice({ code: true, device });
     const polled = poll(dev, session);
-    await chooseAtProvider(dev, await dev.ask(url), { name: 'expires', ending: '' });
+    await chooseAtProvider(dev, await dev.ask(url), { ending: 'expires' });
     expect((await polled).status).toBe(410);
     await untilLastLinesAre(device, [
       'the sign-in expired: its polls get 410, so start again',

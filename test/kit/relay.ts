@@ -87,7 +87,7 @@ export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
       return child.exited;
     },
     async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL');
+      child.kill('SIGTERM');
       await child.exited;
     },
     /** The resident set, as the kernel counts it. */

@@ -33,8 +33,8 @@ Usage: sign-in-relay dev [options]
   --address ADDRESS  with --lan: this machine's, if a wrong one is found
   --help
 
-Choose how a sign-in ends on the provider's page, with the user name there, or
-with a request from your app's tests. The provider's base URL lists the endings.
+Choose how a sign-in ends on the provider's page, or with a request from your
+app's tests. The provider's base URL lists the endings.
 Ctrl-C ends it. docs/dev.md has more.
 `;
 

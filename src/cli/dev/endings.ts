@@ -90,12 +90,7 @@ export const ENDINGS: Readonly<Record<EndingName, Description>> = TABLE;
 
 export const ENDING_NAMES = Object.keys(TABLE) as EndingName[];
 
-/** A user may type capitals and spaces. */
-export function parseEnding(text: unknown): EndingName | undefined {
-  if (typeof text !== 'string') return undefined;
-  const name = text.trim().toLowerCase();
-  return ENDING_NAMES.find((each) => each === name);
-}
+export const findEnding = (text: unknown) => ENDING_NAMES.find((name) => name === text);
 
 /** How a sign-in is to end. */
 export interface Plan {

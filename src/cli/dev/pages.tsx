@@ -56,7 +56,7 @@ function render(title: string, body: Child, className?: string): string {
   return `<!doctype html>${document}`;
 }
 
-/** The user names that end a sign-in in another way, apart from the two buttons. */
+/** Besides those of the two buttons. */
 const CHOICES = ENDING_NAMES.filter(
   (name) => name !== 'approve' && name !== 'deny' && !ENDINGS[name].atStart,
 );
@@ -67,8 +67,7 @@ export function authorizePage(deviceName: string | undefined): string {
     <>
       <h1>Dev provider</h1>
       <p>
-        Sign in to let <b>{deviceName ?? 'your app'}</b> know your name. Any name will do. The name
-        of an ending below, such as <code>never</code>, ends the sign-in in that way.
+        Sign in to let <b>{deviceName ?? 'your app'}</b> know your name. Any name will do.
       </p>
       <form method="post">
         <label for="name">Name</label>
@@ -125,8 +124,8 @@ export function listPage({ baseUrl, options, signIns }: DevRelay): string {
       </p>
       <h2>How a sign-in can end</h2>
       <p>
-        Choose on the provider's page, type the name there as the user name, or plan it here for the
-        next sign-in of your app, or of the television.
+        Choose on the provider's page, or plan it here for the next sign-in of your app, or of the
+        television.
         {signIns.planned.length > 0 &&
           ` Planned: ${signIns.planned.map(({ ending }) => ending).join(', ')}.`}
       </p>

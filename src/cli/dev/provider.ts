@@ -12,7 +12,7 @@ import { errorResponse } from '../../http/responses.ts';
 import { OPEN_SERVICE, openRedirectUri } from '../../providers/open.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
 import { systemClock } from '../../sign-ins/time.ts';
-import { ENDING_NAMES, type Plan, parseEnding, planFor } from './endings.ts';
+import { ENDING_NAMES, findEnding, type Plan, planFor } from './endings.ts';
 import { createMcpServer } from './mcp.ts';
 import { readUrl, rejectCrossSite } from './origin.ts';
 import { say } from './output.ts';
@@ -49,9 +49,7 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
     }
     const form = c.req.method === 'POST' ? new URLSearchParams(await c.req.text()) : undefined;
     if (form !== undefined) {
-      // By the button that was pressed, or else by the user name.
-      const ending = parseEnding(form.get('ending')) ?? parseEnding(form.get('name'));
-      signIn.plan = planFor(ending ?? 'approve');
+      signIn.plan = planFor(findEnding(form.get('ending')) ?? 'approve');
       signIn.note(`chosen: ${signIn.plan.ending}`);
     } else if (signIn.plan === undefined || signIn.plan.ending === 'deny-at-relay') {
       // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
@@ -194,7 +192,7 @@ function readPlan(
   members: Readonly<Record<string, unknown>>,
 ): Plan | { readonly error: string; readonly endings?: unknown } {
   const { ending: named, seconds, auto = false } = members;
-  const ending = parseEnding(named);
+  const ending = findEnding(named);
   if (ending === undefined) {
     const error = named === undefined ? 'name an ending: {"ending":"deny"}' : 'unknown ending';
     return { error, endings: ENDING_NAMES };

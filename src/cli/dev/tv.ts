@@ -26,8 +26,7 @@ export function readTvPage(): string | undefined {
  * is installed only for building packages.
  */
 export async function readTvClient(): Promise<string> {
-  if (built !== undefined) return built.client;
-  client ??= bundle();
+  client ??= built === undefined ? bundle() : Promise.resolve(built.client);
   return client;
 }
 
