@@ -8,7 +8,7 @@ import {
   STORE_RETRY_MAX_MS,
   STORE_RETRY_MS,
 } from '../limits.ts';
-import type { SessionResult } from './session.ts';
+import type { Polled, SessionResult } from './session.ts';
 import { type Awaitable, type Store, StoreUnavailable } from './store.ts';
 import { type Clock, createDeadlineQueue, type Deadline, type DeadlineQueue } from './time.ts';
 import type { PollKey } from './vault.ts';
@@ -24,14 +24,7 @@ const MIN_HOLD_SECONDS = 1;
 
 export type PollOutcome =
   | { readonly state: 'delivered'; readonly result: SessionResult }
-  | {
-      readonly state: 'pending';
-      /** The device asked for progress, and the link was opened. Once a session. */
-      readonly isOpened?: boolean;
-      /** How long until the session changes by itself. */
-      readonly unchangedForMs?: number;
-    }
-  | { readonly state: 'gone' };
+  | Exclude<Polled, { readonly state: 'delivered' }>;
 
 const PENDING = { state: 'pending' } as const;
 

@@ -279,9 +279,9 @@ export type Polled =
   | {
       readonly state: 'pending';
       /** The device asked for progress, and this is the one time at which it learns that the link was opened. */
-      readonly isOpened: boolean;
+      readonly isOpened?: boolean;
       /** How long until the session changes by itself. */
-      readonly unchangedForMs: number;
+      readonly unchangedForMs?: number;
     }
   | {
       readonly state: 'delivered';
