@@ -69,12 +69,7 @@ export class ProviderCounts {
   readonly wait = new Distribution(DELIVERY_BOUNDS);
 }
 
-/**
- * So many providers have series of their own; those of the settings always have. Other names come
- * from records in Redis, and anyone who can write there can invent any number of them.
- */
-const MAX_PROVIDERS = 64;
-const MAX_NAME_LENGTH = 64;
+/** All providers that no setting names: their names come from records in Redis, where anyone who can write there can invent any number. */
 const OTHER = 'other';
 
 /** The provider of a start that was refused is unknown: no provider has this name. */
@@ -90,20 +85,12 @@ export function createCounts(services: readonly string[], recent: Recent) {
   const store = { failures: zeros(STORE_FAILURES), duration: new Distribution(STORE_BOUNDS) };
 
   /** The name under which a provider is counted. */
-  function nameOf(service: string): string {
-    if (providers.has(service)) return service;
-    const hasRoom = providers.size < MAX_PROVIDERS && service.length <= MAX_NAME_LENGTH;
-    return hasRoom ? service : OTHER;
-  }
+  const nameOf = (service: string) => (services.includes(service) ? service : OTHER);
 
-  /** Begins to count a provider that only another relay on the same Redis offers. */
   function countsFor(service: string): ProviderCounts {
     const name = nameOf(service);
-    let counts = providers.get(name);
-    if (counts === undefined) {
-      counts = new ProviderCounts();
-      providers.set(name, counts);
-    }
+    const counts = providers.get(name) ?? new ProviderCounts();
+    providers.set(name, counts);
     return counts;
   }
 

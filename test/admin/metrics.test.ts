@@ -34,7 +34,8 @@ async function read({ handle }: Pick<Admin, 'handle'>, path: string): Promise<st
 }
 
 function createWatched(options: TestServiceOptions = {}, settings: Partial<typeof SETTINGS> = {}) {
-  const { providers: services, maxSessions } = { ...SETTINGS, ...settings };
+  const { providers, maxSessions } = { ...SETTINGS, ...settings };
+  const services = [...providers, { name: 'open', displayName: 'Open sign-ins' }];
   const admin = createAdmin({ ...OPTIONS, services, maxSessions });
   const service = createTestService(settings, { ...options, monitor: admin.monitor });
   admin.watch(service.readState);
@@ -213,25 +214,16 @@ describe('the page', () => {
 /** Each sample without its value. */
 const seriesOf = (metrics: string) => metrics.match(/^\w+(\{.*\})?(?= )/gm) ?? [];
 
-test('names that are only in Redis add a limited number of series, then `other`', async () => {
-  const admin = createAdmin({ ...OPTIONS, services: SETTINGS.providers });
-  // The last one is too long to be a name.
-  for (const name of [...Array.from({ length: 1_000 }, (_, nth) => nth), 'x'.repeat(100_000)]) {
-    admin.monitor.expired(`made-up-${name}`, 'started');
-    admin.monitor.ended(`made-up-${name}`, 'expired');
-  }
-  admin.monitor.ended('mal', 'signed_in');
+test('providers that no setting names, as in records in Redis, are counted as `other`', async () => {
+  const { monitor, ...admin } = createAdmin({ ...OPTIONS, services: SETTINGS.providers });
+  for (const name of ['made-up', 'x'.repeat(100_000)]) monitor.ended(name, 'expired');
   const metrics = await read(admin, '/metrics');
-  expect(new Set(metrics.match(/made-up-\w+/g)).size).toBe(64 - SETTINGS.providers.length);
-  const ended = (provider: string, outcome: string, count: number) =>
-    `sign_in_relay_sign_ins_ended_total{provider="${provider}",outcome="${outcome}"} ${count}\n`;
-  expect(metrics).toContain(ended('mal', 'signed_in', 1));
-  expect(metrics).toContain(ended('other', 'expired', 1_001 - 62));
+  expect(metrics).not.toMatch(/made-up|x{9}/);
+  expect(metrics).toContain('_ended_total{provider="other",outcome="expired"} 2\n');
 });
 
 test('open sign-ins are one service, wherever their users are sent', async () => {
   const { service, ask, read } = createWatched({}, { openEndpoints: '*' });
-  const before = await ask('/metrics');
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: 'own-client',
@@ -248,10 +240,7 @@ test('open sign-ins are one service, wherever their users are sent', async () =>
     await user.open(`/open/callback?state=${state}&error=server_error`);
   }
   expect(await read(of('open')('called_back'))).toBe(3);
-  const known = new Set<string>(seriesOf(before));
-  const added = seriesOf(await ask('/metrics')).filter((each) => !known.has(each));
-  expect(added.filter((each) => !each.includes('provider="open"'))).toEqual([]);
-  expect(await ask('/')).not.toMatch(/(one|two|three)\.test/);
+  for (const path of ['/', '/metrics']) expect(await ask(path)).not.toMatch(/\w\.test/);
 });
 
 test('every series exists from the start, each counter at 0: no event adds one', async () => {
@@ -314,8 +303,9 @@ test.each<['ready' | 'degraded' | 'down', live: number | undefined, gauges: obje
 });
 
 test('what a label may contain does not end it', async () => {
-  const admin = createAdmin(OPTIONS);
-  admin.monitor.started('a"b\nc\\');
+  const name = 'a"b\nc\\';
+  const admin = createAdmin({ ...OPTIONS, services: [{ name, displayName: name }] });
+  admin.monitor.started(name);
   const sample = String.raw`sign_in_relay_sign_ins_started_total{provider="a\"b\nc\\"} 1`;
   expect((await read(admin, '/metrics')).split('\n')).toContain(sample);
 });
