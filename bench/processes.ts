@@ -1,9 +1,10 @@
 /** The measured processes: how they start, on which core they run, and what they use. Linux with glibc. */
 import { dlopen, ptr } from 'bun:ffi';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FETCHES_AT_ONCE } from '../src/limits.ts';
+import { newFolder } from '../test/kit/folder.ts';
 import { findFreePort } from '../test/kit/process.ts';
 import type { RedisServer } from '../test/kit/redis/server.ts';
 import { connect, type Ports, signIns } from './load.ts';
@@ -13,10 +14,9 @@ export const ROOT = join(import.meta.dir, '..');
 
 const children = new Set<Bun.Subprocess>();
 /** Of sessions files. */
-const folder = mkdtempSync(join(tmpdir(), 'sign-in-relay-bench-'));
+const folder = newFolder();
 process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
@@ -25,7 +25,7 @@ const LAST_CORE = availableParallelism() - 1;
 export const isPinned = LAST_CORE > 0 && Bun.which('taskset') !== null;
 if (isPinned) Bun.spawnSync(['taskset', '-acp', String(LAST_CORE), String(process.pid)]);
 
-export type Env = Readonly<Record<string, string>>;
+type Env = Readonly<Record<string, string>>;
 
 function launch(command: readonly string[], env: Env) {
   // The kernel ends the process with this one, however this one ends.
@@ -64,16 +64,10 @@ async function untilConnected(port: number) {
 /** Passed to every section. */
 export interface Bench {
   readonly plan: Plan;
-  /** Points a relay at the provider. */
-  readonly env: Env;
+  /** Its origin. It replaces MyAnimeList. */
+  readonly provider: string;
   /** Undefined on a machine without redis-server. */
   readonly redis: RedisServer | undefined;
-}
-
-/** A provider on loopback replaces MyAnimeList. */
-export function providerEnv(origin: string) {
-  const MAL_AUTHORIZE_URL = `${origin}/authorize`;
-  return { MAL_CLIENT_ID: 'bench', MAL_AUTHORIZE_URL, MAL_TOKEN_URL: `${origin}/token` };
 }
 
 const FROM_SOURCE = 'bun src/cli/main.ts';
@@ -120,7 +114,12 @@ export async function start(bench: Bench, column: Column, program?: string): Pro
   const redis = { REDIS_URL: bench.redis?.url ?? '', REDIS_PREFIX: isTwo ? 'two:' : 'one:' };
   const file = { SESSIONS_FILE: join(folder, `${children.size}.db`) };
   const store = column === 'one file' ? file : column.startsWith('Redis') ? redis : {};
-  const env = { ...bench.env, ...HIGH_LIMITS, ...store };
+  const provider = {
+    MAL_CLIENT_ID: 'bench',
+    MAL_AUTHORIZE_URL: `${bench.provider}/authorize`,
+    MAL_TOKEN_URL: `${bench.provider}/token`,
+  };
+  const env = { ...provider, ...HIGH_LIMITS, ...store };
   const first = await startRelay(env, program);
   const second = isTwo ? await startRelay(env) : first;
   return {
@@ -155,22 +154,14 @@ function cpuMicroseconds(pid: number): number {
   return Number(seconds) * 1_000_000 + Number(nanoseconds) / 1_000;
 }
 
-/** Microseconds of each process for each of `count`, and the result of `work`. */
-export async function measureCpu<T>(
-  pids: readonly number[],
-  count: number,
-  work: () => Promise<T>,
-): Promise<{ readonly cpu: number[]; readonly result: T }> {
-  const before = pids.map(cpuMicroseconds);
-  const result = await work();
-  const after = pids.map(cpuMicroseconds);
-  return { cpu: after.map((time, index) => (time - (before[index] ?? 0)) / count), result };
-}
-
-/** Microseconds of a sign-in, of all processes of the target together. */
-export async function cpuOfSignIn({ plan }: Bench, { ports, pids }: Target): Promise<number> {
+/** Sign-ins at the target, and what each process spends on one of them, in microseconds. */
+export async function measureCpu({ plan }: Bench, ports: Ports, pids: readonly number[]) {
   const amount = { count: plan.signInsPerRound, atOnce: plan.atOnce };
-  return sum((await measureCpu(pids, amount.count, () => signIns(ports, amount))).cpu);
+  const before = pids.map(cpuMicroseconds);
+  const { perSecond } = await signIns(ports, amount);
+  const after = pids.map(cpuMicroseconds);
+  const cpu = after.map((time, index) => (time - (before[index] ?? 0)) / amount.count);
+  return { cpu, perSecond };
 }
 
 /**
@@ -181,7 +172,7 @@ export async function cpuOfSignIn({ plan }: Bench, { ports, pids }: Target): Pro
 export async function inTurns(
   rounds: number,
   kinds: readonly (() => Promise<number>)[],
-  compare: (...measured: number[]) => void = () => {},
+  compare: (...measured: number[]) => void,
 ): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     const measured: number[] = [];

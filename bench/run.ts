@@ -5,7 +5,7 @@ import { startRedis } from '../test/kit/redis/server.ts';
 import { describeSection, describeTable, figures, writeIntoPage } from './figures.ts';
 import { startProvider } from './load.ts';
 import { FULL, QUICK } from './plan.ts';
-import { type Bench, isPinned, providerEnv } from './processes.ts';
+import { type Bench, isPinned } from './processes.ts';
 import { measureMemory } from './sections/memory.ts';
 import { measureRedis } from './sections/redis.ts';
 import { measureCost, measureNode } from './sections/sign-in.ts';
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
 
   await using redis = Bun.which('redis-server') === null ? undefined : await startRedis();
   if (redis === undefined) console.log('There is no redis-server: its columns are left out.');
-  const bench: Bench = { plan, redis, env: providerEnv(startProvider()) };
+  const bench: Bench = { plan, redis, provider: startProvider() };
 
   const tables = new Map([['Machine', describeMachine()]]);
   console.log(tables.get('Machine'));

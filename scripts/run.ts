@@ -4,9 +4,8 @@ import { join } from 'node:path';
 export const ROOT = join(import.meta.dir, '..');
 
 /** Returns what the program wrote; throws if it failed. */
-export function run(command: readonly string[], env: Record<string, string> = {}): string {
-  const options = { cwd: ROOT, env: { ...process.env, ...env } };
-  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], options);
+export function run(command: readonly string[]): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...command], { cwd: ROOT });
   if (exitCode !== 0) throw new Error(`${command.join(' ')} failed:\n${stdout}${stderr}`);
   return stdout.toString();
 }

@@ -4,7 +4,6 @@ import { findFigure, median, record } from '../figures.ts';
 import { signIns } from '../load.ts';
 import {
   type Bench,
-  cpuOfSignIn,
   inTurns,
   measureCpu,
   ROOT,
@@ -35,16 +34,16 @@ export async function measureCost(bench: Bench): Promise<void> {
   await Promise.all(relays.map((target) => target.stop()));
 }
 
-async function recordSignIns({ plan, redis }: Bench, target: Target): Promise<number> {
+async function recordSignIns(bench: Bench, target: Target): Promise<number> {
+  const { redis } = bench;
   const { column, ports, pids } = target;
   const add = (row: string, value: number) => record('A sign-in', column, row, value);
-  const amount = { count: plan.signInsPerRound, atOnce: plan.atOnce };
   const all = redis === undefined ? pids : [...pids, redis.pid];
-  const { cpu, result } = await measureCpu(all, amount.count, () => signIns(ports, amount));
+  const { cpu, perSecond } = await measureCpu(bench, ports, all);
   const relayCpu = sum(cpu.slice(0, pids.length));
   add('CPU of the relay, µs', relayCpu);
   if (column.startsWith('Redis')) add('CPU of Redis, µs', cpu.at(-1) ?? 0);
-  add(PER_SECOND, result.perSecond);
+  add(PER_SECOND, perSecond);
   return relayCpu;
 }
 
@@ -67,7 +66,9 @@ export async function measureNode(bench: Bench): Promise<void> {
   const onBun = await startWarm(bench, 'memory');
   const onNode = await startWarm(bench, 'memory', `${NODE} -- dist/cli/main.js`);
   const add = (row: string, value: number) => record(ON_NODE, 'memory', row, value);
-  const works = [onBun, onNode].map((target) => () => cpuOfSignIn(bench, target));
+  const works = [onBun, onNode].map(({ ports, pids }) => async () => {
+    return sum((await measureCpu(bench, ports, pids)).cpu);
+  });
   await inTurns(bench.plan.rounds, works, (bun = 0, node = 0) => {
     add('CPU of a sign-in on Bun, µs', bun);
     add('CPU of a sign-in on Node, µs', node);

@@ -143,27 +143,43 @@ test('settings: each that is wrong or does not fit here, and no value of a secre
   expect(findings).toContainEqual({ mark: 'warning', what: 'settings', text });
 });
 
-test('confirmation: what CONFIRM=code leaves open', async () => {
-  const { exitCode, find } = await runCheck({ CONFIRM: '' });
-  expect(find('confirmation')).toMatchObject({
-    mark: 'warning',
-    text: 'CONFIRM is code: whoever starts a sign-in can send its link to somebody else, who sees no page of the relay before that device has their tokens',
-    remedy: expect.stringContaining('set CONFIRM=always'),
+const ELSEWHERE = { OAUTH_BASE_URL: 'http://127.0.0.1:1' };
+const OPEN_ENDPOINTS = 'https://accounts.example/authorize';
+
+test.concurrent.each<[what: string, Record<string, string>, Omit<Finding, 'what'>]>([
+  ['base URL', { OAUTH_BASE_URL: '' }, { mark: 'fault', text: 'is not set', remedy: 'set it' }],
+  [
+    'base URL',
+    { OAUTH_BASE_URL: 'http://no-such-host.invalid' },
+    { mark: 'fault', text: 'is unknown here', remedy: 'DNS record' },
+  ],
+  [
+    'base URL',
+    ELSEWHERE,
+    { mark: 'fault', text: '127.0.0.1:1: nothing listens there', remedy: 'start the relay' },
+  ],
+  [
+    'confirmation',
+    { CONFIRM: '' },
+    { mark: 'warning', text: 'CONFIRM is code: ', remedy: 'set CONFIRM=always' },
+  ],
+  [
+    'open sign-ins',
+    { ...ELSEWHERE, OPEN_ENDPOINTS },
+    { mark: 'ok', text: `to ${OPEN_ENDPOINTS}; clients register http://127.0.0.1:1/open/callback` },
+  ],
+  [
+    'listening',
+    { ...ELSEWHERE, PORT: new URL(good.url).port },
+    { mark: 'fault', text: 'another program listens' },
+  ],
+])('%s with %j', async (what, env, { mark, text, remedy }) => {
+  const { find } = await runCheck(env);
+  expect(find(what)).toMatchObject({
+    mark,
+    text: expect.stringContaining(text),
+    ...(remedy && { remedy: expect.stringContaining(remedy) }),
   });
-  expect(exitCode).toBe(0);
-});
-
-test('open sign-ins: where they lead, and what clients register', async () => {
-  const OPEN_ENDPOINTS = 'https://accounts.example/authorize';
-  const { find } = await runCheck({ OAUTH_BASE_URL: 'http://127.0.0.1:1', OPEN_ENDPOINTS });
-  expect(find('open sign-ins')?.text).toBe(
-    `anybody can start one that leads to ${OPEN_ENDPOINTS}; clients register http://127.0.0.1:1/open/callback`,
-  );
-});
-
-test('settings: without OAUTH_BASE_URL', async () => {
-  const { faults } = await runCheck({ OAUTH_BASE_URL: '' });
-  expect(faults).toMatchObject([{ what: 'base URL', text: 'OAUTH_BASE_URL is not set' }]);
 });
 
 const withOpenSsl = test.if(
@@ -171,16 +187,6 @@ const withOpenSsl = test.if(
 );
 
 describe.concurrent('the base URL', () => {
-  test.each([
-    ['http://no-such-host.invalid', 'is unknown here', 'DNS record'],
-    ['http://127.0.0.1:1', '127.0.0.1:1: nothing listens there', 'start the relay'],
-  ])('%s', async (OAUTH_BASE_URL, text, remedy) => {
-    const { find } = await runCheck({ OAUTH_BASE_URL });
-    expect(find('base URL')).toMatchObject({ mark: 'fault' });
-    expect(find('base URL')?.text).toContain(text);
-    expect(find('base URL')?.remedy).toContain(remedy);
-  });
-
   withOpenSsl('a certificate that is not trusted', async () => {
     const tls = await makeSelfSigned();
     using server = Bun.serve({ port: 0, tls, fetch: () => new Response('ok') });
@@ -281,17 +287,6 @@ describe.concurrent('a proxy in front', () => {
     const { find } = await runCheck(env);
     expect(find('client address')?.mark).toBe(remedy === undefined ? 'ok' : 'fault');
     expect(find('client address')?.remedy).toBe(remedy);
-  });
-});
-
-test('the port of another program is named as at a start', async () => {
-  const { find } = await runCheck({
-    OAUTH_BASE_URL: 'http://127.0.0.1:1',
-    PORT: new URL(good.url).port,
-  });
-  expect(find('listening')).toMatchObject({
-    mark: 'fault',
-    text: expect.stringContaining('another program listens'),
   });
 });
 
