@@ -20,7 +20,7 @@ export type Admission = ReturnType<typeof createAdmission>;
 
 export function createAdmission(
   findClientAddress: FindClientAddress,
-  /** Pages of these origins may start sign-ins. */
+  /** The origins whose pages may start sign-ins. */
   origins: readonly string[],
   startLimiter: RateLimiter,
   monitor: Monitor,

@@ -46,11 +46,11 @@ export interface RoutesOptions extends RateLimits {
   /** Undefined if open sign-ins are disabled. docs/open.md. */
   readonly openEndpoints: OpenEndpoints | undefined;
   readonly maxSessions: number;
-  /** Says if devices may, or must, exchange the code themselves: docs/extensions.md. */
+  /** Whether devices may exchange the code themselves, or must: docs/extensions.md. */
   readonly blind: BlindPolicy;
 }
 
-/** `RoutesOptions`, and the objects that routes.ts creates from them. */
+/** `RoutesOptions`, with the objects that `createRoutes` makes of them. */
 export interface Dependencies extends RoutesOptions {
   /** Path of the base URL; empty without one. */
   readonly basePath: string;

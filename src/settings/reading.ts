@@ -136,7 +136,7 @@ export function describeFileFailure(error: unknown, done: 'read' | 'written' = '
   }
 }
 
-/** Messages show only such paths: an operator may have written the secret itself instead of its path. */
+/** A message shows only a path that begins so: any other text may be a secret that an operator wrote instead of its path. */
 const SHOWN_PATH = /^\/(etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|Users)\//;
 
 function describeUnreadable(path: string, error: unknown): string {
