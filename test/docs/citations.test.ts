@@ -8,6 +8,7 @@ import { expect, test } from 'bun:test';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { GROUPS } from '../../conformance/groups/index.ts';
+import { anchorOf } from '../../docs/.vitepress/site.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 const ROOT = join(import.meta.dir, '../..');
@@ -55,14 +56,6 @@ function readHeadings(path: string): Headings | undefined {
     sections: new Set(numbered.flatMap(([, number]) => number ?? [])),
     anchors,
   };
-}
-
-/** As GitHub makes it. */
-function anchorOf(title: string): string {
-  return title
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '')
-    .replaceAll(' ', '-');
 }
 
 function withoutCode(page: string): string {
