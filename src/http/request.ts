@@ -154,6 +154,16 @@ export function readPath(url: string): string {
 export const cannotBeRegistered = (hostname: string): boolean =>
   !hostname.includes('.') || isIP(hostname) !== 0 || /^\[[\d.:a-f]+\]$/i.test(hostname);
 
+/**
+ * True if a page of this origin sends the request. Browsers set these headers, and no page can
+ * change them. A browser that is too old to send either is accepted (docs/person.md "Whom the
+ * confirmation page protects"). https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
+ */
+export function isSameOrigin(headers: Headers, origin: string): boolean {
+  const site = headers.get('sec-fetch-site');
+  return site === null ? (headers.get('origin') ?? origin) === origin : site === 'same-origin';
+}
+
 export type BodyReader = ReturnType<typeof createBodyReader>;
 
 /** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */

@@ -81,17 +81,13 @@ export function createRoutes(options: RoutesOptions): Route[] {
   ];
 }
 
-/** At `/open` it may be the user's link. */
-const STARTS: ReadonlySet<string> = new Set([
-  '/auth/start',
-  '/oauth2/:service/device_authorization',
-  '/open',
-]);
+/** A path, or the path of a route, at which sign-ins start. At `/open` it may be the user's link. */
+export const START_PATH = /^\/(?:auth\/start|open|oauth2\/[^/]+\/device_authorization)$/;
 
 /** What failed, for the metrics. Undefined: a probe, whose 503 reports a failure and is none. */
 export function findRequestKind({ path, isForDevices }: Route): RequestKind | undefined {
   if (path === '/health' || path === '/ready') return undefined;
-  if (STARTS.has(path)) return 'start';
+  if (START_PATH.test(path)) return 'start';
   return isForDevices ? 'device' : 'browser';
 }
 

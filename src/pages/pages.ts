@@ -23,6 +23,9 @@ export interface Branding {
   readonly links?: Links;
 }
 
+/** The page on which a user types a code. */
+export const codeFormOf = (baseUrl: string) => `${baseUrl}/link`;
+
 export interface PagesOptions {
   readonly branding: Branding;
   /** The host of the base URL. */
@@ -54,7 +57,7 @@ export function createPages({ branding, host, basePath, providers }: PagesOption
     const language = chooseLanguage(acceptLanguage);
     const known = rendered.get(language);
     if (known !== undefined) return known;
-    const pages = createLanguagePages(language, frame, `${basePath}/link`, providers);
+    const pages = createLanguagePages(language, frame, codeFormOf(basePath), providers);
     rendered.set(language, pages);
     return pages;
   }

@@ -5,7 +5,7 @@
  */
 import { hostname as machineName } from 'node:os';
 import type { Context, Next } from 'hono';
-import { cannotBeRegistered } from '../../http/request.ts';
+import { cannotBeRegistered, isSameOrigin } from '../../http/request.ts';
 import { say } from './output.ts';
 
 /** A name or an address, and a port. RFC 9110 §7.2. */
@@ -28,18 +28,13 @@ export async function rejectCrossSite(c: Context, next: Next): Promise<Response 
 }
 
 function findCrossSiteProblem(request: Request): string | undefined {
-  const { host = '', hostname = '', origin } = readUrl(request) ?? {};
+  const { host = '', hostname = '', origin = '' } = readUrl(request) ?? {};
   const own = machineName().toLowerCase();
   if (!cannotBeRegistered(hostname) && ![own, `${own}.local`].includes(hostname)) {
     return `${host} is not a name of this machine: use its IP address, or localhost`;
   }
   const { method, headers } = request;
   if (method === 'GET' || method === 'HEAD') return undefined;
-  // Browsers do not send `Sec-Fetch-Site` over plain http to other machines.
-  const site = headers.get('sec-fetch-site');
-  const isOwn =
-    site === null
-      ? [null, origin].includes(headers.get('origin'))
-      : site === 'same-origin' || site === 'none';
+  const isOwn = headers.get('sec-fetch-site') === 'none' || isSameOrigin(headers, origin);
   return isOwn ? undefined : 'only programs and pages of this origin may do this';
 }

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { linkOf, type Peers } from '../../http/request.ts';
 import { errorResponse } from '../../http/responses.ts';
+import { START_PATH } from '../../http/routes.ts';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
 import { prefixOf } from '../../providers/config.ts';
 import { OPEN_SERVICE } from '../../providers/open.ts';
@@ -215,9 +216,7 @@ export class DevRelay {
 
 /** With a state `/open` is a link. */
 const isStart = ({ method }: Request, { pathname, searchParams }: URL) =>
-  method === 'POST' &&
-  !searchParams.has('state') &&
-  /^\/auth\/start$|^\/open$|^\/oauth2\/[^/]+\/device_authorization$/.test(pathname);
+  method === 'POST' && !searchParams.has('state') && START_PATH.test(pathname);
 
 /** An app's tests start, refresh and revoke often. Guessing codes stays limited. */
 const UNLIMITED = ['start', 'open', 'refresh', 'revoke'];

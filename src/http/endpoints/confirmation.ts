@@ -9,7 +9,7 @@ import { formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
 import type { SessionOutcome } from '../../sign-ins/session.ts';
 import type { SessionInfo } from '../../sign-ins/sign-ins.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
+import { isSameOrigin, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
 import { type PageResponses, redirectResponse } from '../responses.ts';
 
 /** Where Continue leads: a provider of the relay, or the endpoint that the client of an open sign-in names. */
@@ -29,7 +29,7 @@ export async function readChoice(
 ): Promise<Choice> {
   if (request.method !== 'POST') return undefined;
   if (hidesOrigin(request)) return 'origin_hidden';
-  if (!isSameOrigin(request, new URL(baseUrl).origin)) return undefined;
+  if (!isSameOrigin(request.raw.headers, new URL(baseUrl).origin)) return undefined;
   const choice = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('choice');
   return choice === 'continue' || choice === 'decline' ? choice : undefined;
 }
@@ -165,18 +165,6 @@ export function outcomePageOf(outcome: SessionOutcome | 'link_invalid') {
  */
 function hidesOrigin(request: RelayRequest): boolean {
   return request.header('origin') === 'null' && request.header('sec-fetch-site') === undefined;
-}
-
-/**
- * Browsers set these headers, and no page can change them. A browser that is too old to send
- * either is accepted (docs/person.md "Whom the confirmation page protects").
- * https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
- */
-function isSameOrigin(request: RelayRequest, origin: string): boolean {
-  const site = request.header('sec-fetch-site');
-  if (site !== undefined) return site === 'same-origin';
-  const sender = request.header('origin');
-  return sender === undefined || sender === origin;
 }
 
 /**

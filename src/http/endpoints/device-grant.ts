@@ -4,6 +4,7 @@
  * and metadata (RFC 8414). Revocation is in revoke.ts. docs/device-grant.md.
  */
 import { REDELIVERY_MS } from '../../limits.ts';
+import { codeFormOf } from '../../pages/pages.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
 import type { Provider, Providers } from '../../providers/provider.ts';
@@ -66,7 +67,7 @@ export function createDeviceAuthorization(dependencies: StartDependencies): Hand
     return oauthResponse({
       device_code: pollSecret,
       user_code: formatUserCode(userCode),
-      verification_uri: `${baseUrl}/link`,
+      verification_uri: codeFormOf(baseUrl),
       verification_uri_complete: shortLinkOf(baseUrl, userCode),
       expires_in: sessionSeconds,
       interval: POLL_INTERVAL_SECONDS,

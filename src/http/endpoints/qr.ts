@@ -6,7 +6,7 @@ import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
 import type { QrFormat } from '../qr-image.ts';
-import { linkOf, shortLinkOf } from '../request.ts';
+import { basePathOf, linkOf, shortLinkOf } from '../request.ts';
 import { DATA_HEADERS, refuse } from '../responses.ts';
 
 /**
@@ -70,6 +70,6 @@ function parseSize(asked: string | undefined): number | undefined {
 function createShortLink(name: string, baseUrl: string): string | undefined {
   const userCode = parseUserCode(name);
   if (userCode === undefined) return undefined;
-  const { origin, pathname } = new URL(baseUrl);
-  return shortLinkOf(pathname === '/' ? origin.toUpperCase() : baseUrl, userCode);
+  const base = basePathOf(baseUrl) === '' ? new URL(baseUrl).origin.toUpperCase() : baseUrl;
+  return shortLinkOf(base, userCode);
 }

@@ -1,3 +1,4 @@
+import { codeFormOf } from '../../pages/pages.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -108,7 +109,7 @@ export function createNotFound({ respond, pagesFor }: PageResponses, basePath: s
     const [, isForm, rest] = MISTYPED.exec(local) ?? [];
     const userCode = parseUserCode(decode(rest ?? ''));
     if (userCode !== undefined) return redirectResponse(shortLinkOf(basePath, userCode));
-    if (isForm !== undefined) return redirectResponse(`${basePath}/link`);
+    if (isForm !== undefined) return redirectResponse(codeFormOf(basePath));
     return respond(404, pagesFor(request).notFound, 'code');
   };
 }
