@@ -11,7 +11,7 @@ import { CommandError, PROGRAM, parseOptions } from '../command-line.ts';
 import { renderQr } from '../terminal.ts';
 import { style, takeLog } from './output.ts';
 import { createDevProvider } from './provider.ts';
-import { DEFAULT_SERVICE, DevRelay, type DevRelayOptions } from './relay.ts';
+import { DevRelay, type DevRelayOptions } from './relay.ts';
 
 /** If another program has it, or the next one, the first two that are free. */
 const DEFAULT_PORT = 8_080;
@@ -25,7 +25,7 @@ Usage: sign-in-relay dev [options]
   --port N           port of the relay; the provider's is the next one.
                      Default: ${DEFAULT_PORT}, or above it the first two that are free.
                      0: any two that are free
-  --service NAME     what your app calls the service (${DEFAULT_SERVICE}); several with commas
+  --service NAME     what your app calls the service (dev); several with commas
   --blind WHICH      whether devices may or must exchange the code themselves:
                      no, can or must (no)
   --open             open sign-ins too, and an MCP server for them
@@ -165,7 +165,7 @@ function readOptions(args: readonly string[]) {
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= MAX_PORT)) {
     throw new CommandError(`--port is a number from 0 to ${MAX_PORT}.`);
   }
-  const services = (values.service ?? DEFAULT_SERVICE).split(',').map((name) => name.trim());
+  const services = (values.service ?? 'dev').split(',').map((name) => name.trim());
   const isName = (name: string) => findProviderNameProblem(name) === undefined;
   if (!services.every(isName) || new Set(services).size < services.length) {
     throw new CommandError('--service is a name such as mal, or several with commas: mal,anilist.');

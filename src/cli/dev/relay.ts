@@ -20,6 +20,7 @@ import {
   type Settings,
 } from '../../settings/index.ts';
 import { createMemoryRateLimiter } from '../../sign-ins/rate-limits.ts';
+import { digestOf } from '../../sign-ins/secrets.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { plainVault } from '../../sign-ins/vault.ts';
 import { startBackgroundTasks } from '../../start-service.ts';
@@ -31,14 +32,8 @@ import { readUrl } from './origin.ts';
 import { describeRequest, remedyFor, say } from './output.ts';
 import { type DevRequest, type DevSignIn, DevSignIns } from './sign-ins.ts';
 
-/** The service if `--service` is not given. */
-export const DEFAULT_SERVICE = 'dev';
-
 /** The dev relay's client id at the dev provider. */
 export const CLIENT_ID = 'sign-in-relay-dev';
-
-/** The peer of requests that are made in this process. */
-const LOCAL_PEERS: Peers = { requestIP: () => ({ address: '127.0.0.1' }) };
 
 /** The status of a start that is planned to be refused. */
 const REFUSALS: Readonly<Record<string, number | undefined>> = { full: 503, 'rate-limited': 429 };
@@ -100,7 +95,11 @@ export class DevRelay {
     this.#service.close();
   }
 
-  async handle(request: Request, peers = LOCAL_PEERS): Promise<Response> {
+  /** The peer of a request that is made in this process is this machine. */
+  async handle(
+    request: Request,
+    peers: Peers = { requestIP: () => ({ address: '127.0.0.1' }) },
+  ): Promise<Response> {
     const url = readUrl(request);
     if (url === undefined) return errorResponse('malformed_request');
     const { signIns } = this;
@@ -202,7 +201,8 @@ export class DevRelay {
     const { status } = response;
     const what = describeRequest(url);
     if (what === undefined) return;
-    const signIn = this.signIns.findByPollSecret(url.searchParams.get('session') ?? '');
+    const id = digestOf(url.searchParams.get('session') ?? '');
+    const signIn = this.signIns.all.findLast(({ session }) => session.ids.poll === id);
     if (status === 410 && signIn !== undefined) {
       // Every other ending is already noted.
       signIn.expire();
@@ -227,7 +227,11 @@ const createStores = (signIns: DevSignIns, maxSessions: number): Stores => ({
   refreshes: createMemoryRefreshStore(systemClock),
   createRateLimiter(name, policy) {
     const limiter = createMemoryRateLimiter(systemClock, policy);
-    return UNLIMITED.includes(name) ? { ...limiter, take: () => signIns.plannedWaitMs } : limiter;
+    const take = () => {
+      const plan = signIns.requests.getStore()?.plan;
+      return plan?.ending === 'rate-limited' ? plan.seconds * 1_000 : 0;
+    };
+    return UNLIMITED.includes(name) ? { ...limiter, take } : limiter;
   },
   close: () => {},
 });

@@ -3,7 +3,7 @@
  * observed in the session store, which both the relay's own protocol and the device grant use.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { digestOf, formatUserCode } from '../../sign-ins/secrets.ts';
+import { formatUserCode } from '../../sign-ins/secrets.ts';
 import type { Change, NewSession, Polled, Session, SessionResult } from '../../sign-ins/session.ts';
 import type { Listener, Store } from '../../sign-ins/store.ts';
 import { systemClock } from '../../sign-ins/time.ts';
@@ -126,15 +126,6 @@ export class DevSignIns {
     return this.all.findLast(({ session }) => session.ids.link === browserState);
   }
 
-  findByPollSecret(pollSecret: string): DevSignIn | undefined {
-    const id = digestOf(pollSecret);
-    return this.all.findLast(({ session }) => session.ids.poll === id);
-  }
-
-  findByCode(code: string | null): DevSignIn | undefined {
-    return this.all.findLast(({ grant }) => grant?.code === code);
-  }
-
   /** The latest that waits for its user: with this link, short or long, or else since the last reset. */
   findWaiting(link?: unknown): DevSignIn | undefined {
     return this.all.findLast(({ isWaitingForUser, ended, number, session: { ids } }) => {
@@ -150,12 +141,6 @@ export class DevSignIns {
   reset(): void {
     this.planned = [];
     this.#resetAt = this.#count;
-  }
-
-  /** How long the start that is being handled is refused, as planned. */
-  get plannedWaitMs(): number {
-    const plan = this.requests.getStore()?.plan;
-    return plan?.ending === 'rate-limited' ? plan.seconds * 1_000 : 0;
   }
 
   /** The same store, in memory, which reports here what happens to its sessions. */

@@ -31,7 +31,8 @@ export class TokenIssuer {
   }
 
   async #exchange(form: URLSearchParams): Promise<Response> {
-    const signIn = this.signIns.findByCode(form.get('code'));
+    const code = form.get('code');
+    const signIn = this.signIns.all.findLast(({ grant }) => grant?.code === code);
     const { plan, grant } = signIn ?? {};
     if (signIn !== undefined) signIn.grant = undefined;
     const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
