@@ -1,12 +1,10 @@
 /** What the proxies of deploy/ log when something breaks: nothing of a request that is secret. All real. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { connect } from 'node:tls';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes } from '../kit/provider.ts';
 import { ALL_NAMES, type ProxyProcess, startProxy } from '../kit/proxies.ts';
+import { sendRaw } from '../kit/sockets.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
@@ -92,16 +90,8 @@ describe.each(ALL_NAMES)('%s logs nothing of a request', async (name) => {
     ['of bytes that are no HTTP', 'no header'],
     ['to another host', 'Connection: close'],
   ])('%s', async (_, line) => {
-    const ca = readFileSync(proxy.caFile, 'utf8');
-    const { port } = new URL(proxy.baseUrl);
     for (const path of PATHS) {
-      const socket = connect({ host: '127.0.0.1', port: Number(port), ca });
-      await once(socket, 'secureConnect');
-      // A proxy that refuses a request may reset the connection, and the close follows.
-      socket.on('error', () => {});
-      const closed = new Promise((resolve) => socket.once('close', resolve));
-      socket.resume().end(`GET ${path} HTTP/1.1\r\nHost: a\r\n${line}\r\n\r\n`);
-      await closed;
+      await sendRaw(proxy.baseUrl, `GET ${path} HTTP/1.1\r\nHost: a\r\n${line}\r\n\r\n`, proxy.ca);
     }
     await proxy.ask('/health');
     await untilLogged('/health');

@@ -1,14 +1,13 @@
 /** The proxies of deploy/ in front of relays on the Valkey of deploy/. All real. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { connect } from 'node:tls';
 import { pollUntilDone, type Result, type Started, start, startRequest } from '../kit/device.ts';
 import { serveBytes, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { startProxy } from '../kit/proxies.ts';
 import { startDeployedValkey } from '../kit/redis/deployed.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
+import { sendRaw } from '../kit/sockets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
@@ -42,10 +41,7 @@ describe('nginx limits what one address may hold', async () => {
   });
 
   test('a request whose headers never end is dropped long before a minute', async () => {
-    const { hostname, port } = new URL(proxy.baseUrl);
-    const socket = connect({ host: hostname, port: Number(port), ca: readFileSync(proxy.caFile) });
-    socket.write('GET /health HTTP/1.1\r\nHost: ');
-    await once(socket, 'close');
+    await sendRaw(proxy.baseUrl, 'GET /health HTTP/1.1\r\nHost: ', proxy.ca);
   }, 40_000);
 });
 

@@ -226,7 +226,7 @@ export async function startProxy(
   return {
     baseUrl,
     /** The CA of its certificate. */
-    caFile: certificate.caFile,
+    ca: tls.ca,
     ask,
     stop,
     [Symbol.asyncDispose]: stop,

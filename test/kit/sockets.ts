@@ -1,11 +1,14 @@
 /** Raw TCP: what no HTTP client would send, and connections that end as the test likes. */
 import { connect } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 export type RawConnection = ReturnType<typeof openRaw>;
 
-export function openRaw(url: string) {
+/** Over TLS if the CA of the server's certificate is given. */
+export function openRaw(url: string, ca?: string) {
   const { hostname, port } = new URL(url);
-  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  const target = { host: hostname, port: Number(port) };
+  const socket = ca ? connectTls({ ...target, ca }) : connect({ ...target, allowHalfOpen: true });
   const checks = new Set<() => void>();
   let received = '';
   let isClosed = false;
@@ -56,8 +59,8 @@ export function openRaw(url: string) {
 }
 
 /** Sends the bytes and resolves with all that was received, once the server closes the connection. */
-export async function sendRaw(url: string, bytes: string): Promise<string> {
-  const connection = openRaw(url);
+export async function sendRaw(url: string, bytes: string, ca?: string): Promise<string> {
+  const connection = openRaw(url, ca);
   await connection.send(bytes);
   return connection.closed;
 }

@@ -4,9 +4,6 @@
  * in front of the relay on Bun, so that a new version of one of them which reads it in another way is seen.
  */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { connect } from 'node:tls';
 import { startProxy } from '../kit/proxies.ts';
 import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { sendRaw, statusesOf } from '../kit/sockets.ts';
@@ -19,25 +16,10 @@ const [onBun, onNode] = await Promise.all(
 );
 if (onBun === undefined || onNode === undefined) throw new Error('a runtime is missing');
 const nginx = await startProxy('nginx', [onBun.port]);
-const ca = readFileSync(nginx.caFile, 'utf8');
 afterAll(async () => {
   await nginx.stop();
   await Promise.all([onBun.stop(), onNode.stop()]);
 });
-
-async function sendToNginx(bytes: string): Promise<string> {
-  const { hostname, port } = new URL(nginx.baseUrl);
-  const socket = connect({ host: hostname, port: Number(port), ca });
-  let received = '';
-  socket.on('data', (part) => {
-    received += part.toString('latin1');
-  });
-  // A server that refuses a request may reset the connection, and the close follows.
-  socket.on('error', () => {});
-  socket.write(bytes);
-  await once(socket, 'close');
-  return received;
-}
 
 const START = 'POST /auth/start HTTP/1.1\r\nHost: a\r\n';
 const CHUNKED = 'Transfer-Encoding: chunked';
@@ -98,7 +80,7 @@ test.each(CASES)('%s', async (_, bytes, bun, node, throughNginx) => {
   const answers = await Promise.all([
     sendRaw(onBun.baseUrl, bytes + HIDDEN),
     sendRaw(onNode.baseUrl, bytes + HIDDEN),
-    sendToNginx(bytes + HIDDEN),
+    sendRaw(nginx.baseUrl, bytes + HIDDEN, nginx.ca),
   ]);
   expect(answers.map(statusesOf)).toEqual([[...bun], [...node], [...throughNginx]]);
   // The next user gets an answer to their own request.
