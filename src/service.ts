@@ -223,8 +223,7 @@ export function createService(
       // parked again when the exchange ends, and gets its tokens here.
       signIns.drain();
       refreshes.drain();
-      revocations.drain();
-      await Promise.all([signIns.delivered(), refreshes.settled(), revocations.settled()]);
+      await Promise.all([signIns.delivered(), refreshes.settled()]);
       signIns.close();
     },
     readState: async () => ({

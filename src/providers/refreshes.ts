@@ -30,7 +30,17 @@ export type Refreshes = ReturnType<typeof createRefreshes>;
 export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh'>, clock: Clock) {
   const inProgress = new Map<string, Promise<TokenOutcome | undefined>>();
   const budget = createBudget(clock);
+  /** Refreshes and revocations, for which a drain waits. */
+  const tracked = new Set<Promise<unknown>>();
   let draining = false;
+
+  /** Undefined if the relay drains: nothing is sent. */
+  async function track<Outcome>(send: () => Promise<Outcome>): Promise<Outcome | undefined> {
+    if (draining) return undefined;
+    const sent = send().finally(() => tracked.delete(sent));
+    tracked.add(sent);
+    return sent;
+  }
 
   /** Undefined if another instance has the turn and has not finished. */
   async function takeTurn(
@@ -85,20 +95,20 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
       const key = vault.refresh(JSON.stringify([provider.name, scope ?? '', refreshToken]));
       const shared = inProgress.get(key.id);
       if (shared !== undefined) return shared;
-      if (draining) return undefined;
-      const own = refreshOnce(key, provider, refreshToken, scope).finally(() => {
+      const own = track(() => refreshOnce(key, provider, refreshToken, scope)).finally(() => {
         inProgress.delete(key.id);
       });
       inProgress.set(key.id, own);
       return own;
     },
-    /** From now on no refresh starts or waits for another instance. */
+    track,
+    /** From now on nothing starts, or waits for another instance. */
     drain(): void {
       draining = true;
     },
-    /** Resolves when those in progress have their result. */
+    /** Resolves when what is in progress has ended. */
     async settled(): Promise<void> {
-      await Promise.allSettled(inProgress.values());
+      await Promise.allSettled(tracked);
     },
   };
 }

@@ -17,8 +17,7 @@ const NO_REFRESH_TOKEN: ReadonlySet<string | undefined> = new Set([
 ]);
 
 export function createRevocations(refreshes: Refreshes) {
-  const inProgress = new Set<Promise<unknown>>();
-  let draining = false;
+  const { track } = refreshes;
 
   /**
    * A provider that takes only access tokens gets a new one, which revokes the refresh token too.
@@ -52,14 +51,6 @@ export function createRevocations(refreshes: Refreshes) {
     return asKind[hint === 'refresh_token' ? 'access_token' : 'refresh_token']();
   }
 
-  /** Undefined if no revocation may start. */
-  async function track<Outcome>(revoke: () => Promise<Outcome>): Promise<Outcome | undefined> {
-    if (draining) return undefined;
-    const tracked = revoke().finally(() => inProgress.delete(tracked));
-    inProgress.add(tracked);
-    return tracked;
-  }
-
   return {
     /**
      * Revokes all that is given. Undefined if nothing was sent, or not everything. The refresh token
@@ -85,13 +76,5 @@ export function createRevocations(refreshes: Refreshes) {
           ? provider.revoke(token, hint)
           : revokeEitherKind(provider, token, hint),
       ),
-    /** From now on no revocation starts. */
-    drain(): void {
-      draining = true;
-    },
-    /** Resolves when those in progress have their response. */
-    async settled(): Promise<void> {
-      await Promise.allSettled(inProgress);
-    },
   };
 }
