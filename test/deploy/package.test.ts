@@ -11,7 +11,7 @@ import { poll, start } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
 import { PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { launchRelay, ROOT } from '../kit/relay.ts';
+import { ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
@@ -50,8 +50,7 @@ async function expectToServe(
   env: Record<string, string>,
   cwd: string,
 ): Promise<string> {
-  const child = await launchRelay(env, { command, cwd });
-  await child.waitForEvent('listening');
+  const child = await startRelay(env, { command, cwd });
   expect((await child.ask('/health')).status).toBe(200);
   const relay = findLastDescendant(child.pid);
   const commandLine = readFileSync(`/proc/${relay}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
@@ -167,8 +166,7 @@ describe('the executable', () => {
   });
 
   test('may make 5000 requests at once, in the process that was started', async () => {
-    const relay = await launchRelay({}, { command: [EXECUTABLE] });
-    await relay.waitForEvent('listening');
+    const relay = await startRelay({}, { command: [EXECUTABLE] });
     const environment = readFileSync(`/proc/${relay.pid}/environ`, 'utf8').split('\0');
     expect(environment).toContain('BUN_CONFIG_MAX_HTTP_REQUESTS=5000');
     expect(await relay.stop()).toBe(0);
@@ -176,8 +174,7 @@ describe('the executable', () => {
 
   test('in a folder of a stranger runs no code of it and sets no variable of it', async () => {
     await expectUnaffected([EXECUTABLE], { cwd: strange });
-    const relay = await launchRelay({}, { command: [EXECUTABLE], cwd: strange });
-    await relay.waitForEvent('listening');
+    const relay = await startRelay({}, { command: [EXECUTABLE], cwd: strange });
     expect((await relay.ask('/auth/done')).status).toBe(200);
     expect(await relay.stop()).toBe(0);
   });

@@ -4,7 +4,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { pollOnce, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { serveUpstream } from '../kit/provider.ts';
-import { buildForNode, launchRelay, RUNTIMES } from '../kit/relay.ts';
+import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { bringCode } from '../kit/user.ts';
 
@@ -45,12 +45,11 @@ afterAll(provider.stop);
 const onLinux = test.if(has('Linux', 'a response that would be 300 MB takes no memory'));
 
 describe.each(RUNTIMES)('on %s', (_, command) => {
-  const launched = launchRelay({ START_BURST: '100', MAL_TOKEN_URL: provider.url }, { command });
+  const launched = startRelay({ START_BURST: '100', MAL_TOKEN_URL: provider.url }, { command });
   afterAll(async () => void (await (await launched).stop()));
 
   async function signIn(kind: string) {
     const relay = await launched;
-    await relay.waitForEvent('listening');
     const failures = relay.events('exchange_failed').length;
     const { session, state } = await start(relay);
     const { status } = await bringCode(relay, state, plantSecret(`${kind}-${state}`));

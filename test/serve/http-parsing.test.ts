@@ -6,7 +6,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { start } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
-import { buildForNode, launchRelay, RUNTIMES } from '../kit/relay.ts';
+import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { openRaw, sendRaw, statusesOf, statusOf } from '../kit/sockets.ts';
 
 setDefaultTimeout(60_000);
@@ -15,7 +15,7 @@ await buildForNode();
 const ports = await Promise.all(RUNTIMES.map(findFreePort));
 const relays = await Promise.all(
   RUNTIMES.map(([, command], index) =>
-    launchRelay(
+    startRelay(
       {
         START_BURST: '1000',
         TRUSTED_PROXY_CIDRS: '127.0.0.1',
@@ -25,7 +25,6 @@ const relays = await Promise.all(
     ),
   ),
 );
-await Promise.all(relays.map((each) => each.waitForEvent('listening')));
 afterAll(() => Promise.all(relays.map((each) => each.stop())));
 
 /** Their deadline passes while other tests run. */

@@ -5,7 +5,7 @@ import { signInIdOf } from '../../src/sign-ins/secrets.ts';
 import { pollOnce, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { serveBytes } from '../kit/provider.ts';
-import { buildForNode, type LogEvent, launchRelay, RUNTIMES } from '../kit/relay.ts';
+import { buildForNode, type LogEvent, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
@@ -35,7 +35,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
   let onRequest = grant;
   const providing = serveBytes((...request) => onRequest(...request));
   const launching = providing.then(({ url }) =>
-    launchRelay({ START_BURST: '1000', MAL_TOKEN_URL: url }, { command }),
+    startRelay({ START_BURST: '1000', MAL_TOKEN_URL: url }, { command }),
   );
   afterAll(async () => {
     await (await launching).stop();
@@ -46,7 +46,6 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
   async function signIn(respond: OnRequest) {
     onRequest = respond;
     const [relay, provider] = await Promise.all([launching, providing]);
-    await relay.waitForEvent('listening');
     const { session, state } = await start(relay);
     const code = makeCode();
     const before = provider.requests();
@@ -181,8 +180,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
         },
       });
       const env = { MAL_TOKEN_URL: `https://localhost:${provider.port}/token` };
-      await using relay = await launchRelay(env, { command });
-      await relay.waitForEvent('listening');
+      await using relay = await startRelay(env, { command });
       const { state } = await start(relay);
       expect((await bringCode(relay, state, makeCode())).status).toBe(502);
       expect(asked).toBe(0);
@@ -197,8 +195,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
 test('a provider that does not respond is left after 15 s', async () => {
   using provider = await serveBytes(() => {});
   const failures = RUNTIMES.map(async ([, command]) => {
-    const relay = await launchRelay({ MAL_TOKEN_URL: provider.url }, { command });
-    await relay.waitForEvent('listening');
+    const relay = await startRelay({ MAL_TOKEN_URL: provider.url }, { command });
     const { state } = await start(relay);
     expect((await bringCode(relay, state, makeCode())).status).toBe(502);
     await relay.stop();
