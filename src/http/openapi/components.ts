@@ -1,4 +1,5 @@
 /** What the paths of the API document have in common. */
+import { TOKEN_ERRORS } from '../../monitor.ts';
 import {
   arrayOf,
   boolean,
@@ -74,43 +75,42 @@ export const components = {
       type: 'object',
       properties: { device: string('Shown to the user') },
     },
-    TokenRequest: open(['grant_type'], {
+    TokenRequest: open({
       grant_type: { enum: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'] },
-      device_code: string(),
-      refresh_token: string(),
-      scope: string('Fewer scopes, when refreshing'),
+      'device_code?': string(),
+      'refresh_token?': string(),
+      'scope?': string('Fewer scopes, when refreshing'),
     }),
     Capability: matching('^[\\w-]{24}$', '144 random bits in base64url. Whoever has it can use it'),
     UserCode: matching(
       '^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$',
       'RFC 8628 section 6.1',
     ),
-    Started: closed(['session', 'url', 'expiresIn'], {
+    Started: closed({
       session: schema('Capability', 'The poll secret; never leaves the device'),
       url: uri('The link, for the user'),
-      redirectUri: uri('Of an open sign-in'),
+      'redirectUri?': uri('Of an open sign-in'),
       expiresIn: positive('Lifetime of the session, in seconds'),
-      userCode: schema('UserCode', 'If the start had `code`'),
-      link: uri('The short link; if the start had `code`'),
-      qr: uri('The short link as a QR code; if the start had `code`'),
+      'userCode?': schema('UserCode', 'If the start had `code`'),
+      'link?': uri('The short link; if the start had `code`'),
+      'qr?': uri('The short link as a QR code; if the start had `code`'),
     }),
-    Tokens: closed(['accessToken'], {
+    Tokens: closed({
       accessToken: nonEmpty(),
-      refreshToken: nonEmpty('If the provider gave one'),
-      expiresIn: positive('If the provider gave it'),
-      tokenType: nonEmpty('With `details`, if the provider gave one'),
-      scope: nonEmpty('With `details`, if the provider gave one'),
-      idToken: nonEmpty('With `details`, if the provider gave one'),
+      'refreshToken?': nonEmpty('If the provider gave one'),
+      'expiresIn?': positive('If the provider gave it'),
+      'tokenType?': nonEmpty('With `details`, if the provider gave one'),
+      'scope?': nonEmpty('With `details`, if the provider gave one'),
+      'idToken?': nonEmpty('With `details`, if the provider gave one'),
     }),
-    Failed: closed(['error'], {
+    Failed: closed({
       error: { enum: ['access_denied', 'authorization_failed', 'missing_code', 'exchange_failed'] },
     }),
     Progress: closed(
-      ['progress'],
       { progress: { const: 'opened' } },
       'The user has opened the link and was redirected to the provider',
     ),
-    CallbackQuery: open(['callback', 'redirectUri'], {
+    CallbackQuery: open({
       callback: {
         type: 'object',
         description: "The query of the callback as it came, with the client's own `state`",
@@ -121,91 +121,63 @@ export const components = {
     Result: {
       oneOf: [schema('Tokens'), schema('Code'), schema('CallbackQuery'), schema('Failed')],
     },
-    DeviceAuthorization: closed(
-      [
-        'device_code',
-        'user_code',
-        'verification_uri',
-        'verification_uri_complete',
-        'expires_in',
-        'interval',
-      ],
-      {
-        device_code: schema('Capability', 'Never leaves the device'),
-        user_code: schema('UserCode'),
-        verification_uri: uri('Where the user types the code'),
-        verification_uri_complete: uri('The same with the code in it'),
-        expires_in: positive('Lifetime of both codes'),
-        interval: positive('Seconds between two polls'),
-      },
-    ),
-    TokenResponse: closed(['access_token', 'token_type', 'scope'], {
+    DeviceAuthorization: closed({
+      device_code: schema('Capability', 'Never leaves the device'),
+      user_code: schema('UserCode'),
+      verification_uri: uri('Where the user types the code'),
+      verification_uri_complete: uri('The same with the code in it'),
+      expires_in: positive('Lifetime of both codes'),
+      interval: positive('Seconds between two polls'),
+    }),
+    TokenResponse: closed({
       access_token: nonEmpty(),
       token_type: nonEmpty('As the provider says, otherwise Bearer'),
       scope: string('As the provider says, otherwise empty'),
-      expires_in: positive('If the provider gave it'),
-      refresh_token: nonEmpty('If the provider gave one'),
-      id_token: nonEmpty('If the provider gave one'),
+      'expires_in?': positive('If the provider gave it'),
+      'refresh_token?': nonEmpty('If the provider gave one'),
+      'id_token?': nonEmpty('If the provider gave one'),
     }),
-    OAuthError: closed(['error', 'error_description'], {
+    OAuthError: closed({
       error: matching(
         '^[a-z_]+$',
         'RFC 6749 section 5.2, RFC 8628 section 3.5, or one of the relay',
       ),
       error_description: string('For developers'),
     }),
-    Metadata: closed(
-      [
-        'issuer',
-        'device_authorization_endpoint',
-        'token_endpoint',
-        'grant_types_supported',
-        'response_types_supported',
-        'token_endpoint_auth_methods_supported',
-      ],
-      {
-        issuer: uri(),
-        device_authorization_endpoint: uri(),
-        token_endpoint: uri(),
-        grant_types_supported: arrayOf(string()),
-        response_types_supported: { type: 'array', maxItems: 0 },
-        token_endpoint_auth_methods_supported: arrayOf({ const: 'none' }),
-        revocation_endpoint: uri('Absent: the relay cannot revoke tokens of this provider'),
-        revocation_endpoint_auth_methods_supported: arrayOf({ const: 'none' }),
-      },
-    ),
+    Metadata: closed({
+      issuer: uri(),
+      device_authorization_endpoint: uri(),
+      token_endpoint: uri(),
+      grant_types_supported: arrayOf(string()),
+      response_types_supported: { type: 'array', maxItems: 0 },
+      token_endpoint_auth_methods_supported: arrayOf({ const: 'none' }),
+      'revocation_endpoint?': uri('Absent: the relay cannot revoke tokens of this provider'),
+      'revocation_endpoint_auth_methods_supported?': arrayOf({ const: 'none' }),
+    }),
     Code: closed(
-      ['code', 'tokenUrl', 'clientId', 'redirectUri'],
       {
         code: nonEmpty(),
         tokenUrl: uri("The provider's token endpoint"),
         clientId: nonEmpty(),
         redirectUri: uri(),
-        revocationUrl: uri(
+        'revocationUrl?': uri(
           "The provider's revocation endpoint, if a device can use it (RFC 7009 section 2.1)",
         ),
       },
       'If the start had a `challenge`: what the device needs to exchange the code itself (RFC 6749 section 4.1.3, RFC 7636 section 4.5)',
     ),
-    Refused: closed(['error'], {
+    Refused: closed({
       error: {
-        enum: [
-          'invalid_request',
-          'invalid_client',
-          'invalid_grant',
-          'unauthorized_client',
-          'unsupported_grant_type',
-          'invalid_scope',
-        ],
+        enum: TOKEN_ERRORS.filter((error) => error !== 'unsupported_token_type'),
         description: 'RFC 6749 section 5.2',
       },
-      error_description: string("The provider's own words, for logs"),
+      'error_description?': string("The provider's own words, for logs"),
     }),
-    Revocation: open(['token'], {
+    Revocation: open({
       token: string(),
-      token_type_hint: string('`access_token` or `refresh_token`; any other is ignored'),
+      'token_type_hint?': string('`access_token` or `refresh_token`; any other is ignored'),
     }),
-    NotRevoked: closed(['error'], {
+    NotRevoked: closed({
       error: {
         anyOf: [
           schema('Refused/properties/error'),
@@ -215,13 +187,13 @@ export const components = {
           },
         ],
       },
-      removeAt: string(
+      'removeAt?': string(
         'With `unsupported`, if it is known: where the user can remove the app at the provider, a URL or the way through its settings',
       ),
     }),
-    Services: closed(['services', 'extensions'], {
+    Services: closed({
       services: arrayOf(
-        closed(['service', 'name', 'blind', 'revoke'], {
+        closed({
           service: string('The `service` of a start'),
           name: string('What a user sees'),
           blind: {

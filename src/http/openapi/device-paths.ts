@@ -7,6 +7,7 @@ import { EXTENSIONS } from '../endpoints/services.ts';
 import { MAX_START_BYTES } from '../endpoints/start.ts';
 import {
   arrayOf,
+  body,
   boolean,
   json,
   matching,
@@ -27,21 +28,20 @@ export const devicePaths = {
   '/auth/start': {
     post: {
       operationId: 'start',
-      summary: 'Starts a sign-in',
       tags: ['device'],
-      requestBody: {
-        required: true,
-        description: `At most ${MAX_START_BYTES} bytes are read; the content type does not matter.`,
-        content: json(
-          open(['service'], {
+      summary: 'Starts a sign-in',
+      requestBody: body(
+        `At most ${MAX_START_BYTES} bytes are read; the content type does not matter.`,
+        json(
+          open({
             service: SERVICE,
-            code: boolean('Also return a user code and a short link'),
-            ack: boolean('Keep the result until it is acknowledged'),
-            device: string('Shown on the confirmation page; at most 40 characters are kept'),
-            details: boolean(
+            'code?': boolean('Also return a user code and a short link'),
+            'ack?': boolean('Keep the result until it is acknowledged'),
+            'device?': string('Shown on the confirmation page; at most 40 characters are kept'),
+            'details?': boolean(
               'Also return `tokenType`, `scope` and `idToken`, if the provider gave them',
             ),
-            challenge: matching(
+            'challenge?': matching(
               '^[A-Za-z0-9_-]{43}$',
               'SHA-256 of a verifier that stays on the device (RFC 7636, S256). The result is then the code, which the device exchanges itself',
             ),
@@ -55,7 +55,7 @@ export const devicePaths = {
             },
           },
         ),
-      },
+      ),
       responses: {
         200: message(
           'Started',
@@ -95,9 +95,9 @@ export const devicePaths = {
   '/auth/result': {
     get: {
       operationId: 'result',
+      tags: ['device'],
       summary: 'The device waits for its tokens',
       description: `Held until the sign-in ends, for at most ${MAX_WAIT_SECONDS} seconds. The poll secret alone gives access, so keep it on the device. Without \`ack\` at the start the result is delivered once.`,
-      tags: ['device'],
       parameters: [
         {
           name: 'session',
@@ -153,21 +153,20 @@ export const devicePaths = {
   '/refresh': {
     post: {
       operationId: 'refresh',
-      summary: 'Refreshes tokens',
       tags: ['device'],
-      requestBody: {
-        required: true,
-        description: `At most ${MAX_REFRESH_BODY_BYTES} bytes; the content type does not matter.`,
-        content: json(
-          open(['service', 'refreshToken'], {
+      summary: 'Refreshes tokens',
+      requestBody: body(
+        `At most ${MAX_REFRESH_BODY_BYTES} bytes; the content type does not matter.`,
+        json(
+          open({
             service: SERVICE,
             refreshToken: string(),
-            scope: string('Fewer scopes, as the provider writes them'),
-            details: boolean('As at the start'),
+            'scope?': string('Fewer scopes, as the provider writes them'),
+            'details?': boolean('As at the start'),
           }),
           { plain: { service: 'mal', refreshToken: '…' } },
         ),
-      },
+      ),
       responses: {
         200: message(
           'New tokens',
@@ -190,22 +189,21 @@ export const devicePaths = {
   '/revoke': {
     post: {
       operationId: 'revoke',
+      tags: ['device'],
       summary: 'Revokes tokens at the provider: the user signs out',
       description:
         'May be repeated: tokens that the provider does not know, or no longer, are a success.',
-      tags: ['device'],
-      requestBody: {
-        required: true,
-        description: `At least one token. At most ${MAX_REFRESH_BODY_BYTES} bytes; the content type does not matter.`,
-        content: json(
-          open(['service'], {
+      requestBody: body(
+        `At least one token. At most ${MAX_REFRESH_BODY_BYTES} bytes; the content type does not matter.`,
+        json(
+          open({
             service: SERVICE,
-            refreshToken: string(),
-            accessToken: string(),
+            'refreshToken?': string(),
+            'accessToken?': string(),
           }),
           { plain: { service: 'google', refreshToken: '…', accessToken: '…' } },
         ),
-      },
+      ),
       responses: {
         200: message(
           'The provider accepts the tokens no longer',
@@ -228,8 +226,8 @@ export const devicePaths = {
   '/services': {
     get: {
       operationId: 'services',
-      summary: 'The providers and extensions of this relay',
       tags: ['device'],
+      summary: 'The providers and extensions of this relay',
       responses: {
         200: message(
           'Enabled providers and extensions',
@@ -246,21 +244,21 @@ export const devicePaths = {
   '/open': {
     post: {
       operationId: 'openStart',
-      summary: 'Starts an open sign-in, if the operator sets OPEN_ENDPOINTS (docs/open.md)',
       tags: ['device'],
+      summary: 'Starts an open sign-in, if the operator sets OPEN_ENDPOINTS (docs/open.md)',
       requestBody: message(
         'At most 4 KiB are read.',
         json(
-          open(['authorizationUrl'], {
+          open({
             authorizationUrl: {
               type: 'string',
               maxLength: 2_000,
               description:
                 "The client's authorization request (RFC 6749 section 4.1.1), with PKCE S256. Its redirect_uri and state are replaced",
             },
-            code: boolean(),
-            ack: boolean(),
-            device: string(),
+            'code?': boolean(),
+            'ack?': boolean(),
+            'device?': string(),
           }),
         ),
       ),
@@ -276,13 +274,13 @@ export const devicePaths = {
   '/open/client.json': {
     get: {
       operationId: 'openClient',
-      summary: 'A client id that nobody registers: a client metadata document',
       tags: ['device'],
+      summary: 'A client id that nobody registers: a client metadata document',
       responses: {
         200: message(
           "Of a public client whose redirect URI is this relay's",
           json(
-            open(['client_id', 'redirect_uris', 'token_endpoint_auth_method'], {
+            open({
               client_id: string(),
               redirect_uris: arrayOf(string()),
               token_endpoint_auth_method: { const: 'none' },
@@ -305,9 +303,9 @@ export const devicePaths = {
     ],
     get: {
       operationId: 'qr',
+      tags: ['device'],
       summary: "The QR code of a sign-in's link",
       description: 'A user code is not looked up, so any code is drawn.',
-      tags: ['device'],
       parameters: [
         query('size', 'Maximum width and height in pixels; modules are whole pixels', {
           type: 'integer',

@@ -25,18 +25,19 @@ export const matching = (pattern: string, description?: string) =>
 export const arrayOf = (items: Element, description?: string) =>
   described({ type: 'array', items }, description);
 
-/** An object that may have further members. */
-export const open = <Name extends string>(
-  required: readonly NoInfer<Name>[],
-  properties: Readonly<Record<Name, Element>>,
-) => ({ type: 'object', properties, required });
+/** An object that may have further members. A name with a `?` is of one that may be absent. */
+export function open(members: Readonly<Record<string, Element>>): Element {
+  const entries = Object.entries(members);
+  const properties = Object.fromEntries(
+    entries.map(([name, element]) => [name.replace('?', ''), element]),
+  );
+  const required = Object.keys(members).filter((name) => !name.endsWith('?'));
+  return { type: 'object', properties, required };
+}
 
 /** An object that has no other members. */
-export const closed = <Name extends string>(
-  required: readonly NoInfer<Name>[],
-  properties: Readonly<Record<Name, Element>>,
-  description?: string,
-) => described({ ...open(required, properties), additionalProperties: false }, description);
+export const closed = (members: Readonly<Record<string, Element>>, description?: string) =>
+  described({ ...open(members), additionalProperties: false }, description);
 
 export const query = (name: string, description: string, schema = string()) => ({
   name,
@@ -45,7 +46,14 @@ export const query = (name: string, description: string, schema = string()) => (
   schema,
 });
 
-/** A response, or the body of a request. */
+/** The body that a request must have. */
+export const body = (description: string, content: Element) => ({
+  required: true,
+  description,
+  content,
+});
+
+/** A response, or a body that a request may have. */
 export const message = (description: string, content?: Element, headers?: Element) => ({
   description,
   ...(headers && { headers }),

@@ -1,6 +1,7 @@
 /** The device grant for standard clients. docs/device-grant.md. */
 import { MAX_REFRESH_BODY_BYTES } from '../endpoints/refresh.ts';
 import {
+  body,
   formOrJson,
   header,
   json,
@@ -19,8 +20,8 @@ export const grantPaths = {
     parameters: [parameter('Service')],
     post: {
       operationId: 'deviceAuthorization',
-      summary: 'Device authorization (RFC 8628 section 3.1)',
       tags: ['device-grant'],
+      summary: 'Device authorization (RFC 8628 section 3.1)',
       requestBody: message(BODY, formOrJson('DeviceAuthorizationRequest')),
       responses: {
         200: message(
@@ -51,8 +52,8 @@ export const grantPaths = {
     parameters: [parameter('Service')],
     post: {
       operationId: 'token',
-      summary: 'A device polls (RFC 8628 section 3.4), or refreshes (RFC 6749 section 6)',
       tags: ['device-grant'],
+      summary: 'A device polls (RFC 8628 section 3.4), or refreshes (RFC 6749 section 6)',
       parameters: [
         {
           name: 'Prefer',
@@ -62,10 +63,7 @@ export const grantPaths = {
           example: 'wait=30',
         },
       ],
-      requestBody: {
-        required: true,
-        ...message(BODY, formOrJson('TokenRequest')),
-      },
+      requestBody: body(BODY, formOrJson('TokenRequest')),
       responses: {
         200: message(
           'Tokens, as the provider gave them. For a while after the first delivery the same device code gets them again',
@@ -93,14 +91,11 @@ export const grantPaths = {
     parameters: [parameter('Service')],
     post: {
       operationId: 'revocation',
+      tags: ['device-grant'],
       summary: 'Revokes a token at the provider (RFC 7009)',
       description:
         'May be repeated: a token that the provider does not know, or no longer, is a success.',
-      tags: ['device-grant'],
-      requestBody: {
-        required: true,
-        ...message(BODY, formOrJson('Revocation')),
-      },
+      requestBody: body(BODY, formOrJson('Revocation')),
       responses: {
         200: message('The provider accepts the token no longer', undefined, NO_CACHE),
         400: response(
@@ -120,8 +115,8 @@ export const grantPaths = {
     parameters: [parameter('Service')],
     get: {
       operationId: 'openidConfiguration',
-      summary: 'The same metadata at the path of OpenID Connect',
       tags: ['device-grant'],
+      summary: 'The same metadata at the path of OpenID Connect',
       responses: { 200: response('Metadata'), 404: response('NoSuchProvider') },
     },
   },
@@ -130,8 +125,8 @@ export const grantPaths = {
     parameters: [parameter('Service')],
     get: {
       operationId: 'metadata',
-      summary: 'Metadata (RFC 8414)',
       tags: ['device-grant'],
+      summary: 'Metadata (RFC 8414)',
       responses: { 200: response('Metadata'), 404: response('NoSuchProvider') },
     },
   },
