@@ -51,9 +51,11 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
     for (;;) {
       const leaseEndsAtMs = clock.now() + EXCHANGE_LEASE_MS;
       const turn = await store.begin(id);
-      if (turn.state !== 'in_progress') return { ...turn, leaseEndsAtMs };
-      await pause(clock, REFRESH_CHECK_MS);
       // Never send without a turn: a provider may treat a token that is used twice as stolen. RFC 9700 §4.14.2.
+      if (turn.state === 'finished' || (turn.state === 'yours' && clock.now() <= leaseEndsAtMs)) {
+        return { ...turn, leaseEndsAtMs };
+      }
+      await pause(clock, REFRESH_CHECK_MS);
       if (draining || clock.now() > untilMs) return undefined;
     }
   }
@@ -70,17 +72,17 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
     let kept: string | undefined;
     try {
       const outcome = await provider.refresh(refreshToken, scope);
-      // A repeat of any other could get another response.
+      // Any other outcome may differ next time, so it is not kept.
       const isFinal = outcome?.ok || outcome?.failure.refusal !== undefined;
       if (isFinal) kept = budget(JSON.stringify(outcome));
       return outcome;
     } finally {
-      // After a suspension the turn may be another instance's, which must not lose it.
+      // After a pause of the process another instance may have the turn: don't release it.
       const mayGiveUp = clock.now() <= turn.leaseEndsAtMs;
       // The caller gets the provider's tokens even if the store cannot keep them.
       if (kept !== undefined || mayGiveUp) {
-        const sealed = kept && key.keep(kept);
-        await Promise.resolve(store.finish(key.id, sealed)).catch(() => {});
+        const finish = async () => store.finish(key.id, kept && key.keep(kept));
+        await finish().catch(() => {});
       }
     }
   }

@@ -39,7 +39,7 @@ export function createPolls(
   const parked = new Map<string, ParkedPoll[]>();
   /** Those that count against the limits, the oldest first. */
   const counted = new Set<ParkedPoll>();
-  /** The same while the store is down, so that nobody knows whether there is such a session. */
+  /** Polls whose session could not be looked up, because the store is down. */
   const unconfirmed = new Set<ParkedPoll>();
   /** By hold time: all polls of a queue are held for the same time. */
   const queues = new Map<number, DeadlineQueue>();
@@ -82,7 +82,7 @@ export function createPolls(
     else own.push(poll);
   }
 
-  /** One too many evicts an unconfirmed one first: anybody can poll with an invented secret. */
+  /** Over the limit, evicts an unconfirmed poll first: anybody can poll with an invented secret. */
   function count(poll: ParkedPoll, isConfirmed: boolean): void {
     if (poll.isEvicted || counted.has(poll)) return;
     if (isConfirmed) unconfirmed.delete(poll);
@@ -94,7 +94,7 @@ export function createPolls(
     evict(oldest);
   }
 
-  /** It counts no longer, even if it is too young to end now. */
+  /** Stops counting it. A poll in its first second ends later. */
   function evict(poll: ParkedPoll | undefined): void {
     if (poll === undefined) return;
     poll.isEvicted = true;
@@ -106,7 +106,7 @@ export function createPolls(
 
   function remove(poll: ParkedPoll): void {
     poll.queue.cancel(poll);
-    rechecks.cancel(poll.recheck);
+    poll.cancelRecheck();
     counted.delete(poll);
     unconfirmed.delete(poll);
     const own = parked.get(poll.id) ?? [];
@@ -123,7 +123,7 @@ export function createPolls(
     /**
      * Waits for the result and takes it, at most once. Returns 'pending' after `holdSeconds`,
      * when `signal` fires, or when released, and 'gone' as soon as the session has expired. If
-     * too many are parked then, of its session or in all, the oldest of these is evicted.
+     * that exceeds the limit of its session or of all, the oldest parked poll is evicted.
      */
     async wait(
       key: PollKey,
@@ -138,7 +138,8 @@ export function createPolls(
       park(poll);
       signal.addEventListener('abort', poll);
       try {
-        for (let retryMs = STORE_RETRY_MS; ; retryMs = Math.min(2 * retryMs, STORE_RETRY_MAX_MS)) {
+        let retryMs = STORE_RETRY_MS;
+        for (;;) {
           poll.wasWoken = false;
           const found = await look(key, wantsProgress);
           if (found !== undefined && (found.state !== 'pending' || found.isOpened)) return found;
@@ -148,6 +149,8 @@ export function createPolls(
           await poll.sleep(clock, rechecks, found?.unchangedForMs ?? retryMs);
           // Never look for a device that has disconnected: it would lose the result.
           if (signal.aborted) return PENDING;
+          retryMs =
+            found === undefined ? Math.min(2 * retryMs, STORE_RETRY_MAX_MS) : STORE_RETRY_MS;
         }
       } finally {
         remove(poll);
@@ -173,7 +176,7 @@ class ParkedPoll implements Deadline {
   wasWoken = false;
   readonly recheck: Deadline = { dueAtMs: 0, onDue: () => this.wake() };
   #resume: (() => void) | undefined;
-  #cancelTimer: (() => void) | undefined;
+  #recheckQueue: DeadlineQueue | undefined;
 
   constructor(
     readonly id: string,
@@ -204,16 +207,21 @@ class ParkedPoll implements Deadline {
 
   wake(): void {
     this.wasWoken = true;
-    this.#cancelTimer?.();
+    this.cancelRecheck();
     this.#resume?.();
+  }
+
+  cancelRecheck(): void {
+    this.#recheckQueue?.cancel(this.recheck);
   }
 
   /** Until it is woken, or the session may have changed by itself. */
   sleep(clock: Clock, rechecks: DeadlineQueue, unchangedForMs: number): Promise<void> | undefined {
     if (this.wasWoken) return undefined;
-    rechecks.cancel(this.recheck);
-    if (unchangedForMs >= EXCHANGE_LEASE_MS) rechecks.add(this.recheck);
-    else this.#cancelTimer = clock.setTimer(unchangedForMs, this.recheck.onDue);
+    // A queue also for a short wait: after a pause of the process it gives a disconnection time to be read.
+    this.#recheckQueue =
+      unchangedForMs >= EXCHANGE_LEASE_MS ? rechecks : createDeadlineQueue(clock, unchangedForMs);
+    this.#recheckQueue.add(this.recheck);
     return new Promise((resolve) => {
       this.#resume = resolve;
     });

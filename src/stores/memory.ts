@@ -22,10 +22,7 @@ export interface Journal {
   remove(session: Session): void;
 }
 
-/**
- * Tombstones at most, about two megabytes. One more evicts the oldest, whose link is then unknown
- * to pages.
- */
+/** The most tombstones, about two megabytes. Beyond that the oldest is removed, and pages don't know its link. */
 export const MAX_TOMBSTONES = 5_000;
 
 interface Entry {
@@ -55,7 +52,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     schedule(entry);
   }
 
-  /** Adds it last, so the tombstone that a redelivery leaves is behind sessions that end later, and is removed late. */
+  /** Adds it last. The tombstone that a redelivery leaves is then behind sessions that end later, and is removed late. */
   function schedule(entry: Entry): void {
     for (const entries of byDuration.values()) entries.delete(entry);
     const { state, startedAtMs, expiresAtMs, redeliveryMs = 0 } = entry.session;
@@ -73,9 +70,14 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     tombstones.delete(entry);
   }
 
-  function replace(entry: Entry, next: Session): void {
-    if (next.state === 'ended') journal?.remove(entry.session);
-    else journal?.write(next);
+  /** `untilLeaseEnds`: only this process has what the session has now, so it stays here if the journal refuses it. */
+  function replace(entry: Entry, next: Session, untilLeaseEnds?: 'until lease ends'): void {
+    try {
+      if (next.state === 'ended') journal?.remove(entry.session);
+      else journal?.write(next);
+    } catch (error) {
+      if (untilLeaseEnds === undefined) throw error;
+    }
     const wasDelivered = entry.session.state === 'delivered';
     entry.session = next;
     if (wasDelivered || next.state === 'delivered') schedule(entry);
@@ -124,11 +126,11 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
       return 'created';
     },
 
-    update(key, change) {
+    update(key, change, untilLeaseEnds) {
       const entry = findEntry(key);
       if (entry === undefined) return undefined;
       const { reply, next, notice } = change(entry.session, clock.now());
-      if (next !== undefined) replace(entry, next);
+      if (next !== undefined) replace(entry, next, untilLeaseEnds);
       if (notice === undefined) return reply;
       for (const each of listeners) each.notify(entry.session.ids.poll, notice);
       return reply;

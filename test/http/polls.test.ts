@@ -202,6 +202,24 @@ describe('a poll whose look the store refuses', () => {
     expect(await (await polled).json()).toEqual(DENIED);
   });
 
+  test('takes no result after a pause of the process if its device has left meanwhile', async () => {
+    let isAway = true;
+    const { service, session, state } = await createRefusing(() => isAway);
+    const device = new AbortController();
+    const polled = poll(service, session, { signal: device.signal });
+    await runReady();
+    await deny(service, state);
+    isAway = false;
+    service.clock.stall(5_000);
+    service.clock.advance(0);
+    await runReady();
+    // Read only now.
+    device.abort();
+    service.clock.advance(STALL_GRACE_MS);
+    expect((await polled).status).toBe(204);
+    expect(await (await poll(service, session)).json()).toEqual(DENIED);
+  });
+
   test('tries less and less often, and gets a 204 in time', async () => {
     const { service, session, looks } = await createRefusing(() => true);
     const polled = poll(service, session);

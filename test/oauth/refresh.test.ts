@@ -17,6 +17,7 @@ import {
   createTestService,
   type Fetch,
   SETTINGS,
+  StoreUnavailable,
   type TestService,
 } from '../kit/service.ts';
 import { createGate } from '../kit/wait.ts';
@@ -106,9 +107,33 @@ describe('a refresh that fails', () => {
   });
 
   test('does not include one whose answer could not be kept: it is passed on', async () => {
-    const refreshes = { begin: async () => ({ state: 'yours' }), finish: down };
+    const throws = () => {
+      throw new StoreUnavailable();
+    };
+    for (const finish of [down, throws]) {
+      const refreshes = { begin: async () => ({ state: 'yours' }), finish };
+      const service = rotatingService({ refreshes });
+      expect((await refresh(service, 'old')).body.access_token).toBe('access 1');
+    }
+  });
+
+  test('sends no token if its turn has ended before the store replied', async () => {
+    let begins = 0;
+    const refreshes = {
+      begin: async () => {
+        begins += 1;
+        if (begins === 1) service.clock.stall(EXCHANGE_LEASE_MS + 1);
+        return { state: begins === 1 ? 'yours' : 'in_progress' };
+      },
+      finish: () => {},
+    };
     const service = rotatingService({ refreshes });
-    expect((await refresh(service, 'old')).body.access_token).toBe('access 1');
+    const asked = refresh(service, 'old');
+    await runReady();
+    expect([begins, service.exchanges]).toEqual([1, []]);
+    service.clock.advance(2 * EXCHANGE_LEASE_MS);
+    await asked;
+    expect(service.exchanges).toEqual([]);
   });
 });
 

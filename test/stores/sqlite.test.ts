@@ -191,12 +191,14 @@ test('a sign-in changes five rows: start, link, lease, result, delivery', async 
   expect(sql.changes()).toBe(5);
 });
 
-test('while SQLite refuses, no verb has an effect, and all work afterwards', async () => {
+test('while SQLite refuses, only the tokens of an exchange are kept; all work afterwards', async () => {
   const sql = createSql();
   const problems: unknown[] = [];
   const { store, stores } = openDurable(sql, { onProblem: (problem) => problems.push(problem) });
   const session = await create(store);
   const completed = await createCompleted(store);
+  const exchanging = await create(store);
+  await store.lease(exchanging);
   sql.failWith(new Error('database or disk is full: SQLITE_FULL'));
   const attempts = [
     () => store.create(newSession()),
@@ -209,9 +211,13 @@ test('while SQLite refuses, no verb has an effect, and all work afterwards', asy
   for (const attempt of attempts) {
     await expect(attempt()).rejects.toBeInstanceOf(StoreUnavailable);
   }
+  // Only this process has the tokens.
+  expect(await store.complete(exchanging)).toBe(true);
+  await expect(store.poll(exchanging.pollSecret)).rejects.toBeInstanceOf(StoreUnavailable);
   expect(stores.findProblem()).toBe('SQLITE_FULL');
   sql.failWith(undefined);
-  expect(await store.countLive()).toBe(2);
+  expect(await store.countLive()).toBe(3);
+  expect(await store.poll(exchanging.pollSecret)).toEqual(DELIVERED);
   expect(await store.lease(session)).toBeDefined();
   expect(await store.poll(completed.pollSecret)).toEqual(DELIVERED);
   expect(problems).toEqual(['SQLITE_FULL', undefined]);
