@@ -1,8 +1,8 @@
 /** One line of `sign-in-relay check`, and how all of them are written. No finding holds a secret. */
 import { printable } from '../terminal.ts';
 
-/** `fault`: sign-ins fail. `warning`: they may fail. `left_out`: it could not be checked now. */
-export type Mark = 'ok' | 'warning' | 'fault' | 'left_out';
+/** `fault`: sign-ins fail. `warning`: they may fail. */
+export type Mark = 'ok' | 'warning' | 'fault';
 
 export interface Finding {
   readonly mark: Mark;
@@ -23,9 +23,7 @@ export const warning = (what: string, text: string, remedy?: string): Finding =>
   return { mark: 'warning', what, text, remedy };
 };
 
-export const leftOut = (what: string, text: string): Finding => ({ mark: 'left_out', what, text });
-
-const SHOWN: Readonly<Record<Mark, string>> = { ok: '✓', warning: '!', fault: '✗', left_out: '–' };
+const SHOWN: Readonly<Record<Mark, string>> = { ok: '✓', warning: '!', fault: '✗' };
 
 export function describeFindings(findings: readonly Finding[]): string {
   const lines = findings.map(({ mark, what, text, remedy }) =>

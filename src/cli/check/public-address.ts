@@ -7,7 +7,7 @@ import { describeListenFailure } from '../../server/listen.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import type { EnabledSettings, Settings } from '../../settings/index.ts';
 import { askHealth } from '../health.ts';
-import { type Finding, fault, leftOut, ok } from './finding.ts';
+import { type Finding, fault, ok } from './finding.ts';
 import { checkPollOfSignIn, timePoll } from './poll.ts';
 import { type Arrival, PROBE_TEXT, type ProbeServer, startProbeServer } from './probe-server.ts';
 import { describeUnreachable, isRelayOf, readText, request } from './request.ts';
@@ -53,7 +53,6 @@ async function checkRunningRelay(settings: EnabledSettings, fetch: Fetch): Promi
   const isBlind = settings.blind === 'always';
   return [
     ok(BASE, `this relay answers at ${baseUrl}`),
-    leftOut(CLIENT, 'the relay runs: look for forwarded_header_ignored in its log'),
     await checkPollOfSignIn({ baseUrl, service, isBlind, pollSeconds }, fetch),
   ];
 }
