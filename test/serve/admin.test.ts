@@ -6,7 +6,7 @@ import { createFakeClock } from '../kit/clock.ts';
 import { pollOnce, start, startRequest } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { findFreePort } from '../kit/process.ts';
-import { startSilentIssuer, startTokenEndpoint } from '../kit/provider.ts';
+import { serveUpstream, startSilentIssuer, startTokenEndpoint } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
@@ -241,12 +241,9 @@ test('`health` needs no setting but where the relay listens', async () => {
 });
 
 test('`health` shows as text whatever answers there', async () => {
-  using other = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    fetch: () => new Response('\x1b]0;title\x07\n\x9b2J', { status: 500 }),
-  });
-  expect(await runRelay({ PORT: String(other.port) }, { args: ['health'] })).toEqual({
+  using other = serveUpstream(() => new Response('\x1b]0;title\x07\n\x9b2J', { status: 500 }));
+  const { port: PORT } = new URL(other.url);
+  expect(await runRelay({ PORT }, { args: ['health'] })).toEqual({
     exitCode: 1,
     output: '<U+001B>]0;title<U+0007> <U+009B>2J\n',
   });

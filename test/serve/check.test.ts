@@ -326,15 +326,14 @@ test('instead of the relay `check` answers only itself: no load balancer sends u
 
 test('a proxy that changes the path is a fault, although requests arrive', async () => {
   const port = await findFreePort();
-  using front = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    fetch: ({ url }) => fetch(`http://127.0.0.1:${port}/app${url.slice(url.indexOf('/', 8))}`),
-  });
-  const { find } = await runCheck({ OAUTH_BASE_URL: front.url.origin, PORT: String(port) });
+  using front = serveUpstream(({ url }) =>
+    fetch(`http://127.0.0.1:${port}/app${url.slice(url.indexOf('/', 8))}`),
+  );
+  const { origin } = new URL(front.url);
+  const { find } = await runCheck({ OAUTH_BASE_URL: origin, PORT: String(port) });
   expect(find('base URL')).toMatchObject({
     mark: 'fault',
-    text: `${front.url.origin}/health arrives here as /app/health, and gets a 503`,
+    text: `${origin}/health arrives here as /app/health, and gets a 503`,
   });
 });
 

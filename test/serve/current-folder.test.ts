@@ -7,6 +7,7 @@ import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newFolder } from '../kit/folder.ts';
 import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
+import { serveUpstream } from '../kit/provider.ts';
 import { LAUNCHER, ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
@@ -51,15 +52,7 @@ describe('in a folder of a stranger, a checkout', () => {
 });
 
 test('a checkout without packages takes none, and no Bun, that the folder names', async () => {
-  const asked: string[] = [];
-  using registry = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch({ url }) {
-      asked.push(url);
-      return new Response('{}', { status: 404 });
-    },
-  });
+  using registry = serveUpstream(() => new Response('{}', { status: 404 }));
   const folder = newFolder();
   const checkout = join(folder, 'checkout');
   for (const part of ['package.json', 'tsconfig.json', 'bin', 'src']) {
@@ -73,10 +66,10 @@ test('a checkout without packages takes none, and no Bun, that the folder names'
   symlinkSync(process.execPath, join(inPath, 'bun'));
   const cwd = join(folder, 'clone');
   mkdirSync(cwd);
-  writeFileSync(join(cwd, '.npmrc'), `registry=${registry.url}\n`);
+  writeFileSync(join(cwd, '.npmrc'), `registry=${registry.url}/\n`);
   const env = { PATH: inPath, HOME: folder, NO_PROXY: '127.0.0.1' };
   const command = [NODE, join(checkout, 'bin/sign-in-relay.cjs'), '--version'];
   const { exitCode, output } = await runChild(command, { cwd, env });
   expect([exitCode, output]).toEqual([1, expect.stringContaining('Cannot find package')]);
-  expect(asked).toEqual([]);
+  expect(registry.requests).toEqual([]);
 });
