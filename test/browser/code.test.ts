@@ -3,7 +3,6 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   agree,
   comeBack,
-  DECLINED,
   type Device,
   follow,
   leave,
@@ -99,16 +98,6 @@ test('the keyboard alone is enough, and the focus is visible', async () => {
   await leave(page, () => keyboard.press('Space'));
   expect(await comeBack(page, () => agree(page, 'mal'))).toMatchObject(SIGNED_IN);
   await expectDelivered(device, 'mal');
-});
-
-test('Decline ends the sign-in at once, and later the link says so', async () => {
-  const device = await startDeviceWithCode('mal');
-  const polled = device.poll();
-  const { page } = await openPhone();
-  await page.goto(device.shortUrl);
-  expect(await follow(page, () => press(page, 'Decline'))).toMatchObject(DECLINED);
-  expect(await polled).toEqual({ status: 200, error: 'access_denied' });
-  expect(await open(page, device.shortUrl)).toMatchObject(DECLINED);
 });
 
 test("another site's form decides nothing", async () => {

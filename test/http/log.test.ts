@@ -94,6 +94,8 @@ const failWith = (code: string, isInCause: boolean) => async () => {
 };
 
 describe('a failure has a hint that names what to change', () => {
+  const REDIRECT_URI = 'https://relay.test/auth/mal/callback';
+
   test.each([
     ['a name that is unknown', failWith('ENOTFOUND', false), 'dns', 'MAL_TOKEN_URL'],
     ['the same under Node', failWith('EAI_AGAIN', true), 'dns', 'cannot resolve the name mal.test'],
@@ -114,25 +116,13 @@ describe('a failure has a hint that names what to change', () => {
   });
 
   test.each([
-    [
-      'error=redirect_uri_mismatch',
-      'redirect_uri_mismatch',
-      'URI: https://relay.test/auth/mal/callback',
-    ],
+    ['error=redirect_uri_mismatch', 'redirect_uri_mismatch', `URI: ${REDIRECT_URI}`],
     ['error=invalid_scope', 'invalid_scope', 'correct MAL_SCOPE'],
     ['error=invalid_client', 'invalid_client', 'refuses MAL_CLIENT_ID'],
-    [
-      'error=unauthorized_client',
-      'unauthorized_client',
-      'URI: https://relay.test/auth/mal/callback',
-    ],
-    ['error=invalid_request', 'invalid_request', 'https://relay.test/auth/mal/callback'],
+    ['error=unauthorized_client', 'unauthorized_client', `URI: ${REDIRECT_URI}`],
+    ['error=invalid_request', 'invalid_request', REDIRECT_URI],
     ['error=server_error', 'server_error', 'an internal error'],
-    [
-      'error=own+words',
-      'other',
-      'URI: https://relay.test/auth/mal/callback; a sign-in of your own',
-    ],
+    ['error=own+words', 'other', `URI: ${REDIRECT_URI}; a sign-in of your own`],
     ['', 'none', 'MAL_AUTHORIZE_URL'],
     ['error=INVALID_SCOPE', 'other', 'check MAL_CLIENT_ID and MAL_SCOPE'],
     ['error=constructor', 'other', 'check MAL_CLIENT_ID and MAL_SCOPE'],
@@ -184,11 +174,9 @@ describe('the id of a sign-in', () => {
 
   test('is in each of its lines and on its error page, at every instance', async () => {
     log = captureLog('debug');
-    const one = createTestService({}, { fetch: async () => new Response('', { status: 500 }) });
-    const other = createTestService(
-      {},
-      { sharing: one, fetch: async () => new Response('', { status: 500 }) },
-    );
+    const fetch = async () => new Response('', { status: 500 });
+    const one = createTestService({}, { fetch });
+    const other = createTestService({}, { sharing: one, fetch });
     const { state, url } = await start(one);
     await other.ask(url);
     const page = await callback(other, state);

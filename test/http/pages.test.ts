@@ -2,18 +2,8 @@
 import { describe, expect, test } from 'bun:test';
 import { start, startWithCode } from '../kit/device.ts';
 import { BRANDED } from '../kit/pages.ts';
-import { captureLog, createTestService, type Fetch } from '../kit/service.ts';
+import { createTestService } from '../kit/service.ts';
 import { callback, sentencesOf, textOf } from '../kit/user.ts';
-
-const TV = 'Living room TV <1>';
-const asked = { device: TV };
-/** As in textOf, which does not unescape. */
-const SHOWN_TV = 'Living room TV &lt;1&gt;';
-
-const answering =
-  (status: number, body: object): Fetch =>
-  async () =>
-    Response.json(body, { status });
 
 test('in a sentence a name is apart from the text around it, which it could reorder', async () => {
   const appName = 'نجمة';
@@ -43,37 +33,17 @@ describe('the page at the end', () => {
 
   const THEIRS = 'MyAnimeList had a problem.';
   const REFUSED = 'MyAnimeList declined the sign-in; it may have taken too long.';
-  test.each<[string, Fetch, string]>([
-    ['no answer', () => Promise.reject(new Error('ECONNREFUSED')), THEIRS],
-    ['a fault of the provider', answering(500, {}), THEIRS],
-    ['a code that is too old', answering(400, { error: 'invalid_grant' }), REFUSED],
-    ['an error with status 200', answering(200, { error: 'invalid_grant' }), REFUSED],
-  ])(
-    'after %s says who failed, where to start again, and the id in the log',
-    async (_, fetch, fault) => {
-      const log = captureLog();
-      const service = createTestService({}, { fetch });
-      const { state } = await start(service, 'mal', asked);
-      const answer = await callback(service, state);
-      expect(answer.status).toBe(502);
-      const text = await textOf(answer);
-      expect(text).toContain('complete sign-in. Please try again.');
-      expect(text).toContain(fault);
-      expect(text).toContain(`Start again on ${SHOWN_TV}.`);
-      const [logged] = log.named('exchange_failed');
-      expect(text).toContain(` ${logged?.signIn} `);
-    },
-  );
-
   test.each([
+    ['code=of-an-exchange-that-fails', THEIRS],
     ['error=server_error', THEIRS],
     ['error=invalid_scope', REFUSED],
     ['', THEIRS],
-  ])('after a callback with "%s" too', async (query, fault) => {
-    const service = createTestService();
-    const { state } = await start(service, 'mal', asked);
+  ])('after "%s" says who failed, and where to start again', async (query, fault) => {
+    const service = createTestService({}, { fetch: () => Promise.reject(new Error('a reset')) });
+    const { state } = await start(service, 'mal', { device: 'Living room TV <1>' });
     const text = await textOf(await callback(service, state, query));
-    for (const said of [fault, `Start again on ${SHOWN_TV}.`, 'Reference'])
+    // As in textOf, which does not unescape.
+    for (const said of [fault, 'Start again on Living room TV &lt;1&gt;.', 'Reference'])
       expect(text).toContain(said);
   });
 

@@ -8,6 +8,7 @@ import { callback, createUser } from '../kit/user.ts';
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 const ENDPOINT = 'https://accounts.provider.test/authorize';
+const AUTHORIZATION_URL = `${ENDPOINT}?client_id=c&response_type=code&code_challenge=${CHALLENGE}&code_challenge_method=S256`;
 /** Each takes the most bytes that a character can: six in JSON, three in UTF-8. */
 const WIDE = '\u0001';
 const LONG = '語';
@@ -50,8 +51,7 @@ test('a start: the longest device name and challenge', async () => {
 
 test('an open sign-in: the longest authorization URL', async () => {
   const { service, recordBytes } = createMeasured();
-  const url = `${ENDPOINT}?client_id=c&response_type=code&code_challenge=${CHALLENGE}&code_challenge_method=S256&scope=`;
-  const authorizationUrl = url.padEnd(2_000, '%01');
+  const authorizationUrl = `${AUTHORIZATION_URL}&scope=`.padEnd(2_000, '%01');
   const body = JSON.stringify({ authorizationUrl, device: LONG.repeat(100), code: true });
   expect((await service.ask('/open', { method: 'POST', body })).status).toBe(200);
   expect(recordBytes()).toBeGreaterThan(2_000);
@@ -71,10 +71,8 @@ test('a blind sign-in: the longest code that a callback can bring', async () => 
 
 test('an open sign-in: the longest callback', async () => {
   const { service, recordBytes } = createMeasured();
-  const query = `client_id=c&response_type=code&code_challenge=${CHALLENGE}&code_challenge_method=S256`;
-  const body = JSON.stringify({ authorizationUrl: `${ENDPOINT}?${query}` });
-  const started = await (await service.ask('/open', { method: 'POST', body })).json();
-  const { url } = started as { url: string };
+  const body = JSON.stringify({ authorizationUrl: AUTHORIZATION_URL });
+  const { url } = await (await service.ask('/open', { method: 'POST', body })).json();
   const user = createUser(service);
   await user.decide(url, 'continue');
   const state = new URL(url).searchParams.get('state');

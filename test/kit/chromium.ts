@@ -161,12 +161,6 @@ export interface RelayPage {
 /** The pages of docs/protocol.md. */
 export const SIGNED_IN = { status: 200, title: 'Signed in' };
 export const CANCELLED = { status: 200, message: 'Sign-in was cancelled.' };
-/** The page of a user who declined on a page of the relay. */
-export const DECLINED = {
-  status: 200,
-  title: 'Sign-in cancelled',
-  message: 'Your device wasn’t signed in. You can close this tab.',
-};
 
 /** Does what brings the user back from the provider, and reads the page that follows. */
 export async function comeBack(page: Page, act: () => Promise<unknown>): Promise<RelayPage> {
