@@ -152,7 +152,7 @@ export function readPath(url: string): string {
  * can point its own name at this machine, and then read the responses (DNS rebinding).
  */
 export const cannotBeRegistered = (hostname: string): boolean =>
-  !hostname.includes('.') || isIP(hostname) !== 0 || /^\[[\d.:a-f]+\]$/i.test(hostname);
+  !hostname.includes('.') || isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0;
 
 /**
  * True if a page of this origin sends the request. Browsers set these headers, and no page can

@@ -20,14 +20,11 @@ export class TokenIssuer {
 
   async issue(form: URLSearchParams): Promise<Response> {
     if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
-    switch (form.get('grant_type')) {
-      case 'authorization_code':
-        return this.#exchange(form);
-      case 'refresh_token':
-        return this.#refresh(form.get('refresh_token') ?? '');
-      default:
-        return tokenError('unsupported_grant_type');
-    }
+    const grantType = form.get('grant_type');
+    if (grantType === 'authorization_code') return this.#exchange(form);
+    return grantType === 'refresh_token'
+      ? this.#refresh(form.get('refresh_token') ?? '')
+      : tokenError('unsupported_grant_type');
   }
 
   async #exchange(form: URLSearchParams): Promise<Response> {
