@@ -6,22 +6,6 @@ export function times<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
 }
 
-/** Does every job, at most `workers` at a time. Rejects with the first error, once all jobs have ended. */
-export async function atMost<T>(
-  workers: number,
-  jobs: readonly T[],
-  work: (job: T) => Promise<void>,
-): Promise<void> {
-  // One iterator for all workers: each takes the next job that no other has taken.
-  const queue = jobs.values();
-  const errors: unknown[] = [];
-  const worker = async () => {
-    for (const job of queue) await work(job).catch((error: unknown) => errors.push(error));
-  };
-  await Promise.all(times(workers, worker));
-  if (errors.length > 0) throw errors[0];
-}
-
 /**
  * At most `count` callers have a turn at once; the others wait in order. Each call resolves with
  * the function that ends its turn. A second call of that function does nothing.

@@ -56,6 +56,18 @@ export async function postJson(
   return relay.send({ method: 'POST', path, body: text, from: address });
 }
 
+const MAX_BODY_BYTES = 16_384;
+
+/** Of refreshes and revocations: no JSON, too much of it, or no service, with tokens that would do. */
+export async function expectRefusedBodies(kit: Kit, path: string, tokens: object): Promise<void> {
+  for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
+    expect.text(await postJson(kit, path, body), 400, 'Invalid JSON');
+  }
+  for (const body of ['null', tokens, { service: 'nosuch', ...tokens }]) {
+    expect.text(await postJson(kit, path, body), 400, 'Unknown service');
+  }
+}
+
 /** RFC 7636 §4.2. The verifier never leaves this function. */
 export const makeChallenge = () =>
   createHash('sha256').update(randomBytes(48).toString('base64url')).digest('base64url');

@@ -1,7 +1,7 @@
 /** The relay under test, as a device and a browser see it: one method for each request. */
 
 import * as expect from './answers.ts';
-import { atMost } from './async.ts';
+import { createTurns } from './async.ts';
 import { present, Skip } from './expect.ts';
 import {
   type Answer,
@@ -64,7 +64,8 @@ export const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' };
 
 /** How much longer than its hold a poll may take before it counts as unanswered. */
 const POLL_MARGIN_MS = 15_000;
-const CLEAN_UP_WORKERS = 24;
+/** Of one case, the sessions that are cleaned up at once. */
+const CLEAN_UP_SESSIONS = 24;
 /** A session that was just completed is answered at once, unless the relay is broken. */
 const CLEAN_UP_MS = 5_000;
 
@@ -181,14 +182,20 @@ export function createRelay({ options, nextAddress, secrets, recordAnswer, live 
      * Completes and claims the sessions that this case left open. What the relay keeps
      * after its delivery is confirmed: it would end a minute later, while `cap` counts.
      */
-    cleanUp: () =>
-      atMost(CLEAN_UP_WORKERS, [...own.values()], async (session) => {
+    cleanUp() {
+      const takeTurn = createTurns(CLEAN_UP_SESSIONS);
+      const claim = async (session: Session) => {
         await end(session);
         await poll(session, { timeoutMs: CLEAN_UP_MS });
         if (!session.mayRepeat || !options.extensions.has('ack')) return;
         await send({ path: resultPath(session, { ack: '1' }), timeoutMs: CLEAN_UP_MS });
         await poll(session, { timeoutMs: CLEAN_UP_MS });
-      }),
+      };
+      const sessions = [...own.values()];
+      return Promise.allSettled(
+        sessions.map((session) => takeTurn().then((endTurn) => claim(session).finally(endTurn))),
+      );
+    },
   };
 }
 

@@ -94,7 +94,7 @@ async function runCase({ createKit, report }: Run, one: Case): Promise<void> {
   const kit = createKit();
   const [status, detail] = await one.run(kit).then(() => PASS, verdictOf);
   // Sessions that cannot be cleaned up stay known, and the `cap` group counts with them.
-  await kit.relay.cleanUp().catch(() => undefined);
+  await kit.relay.cleanUp();
   report(one, { status, detail });
 }
 

@@ -15,10 +15,9 @@ async function expectError(
   page: expect.FailurePage,
   error: string,
 ) {
-  const { relay } = kit;
   for (const service of [SERVICE_A, SERVICE_B]) {
-    const session = await relay.start({ service });
-    expect.failurePage(await relay.callback(session, parameters), page);
+    const session = await kit.relay.start({ service });
+    expect.failurePage(await kit.relay.callback(session, parameters), page);
     expectRequests(kit, parameters.code ?? '', 0);
     await expectResult(kit, session, { error });
   }
@@ -76,12 +75,11 @@ export const callbackPages = cases((test) => {
   });
 
   test('What the browser does: no page contains anything that the callback was sent, escaped or not', async (kit) => {
-    const { relay } = kit;
     const mark = 'conformance7341';
     for (const sent of [`<script>${mark}</script>`, `"><img src=x onerror=${mark}>`, mark]) {
-      const session = await relay.start();
+      const session = await kit.relay.start();
       const parameters = { error: sent, error_description: sent, error_uri: sent, extra: sent };
-      const answer = await relay.callback(session, parameters);
+      const answer = await kit.relay.callback(session, parameters);
       expect.failurePage(answer, expect.FAILED);
       holds('page', !answer.body.includes(mark), 'nothing of what was sent', answer.body);
     }

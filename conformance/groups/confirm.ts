@@ -17,18 +17,16 @@ import {
 
 export const confirm = cases((test) => {
   test('What the browser does: the link asks; its page has no state and no poll secret, and changes nothing', async (kit) => {
-    const { relay } = kit;
     for (const service of [SERVICE_A, SERVICE_B]) {
-      const session = await relay.start({ service });
-      for (const _ of [1, 2]) expectConfirmationPage(await relay.open(session), session);
+      const session = await kit.relay.start({ service });
+      for (const _ of [1, 2]) expectConfirmationPage(await kit.relay.open(session), session);
     }
   });
 
   test('What the browser does: Continue, and again: 303 to the provider; then the sign-in ends as usual', async (kit) => {
-    const { relay } = kit;
-    const session = await relay.start();
+    const session = await kit.relay.start();
     for (const _ of [1, 2]) {
-      expectRedirectToProvider(kit, await relay.decide(session, 'continue'), session);
+      expectRedirectToProvider(kit, await kit.relay.decide(session, 'continue'), session);
     }
     await expectSignsIn(kit, session);
     await expectSameEnding(kit, session);

@@ -69,32 +69,30 @@ export const cors = cases((test) => {
   });
 
   test('On request: an origin that is not listed gets no CORS header, and OPTIONS is 405', async (kit) => {
-    const { relay } = kit;
     for (const origin of UNLISTED_ORIGINS) {
       for (const { method, path } of DEVICE_ROUTES) {
         const answer = await preflight(kit, path, method, origin);
         expect.status(answer, 405);
         expectNoCors(answer);
       }
-      const { pollSecret } = await relay.start();
+      const { pollSecret } = await kit.relay.start();
       const path = `/auth/result?${new URLSearchParams({ session: `${pollSecret}x` })}`;
-      expectNoCors(await relay.send({ path, headers: { Origin: origin } }));
+      expectNoCors(await kit.relay.send({ path, headers: { Origin: origin } }));
     }
-    const plain = await relay.postStart({ service: SERVICE_A });
+    const plain = await kit.relay.postStart({ service: SERVICE_A });
     expect.json(plain);
     expectNoCors(plain);
   });
 
   test('On request: no page that a browser opens has a CORS header, for listed origins either', async (kit) => {
-    const { relay } = kit;
-    const session = await relay.start();
+    const session = await kit.relay.start();
     const callback = `/auth/${session.service}/callback?state=nosuch&code=x`;
     for (const path of [linkPath(session), callback, '/auth/done']) {
       for (const origin of LISTED_ORIGINS) {
         const refused = await preflight(kit, path, 'GET', origin);
         expect.status(refused, 405);
         expectNoCors(refused);
-        expectNoCors(await relay.send({ path, headers: { Origin: origin } }));
+        expectNoCors(await kit.relay.send({ path, headers: { Origin: origin } }));
       }
     }
   });

@@ -36,15 +36,14 @@ async function readMetadata({ relay, options }: Kit, path: string, service: stri
 
 export const deviceAuthorization = cases((test) => {
   test('RFC 8628 §3.2; RFC 8628 §6.1: device_code, user_code, two verification URIs, expires_in, interval; no-store', async (kit) => {
-    const { options } = kit;
     for (const service of [SERVICE_A, SERVICE_B]) {
       const { fields } = await startGrant(kit, { service });
       matches('user_code', String(fields.user_code), USER_CODE);
       matches('device_code', String(fields.device_code), /^[\w-]{24,}$/);
-      equal('verification_uri', fields.verification_uri, `${options.baseUrl}/link`);
-      const complete = `${options.baseUrl}/L/${fields.user_code}`;
+      equal('verification_uri', fields.verification_uri, `${kit.options.baseUrl}/link`);
+      const complete = `${kit.options.baseUrl}/L/${fields.user_code}`;
       equal('verification_uri_complete', fields.verification_uri_complete, complete);
-      equal('expires_in', fields.expires_in, options.sessionSeconds);
+      equal('expires_in', fields.expires_in, kit.options.sessionSeconds);
       // Without it a client might not wait at all.
       equal('interval', fields.interval, 5);
     }
@@ -60,15 +59,14 @@ export const deviceAuthorization = cases((test) => {
   });
 
   test('RFC 6749 §5.2; RFC 6749 §3.2: a repeated parameter, broken JSON and a body of 100 kB: 400 invalid_request', async (kit) => {
-    const { relay } = kit;
     const form = formCall(devicePath(SERVICE_A), {});
     for (const call of [
       { body: 'scope=a&scope=b' },
       { body: '{', headers: JSON_TYPE },
       { body: `x=${'y'.repeat(100_000)}` },
     ]) {
-      const from = relay.nextAddress();
-      expect.oauthError(await relay.send({ ...form, ...call, from }), 'invalid_request');
+      const from = kit.relay.nextAddress();
+      expect.oauthError(await kit.relay.send({ ...form, ...call, from }), 'invalid_request');
     }
   });
 
@@ -83,13 +81,12 @@ export const deviceAuthorization = cases((test) => {
   });
 
   test('RFC 6749 §3.2: an unknown service or path: 404 JSON; another method than POST: 405 JSON', async (kit) => {
-    const { relay } = kit;
     for (const path of [devicePath('nosuch'), tokenPath('nosuch'), '/oauth2/', '/oauth2/x/y/z']) {
-      expect.oauth(await relay.send(formCall(path, { grant_type: DEVICE_CODE })), 404);
+      expect.oauth(await kit.relay.send(formCall(path, { grant_type: DEVICE_CODE })), 404);
     }
     for (const path of [devicePath(SERVICE_A), tokenPath(SERVICE_A)]) {
       for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
-        const answer = await relay.send({ method, path });
+        const answer = await kit.relay.send({ method, path });
         expect.oauth(answer, 405);
         equal('Allow', answer.headers.allow, 'POST');
       }

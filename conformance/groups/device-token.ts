@@ -73,11 +73,10 @@ export const deviceToken = cases((test) => {
   });
 
   test('RFC 8628 §3.5; docs/device-grant.md "Errors": access_denied to every poll, declined at the relay or at the provider', async (kit) => {
-    const { relay } = kit;
     const here = (await startGrant(kit)).session;
-    await relay.decide(here, 'decline');
+    await kit.relay.decide(here, 'decline');
     const atProvider = await startAndContinue(kit);
-    await relay.callback(atProvider, { error: 'access_denied' });
+    await kit.relay.callback(atProvider, { error: 'access_denied' });
     for (const session of [here, atProvider]) {
       for (const _ of [1, 2, 3]) await expectPollError(kit, session, 'access_denied');
     }

@@ -110,13 +110,12 @@ export const open = cases((test) => {
   });
 
   test('docs/open.md "For clients": its state opens no sign-in of a service, and the other way round', async (kit) => {
-    const { relay } = kit;
     const session = await startOpen(kit);
-    expect.invalidLink(await relay.send({ path: `/auth/${SERVICE_A}?state=${session.state}` }));
-    const own = await relay.start();
-    expect.invalidLink(await relay.send({ path: `/open?state=${own.state}` }));
+    expect.invalidLink(await kit.relay.send({ path: `/auth/${SERVICE_A}?state=${session.state}` }));
+    const own = await kit.relay.start();
+    expect.invalidLink(await kit.relay.send({ path: `/open?state=${own.state}` }));
     expect.invalidLink(await comeBack(kit, { state: own.state, code: 'code' }));
-    expect.status(await relay.cancel(session), 204);
-    relay.forget(session);
+    expect.status(await kit.relay.cancel(session), 204);
+    kit.relay.forget(session);
   });
 });

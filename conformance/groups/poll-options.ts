@@ -68,20 +68,18 @@ const MARGIN_SECONDS = 5;
 
 export const ack = cases((test) => {
   test('On request: with "ack": true a start has the same three fields; other values are ignored', async (kit) => {
-    const { relay } = kit;
-    const answer = await relay.postStart({ service: SERVICE_A, ack: true });
+    const answer = await kit.relay.postStart({ service: SERVICE_A, ack: true });
     equal('fields', Object.keys(expect.json(answer)).sort(), ['expiresIn', 'session', 'url']);
-    const session = await relay.start({ ack: 'true' });
-    await relay.callback(session, { error: 'access_denied' });
+    const session = await kit.relay.start({ ack: 'true' });
+    await kit.relay.callback(session, { error: 'access_denied' });
     await expectResult(kit, session, { error: 'access_denied' });
-    expect.sessionNotFound(await relay.poll(session));
+    expect.sessionNotFound(await kit.relay.poll(session));
   });
 
   test('On request: tokens or an error are delivered again until the device confirms them; then 410', async (kit) => {
-    const { relay } = kit;
     const { session, tokens } = await complete(kit);
-    const denied = await relay.start({ service: SERVICE_B, ack: true });
-    await relay.callback(denied, { error: 'access_denied' });
+    const denied = await kit.relay.start({ service: SERVICE_B, ack: true });
+    await kit.relay.callback(denied, { error: 'access_denied' });
     for (const [each, result] of [
       [session, tokens],
       [denied, { error: 'access_denied' }],
@@ -90,7 +88,7 @@ export const ack = cases((test) => {
       const confirmed = await acknowledge(kit, each);
       expect.status(confirmed, 204);
       equal('body', confirmed.body, '');
-      expect.sessionNotFound(await relay.poll(each));
+      expect.sessionNotFound(await kit.relay.poll(each));
       expect.sessionNotFound(await acknowledge(kit, each));
     }
   });

@@ -108,11 +108,10 @@ function expectCancelledPage(answer: Answer): void {
 
 export const cancel = cases((test) => {
   test('Cancelling: 204, also when repeated; polls get a 410, parked or later', async (kit) => {
-    const { relay } = kit;
-    const session = await relay.start();
-    const parked = [relay.park(session), await parkProgress(kit, session)];
+    const session = await kit.relay.start();
+    const parked = [kit.relay.park(session), await parkProgress(kit, session)];
     for (const _ of [1, 2]) {
-      const answer = await relay.cancel(session);
+      const answer = await kit.relay.cancel(session);
       expect.status(answer, 204);
       equal('body', answer.body, '');
     }
@@ -121,25 +120,23 @@ export const cancel = cases((test) => {
       expect.sessionNotFound(answer);
       expect.atOnce(answer);
     }
-    expect.sessionNotFound(await relay.poll(session));
+    expect.sessionNotFound(await kit.relay.poll(session));
   });
 
   test('Cancelling: unknown, malformed or delivered: 410', async (kit) => {
-    const { relay } = kit;
     const { session, tokens } = await signIn(kit);
     await expectResult(kit, session, tokens);
-    expect.sessionNotFound(await relay.cancel(session));
+    expect.sessionNotFound(await kit.relay.cancel(session));
     for (const pollSecret of ['A'.repeat(24), 'x', '']) {
-      expect.sessionNotFound(await relay.cancel({ ...session, pollSecret }));
+      expect.sessionNotFound(await kit.relay.cancel({ ...session, pollSecret }));
     }
   });
 
   test('Cancelling: any other value than 1 cancels nothing', async (kit) => {
-    const { relay } = kit;
-    const session = await relay.start({ service: SERVICE_B });
+    const session = await kit.relay.start({ service: SERVICE_B });
     for (const value of ['', '0', 'true', '11']) {
       const path = resultPath(session, { wait: '0', cancel: value });
-      expect.status(await relay.poll(session, { path }), 204);
+      expect.status(await kit.relay.poll(session, { path }), 204);
     }
     await expectSignsIn(kit, session);
   });

@@ -23,10 +23,9 @@ function expectSquarePng(answer: Answer, size: number): void {
 
 export const qr = cases((test) => {
   test('docs/qr.md "Responses": of a browser state: SVG and PNG, square, at most 400 pixels wide, never cached', async (kit) => {
-    const { relay } = kit;
-    const { state } = await relay.start();
-    expectSquarePng(await relay.send({ path: `/qr/${state}.png` }), 400);
-    const svg = await relay.send({ path: `/qr/${state}.svg` });
+    const { state } = await kit.relay.start();
+    expectSquarePng(await kit.relay.send({ path: `/qr/${state}.png` }), 400);
+    const svg = await kit.relay.send({ path: `/qr/${state}.svg` });
     expect.status(svg, 200);
     expect.noStore(svg);
     matches('Content-Type', svg.headers['content-type'], /^image\/svg\+xml\s*(;|$)/i);
@@ -42,19 +41,17 @@ export const qr = cases((test) => {
   });
 
   test('docs/qr.md "Size": size may be 100 to 1000 pixels; anything else is 400', async (kit) => {
-    const { relay } = kit;
-    const { state } = await relay.start();
+    const { state } = await kit.relay.start();
     for (const size of [100, 401, 1000]) {
-      expectSquarePng(await relay.send({ path: `/qr/${state}.png?size=${size}` }), size);
+      expectSquarePng(await kit.relay.send({ path: `/qr/${state}.png?size=${size}` }), size);
     }
     for (const size of ['99', '1001', '-400', '400.5', '4e2', 'big', '']) {
-      expect.status(await relay.send({ path: `/qr/${state}.png?size=${size}` }), 400);
+      expect.status(await kit.relay.send({ path: `/qr/${state}.png?size=${size}` }), 400);
     }
   });
 
   test('docs/qr.md "Responses": an unknown browser state, a poll secret and an unknown format: 404; not GET: 405', async (kit) => {
-    const { relay } = kit;
-    const { state, pollSecret } = await relay.start();
+    const { state, pollSecret } = await kit.relay.start();
     for (const file of [
       `${pollSecret}.png`,
       `${'A'.repeat(24)}.svg`,
@@ -62,10 +59,10 @@ export const qr = cases((test) => {
       state,
       '.png',
     ]) {
-      expect.status(await relay.send({ path: `/qr/${file}` }), 404);
+      expect.status(await kit.relay.send({ path: `/qr/${file}` }), 404);
     }
     for (const method of ['HEAD', 'POST', 'DELETE']) {
-      expect.notAllowed(await relay.send({ method, path: `/qr/${state}.png` }), method);
+      expect.notAllowed(await kit.relay.send({ method, path: `/qr/${state}.png` }), method);
     }
   });
 

@@ -9,41 +9,37 @@ import { cases } from '../runner.ts';
 
 export const result = cases((test) => {
   test('Waiting for the result: a poll secret that is unknown, empty or missing: 410 Session not found, at once', async (kit) => {
-    const { relay } = kit;
-    const { pollSecret } = await relay.start();
+    const { pollSecret } = await kit.relay.start();
     const reversed = [...pollSecret].reverse().join('');
     const similar = [pollSecret.slice(0, -1), `${pollSecret}A`, `${pollSecret}=`, reversed];
     const queries = [...similar, 'A'.repeat(24), ''].map((secret) => `?session=${secret}`);
     for (const query of [...queries, '']) {
-      const answer = await relay.send({ path: `/auth/result${query}` });
+      const answer = await kit.relay.send({ path: `/auth/result${query}` });
       expect.sessionNotFound(answer);
       expect.atOnce(answer);
     }
   });
 
   test('Waiting for the result: tokens or an error are delivered once: the next poll gets 410 Session not found', async (kit) => {
-    const { relay } = kit;
     const { session, tokens } = await signIn(kit);
-    const denied = await relay.start({ service: SERVICE_B });
-    await relay.callback(denied, { error: 'access_denied' });
+    const denied = await kit.relay.start({ service: SERVICE_B });
+    await kit.relay.callback(denied, { error: 'access_denied' });
     await expectResult(kit, session, tokens);
     await expectResult(kit, denied, { error: 'access_denied' });
-    for (const over of [session, denied]) expect.sessionNotFound(await relay.poll(over));
+    for (const over of [session, denied]) expect.sessionNotFound(await kit.relay.poll(over));
   });
 
-  test('Waiting for the result: a parked poll is answered at once with each kind of error', async ({
-    relay,
-  }) => {
+  test('Waiting for the result: a parked poll is answered at once with each kind of error', async (kit) => {
     for (const [parameters, error] of [
       [{ error: 'access_denied' }, 'access_denied'],
       [{ error: 'x' }, 'authorization_failed'],
       [{}, 'missing_code'],
       [{ code: 'conformance-unknown-code' }, 'exchange_failed'],
     ] as const) {
-      const session = await relay.start();
-      const parked = relay.park(session);
+      const session = await kit.relay.start();
+      const parked = kit.relay.park(session);
       await sleep(100);
-      await relay.callback(session, parameters);
+      await kit.relay.callback(session, parameters);
       const answer = await parked.answer;
       expect.json(answer, { error });
       expect.atOnce(answer);
@@ -69,18 +65,17 @@ const EARLY_SECONDS = 1;
 
 export const hold = cases((test) => {
   test('Waiting for the result; Limits: a poll of a pending session is held, then gets an empty 204', async (kit) => {
-    const { relay } = kit;
-    const session = await relay.start();
-    const first = relay.park(session);
+    const session = await kit.relay.start();
+    const first = kit.relay.park(session);
     await sleep(Math.min(5_000, POLL_SECONDS * 500));
-    const second = relay.park(session);
+    const second = kit.relay.park(session);
     for (const answer of await Promise.all([first.answer, second.answer])) {
       expect.status(answer, 204);
       equal('body', answer.body, '');
       expect.held(answer, POLL_SECONDS, EARLY_SECONDS);
     }
     // It is still pending.
-    expect.status(await relay.open(session), 302);
+    expect.status(await kit.relay.open(session), 302);
     await expectSignsIn(kit, session);
   });
 });

@@ -9,25 +9,23 @@ import { cases } from '../runner.ts';
 
 export const paths = cases((test) => {
   test('Everywhere: an empty service or a further segment: 404 page not found, plain text', async (kit) => {
-    const { relay } = kit;
-    const { service, state } = await relay.start();
+    const { service, state } = await kit.relay.start();
     const empty = ['', '/callback', '/'];
     const further = [`${service}/authorize`, `${service}/callback/x`, 'x/y/z'];
     const slashes = [`${service}/`, `${service}/callback/`, `${service}//callback`];
     for (const path of [...empty, ...further, ...slashes]) {
       for (const query of ['', `?state=${state}&error=x`]) {
-        expect.notFound(await relay.send({ path: `/auth/${path}${query}` }));
+        expect.notFound(await kit.relay.send({ path: `/auth/${path}${query}` }));
       }
     }
   });
 
   test('Everywhere: start, result and done are matched exactly: any other spelling is 404', async (kit) => {
-    const { relay } = kit;
-    const { pollSecret } = await relay.start();
+    const { pollSecret } = await kit.relay.start();
     const longer = ['start/', 'result/', 'done/', 'start/x', 'result/x', 'done/x', 'starts'];
     const others = ['results', 'Start', 'RESULT', 'Done', 'done/callback', 'start/callback'];
     for (const name of [...longer, ...others]) {
-      expect.notFound(await relay.send({ path: `/auth/${name}?session=${pollSecret}` }));
+      expect.notFound(await kit.relay.send({ path: `/auth/${name}?session=${pollSecret}` }));
     }
   });
 
@@ -44,31 +42,28 @@ export const paths = cases((test) => {
 const OTHERS = ['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 export const methods = cases((test) => {
-  test('Starting a sign-in: /auth/start with another method than POST: 405, with a start body too', async ({
-    relay,
-  }) => {
+  test('Starting a sign-in: /auth/start with another method than POST: 405, with a start body too', async (kit) => {
     for (const method of ['GET', ...OTHERS]) {
-      expect.notAllowed(await relay.send({ method, path: '/auth/start' }), method);
+      expect.notAllowed(await kit.relay.send({ method, path: '/auth/start' }), method);
     }
     const body = JSON.stringify({ service: SERVICE_A });
     for (const method of ['PUT', 'PATCH', 'DELETE']) {
-      expect.notAllowed(await relay.send({ method, path: '/auth/start', body }), method);
+      expect.notAllowed(await kit.relay.send({ method, path: '/auth/start', body }), method);
     }
   });
 
   test('Everywhere: every other path with another method than GET: 405, and nothing happens', async (kit) => {
-    const { relay } = kit;
-    const pending = await relay.start();
+    const pending = await kit.relay.start();
     const { session: completed, code, tokens } = await signIn(kit);
     const callbacks = [{ code: 'x' }, { error: 'x' }].map((each) => callbackPath(pending, each));
     const paths = ['/auth/done', `/auth/${SERVICE_A}`, linkPath(pending), ...callbacks];
     for (const path of [...paths, '/auth/result', resultPath(completed)]) {
       for (const method of ['POST', ...OTHERS]) {
-        expect.notAllowed(await relay.send({ method, path }), method);
+        expect.notAllowed(await kit.relay.send({ method, path }), method);
       }
     }
     expectRequests(kit, code, 1);
-    expect.status(await relay.open(pending), 302);
+    expect.status(await kit.relay.open(pending), 302);
     await expectSignsIn(kit, pending);
     await expectResult(kit, completed, tokens);
   });
@@ -87,15 +82,14 @@ export const unconfigured = cases((test) => {
   });
 
   test('Everywhere: without OAUTH_BASE_URL every method gets a 503', async (kit) => {
-    const { relay } = kit;
     const body = JSON.stringify({ service: SERVICE_A });
-    const started = await relay.sendUnconfigured({ method: 'POST', path: '/auth/start', body });
+    const started = await kit.relay.sendUnconfigured({ method: 'POST', path: '/auth/start', body });
     expect.text(started, 503, NOT_CONFIGURED);
     for (const path of ['/auth/start', '/auth/result', '/auth/done', '/auth/x/y/z']) {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-        expect.text(await relay.sendUnconfigured({ method, path }), 503, NOT_CONFIGURED);
+        expect.text(await kit.relay.sendUnconfigured({ method, path }), 503, NOT_CONFIGURED);
       }
-      expect.status(await relay.sendUnconfigured({ method: 'HEAD', path }), 503);
+      expect.status(await kit.relay.sendUnconfigured({ method: 'HEAD', path }), 503);
     }
   });
 });

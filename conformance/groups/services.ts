@@ -41,15 +41,13 @@ export const services = cases((test) => {
     holds('extensions', isList, 'a list of names', extensions);
   });
 
-  test('docs/extensions.md "Services": only GET, otherwise 405 with Allow; without OAUTH_BASE_URL: 503', async ({
-    relay,
-  }) => {
+  test('docs/extensions.md "Services": only GET, otherwise 405 with Allow; without OAUTH_BASE_URL: 503', async (kit) => {
     for (const method of ['HEAD', 'POST', 'PUT', 'DELETE']) {
-      const answer = await relay.send({ method, path: '/services' });
+      const answer = await kit.relay.send({ method, path: '/services' });
       expect.notAllowed(answer, method);
       equal('Allow', answer.headers.allow, 'GET');
     }
-    const unconfigured = await relay.sendUnconfigured({ path: '/services' });
+    const unconfigured = await kit.relay.sendUnconfigured({ path: '/services' });
     expect.text(unconfigured, 503, 'OAuth proxy not configured');
   });
 });
@@ -76,10 +74,9 @@ export const details = cases((test) => {
   });
 
   test('docs/extensions.md "Refreshing"; docs/extensions.md "Details": a refresh gives them too', async (kit) => {
-    const { provider } = kit;
-    const { access_token, token_type, scope, id_token } = provider.makeOAuthTokens();
+    const { access_token, token_type, scope, id_token } = kit.provider.makeOAuthTokens();
     const reply = json({ access_token, token_type, scope, id_token });
-    const asked = { service: SERVICE_A, refreshToken: provider.issue(reply), details: true };
+    const asked = { service: SERVICE_A, refreshToken: kit.provider.issue(reply), details: true };
     const more = { tokenType: token_type, scope, idToken: id_token };
     expect.json(await postJson(kit, '/refresh', asked), { accessToken: access_token, ...more });
   });

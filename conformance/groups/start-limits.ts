@@ -54,14 +54,13 @@ function expectBucket({ accepted, seconds }: Omit<Accepted, 'least'>): void {
 
 export const rateLimit = cases((test) => {
   test('Starting a sign-in; Limits: of one address three starts in a row are accepted; the next get 429 Rate limited', async (kit) => {
-    const { relay } = kit;
-    const from = relay.nextAddress();
+    const from = kit.relay.nextAddress();
     expectBucket(await startRepeatedly(kit, from, 8));
-    await relay.start();
+    await kit.relay.start();
     for (const _ of times(6, Number)) {
-      expect.status(await relay.send({ path: '/auth/result?session=nosuch', from }), 410);
+      expect.status(await kit.relay.send({ path: '/auth/result?session=nosuch', from }), 410);
     }
-    expect.status(await relay.send({ path: '/auth/done', from }), 200);
+    expect.status(await kit.relay.send({ path: '/auth/done', from }), 200);
   });
 
   test('Limits: over time one start a second is accepted', async (kit) => {
@@ -81,12 +80,11 @@ export const rateLimit = cases((test) => {
   });
 
   test('Starting a sign-in: starts with a refused body count, since the limit is checked first', async (kit) => {
-    const { relay } = kit;
-    const from = relay.nextAddress();
+    const from = kit.relay.nextAddress();
     const startedAt = performance.now();
     const statuses: number[] = [];
     for (const body of ['{', '{}', '{', '{}', '{', '{}']) {
-      statuses.push((await relay.postStart(body, from)).status);
+      statuses.push((await kit.relay.postStart(body, from)).status);
     }
     const accepted = statuses.filter((status) => status === 400).length;
     expectBucket({ accepted, seconds: (performance.now() - startedAt) / 1000 });

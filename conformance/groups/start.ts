@@ -36,9 +36,8 @@ export const start = cases((test) => {
   });
 
   test('Overview; Limits: poll secrets and browser states are random, and independent of each other', async (kit) => {
-    const { relay } = kit;
     const sample = 60;
-    const started = await Promise.all(times(sample, () => relay.start()));
+    const started = await Promise.all(times(sample, () => kit.relay.start()));
     const all = started.flatMap(({ pollSecret, state }) => [pollSecret, state]);
     equal('different values', new Set(all).size, 2 * sample);
     for (const part of ['pollSecret', 'state'] as const) {
@@ -51,23 +50,20 @@ export const start = cases((test) => {
   });
 
   test('Starting a sign-in; Limits: 512 bytes of the body are read: longer JSON is cut, and is 400 Invalid JSON', async (kit) => {
-    const { relay } = kit;
-    expect.json(await relay.postStart(bodyOf(BODY_BYTES, SERVICE_A)));
+    expect.json(await kit.relay.postStart(bodyOf(BODY_BYTES, SERVICE_A)));
     const padded = JSON.stringify({ service: SERVICE_A }).padEnd(BODY_BYTES);
-    expect.json(await relay.postStart(`${padded}rubbish`));
+    expect.json(await kit.relay.postStart(`${padded}rubbish`));
     for (const bytes of [BODY_BYTES + 1, 4_000]) {
-      expect.text(await relay.postStart(bodyOf(bytes, SERVICE_A)), 400, 'Invalid JSON');
+      expect.text(await kit.relay.postStart(bodyOf(bytes, SERVICE_A)), 400, 'Invalid JSON');
     }
   });
 });
 
 export const startRefused = cases((test) => {
-  test('Starting a sign-in: a body that is not JSON: 400 Invalid JSON, whatever its service', async ({
-    relay,
-  }) => {
+  test('Starting a sign-in: a body that is not JSON: 400 Invalid JSON, whatever its service', async (kit) => {
     const json = ['{', '{"service":"mal"', '{"service":"nosuch"', "{'service':'mal'}", '{"a":1,}'];
     for (const body of ['', ' ', 'service=mal', ...json]) {
-      expect.text(await relay.postStart(body), 400, 'Invalid JSON');
+      expect.text(await kit.relay.postStart(body), 400, 'Invalid JSON');
     }
   });
 
@@ -91,8 +87,7 @@ function withoutAddress({ options }: Kit): ClientAddress {
 
 export const clientAddress = cases((test) => {
   test('Starting a sign-in: a client address that cannot be determined: 400 Invalid client address', async (kit) => {
-    const { relay } = kit;
-    const answer = await relay.postStart({ service: SERVICE_A }, withoutAddress(kit));
+    const answer = await kit.relay.postStart({ service: SERVICE_A }, withoutAddress(kit));
     expect.text(answer, 400, 'Invalid client address');
   });
 

@@ -85,15 +85,14 @@ export const userCode = cases((test) => {
   });
 
   test('docs/person.md "The pages": other spellings of the code redirect to the one spelling, and decide nothing', async (kit) => {
-    const { relay } = kit;
     const session = await startWithCode(kit);
     const { userCode, from } = session;
     const changed = [userCode.toLowerCase(), userCode.replace('-', ''), userCode.replace('-', ';')];
     const paths = [...changed, `${userCode},`].map(codePath);
     for (const path of [...paths, `/l/${userCode}`]) {
-      expectRedirectToCode(kit, await relay.send({ path, from }), userCode);
+      expectRedirectToCode(kit, await kit.relay.send({ path, from }), userCode);
       const form = formCall(path, { choice: 'continue' });
-      expectRedirectToCode(kit, await relay.send({ ...form, from }), userCode);
+      expectRedirectToCode(kit, await kit.relay.send({ ...form, from }), userCode);
     }
     expectConfirmationPage(await openCode(kit, userCode, from), session);
   });
@@ -118,8 +117,7 @@ export const userCode = cases((test) => {
   });
 
   test('docs/person.md "The pages": an unknown code and what cannot be a code: the same 404 page with the form', async (kit) => {
-    const { relay } = kit;
-    const from = relay.nextAddress();
+    const from = kit.relay.nextAddress();
     const texts: string[] = [];
     for (const code of ['BBBB-BBBB', 'AAAA-AAAA', 'BCDF']) {
       const answer = await openCode(kit, code, from);
