@@ -13,7 +13,7 @@ import { has, type Need } from './kit/needs.ts';
 import { findFreePort, NODE, runChild } from './kit/process.ts';
 import { type ProxyName, startProxy } from './kit/proxies.ts';
 import { startRedis } from './kit/redis/server.ts';
-import { buildForNode, launchRelay, ROOT, type StartOptions, untilHealthy } from './kit/relay.ts';
+import { buildForNode, ROOT, startRelay } from './kit/relay.ts';
 import { writeCertificate } from './kit/tls.ts';
 import { startWorkers } from './kit/workers.ts';
 
@@ -85,9 +85,9 @@ const TARGETS: Readonly<Record<string, Target>> = {
   // The default of 600 s is tested with fake time.
   expiry: {
     options: ['--only', 'expiry,device-expiry', '--session-seconds', '20'],
-    start: startRelayWith,
+    start: (env, port) => startRelay(env, { port }),
   },
-  confirm: { options: ['--only', 'confirm'], start: startRelayWith },
+  confirm: { options: ['--only', 'confirm'], start: (env, port) => startRelay(env, { port }) },
   'Cloudflare Workers': {
     options: [
       ...ALL_EXTENSIONS,
@@ -219,26 +219,20 @@ function recordCounts({ ending }: { readonly ending: string }): void {
   if (RELAY_TEST_COUNTS) appendFileSync(RELAY_TEST_COUNTS, `${ending}\n`);
 }
 
-async function startRelayWith(env: Env, port: number, options: StartOptions = {}) {
-  const relay = await launchRelay(env, { port, ...options });
-  await untilHealthy(relay.baseUrl);
-  return { ...relay, [Symbol.asyncDispose]: async () => void (await relay.stop()) };
-}
-
 async function startWithFile(env: Env, port: number): Promise<AsyncDisposable> {
-  return startRelayWith({ ...env, SESSIONS_FILE: join(newFolder(), 'sessions.db') }, port);
+  return startRelay({ ...env, SESSIONS_FILE: join(newFolder(), 'sessions.db') }, { port });
 }
 
 /** As `npx sign-in-relay` starts it where there is no Bun; test/deploy installs the package. */
 async function startPackage(env: Env, port: number) {
   await buildForNode();
-  return startRelayWith(env, port, { command: [NODE, `${ROOT}dist/cli/main.js`] });
+  return startRelay(env, { port, command: [NODE, `${ROOT}dist/cli/main.js`] });
 }
 
 async function startExecutable(env: Env, port: number) {
   const executable = join(newFolder(), 'sign-in-relay');
   await buildExecutable(executable);
-  return startRelayWith(env, port, { command: [executable] });
+  return startRelay(env, { port, command: [executable] });
 }
 
 /** One relay behind a proxy as deploy/ configures it. */
@@ -246,7 +240,7 @@ function startBehind(name: ProxyName) {
   return async (env: Env, port: number): Promise<AsyncDisposable> => {
     await using stack = new AsyncDisposableStack();
     const trusting = { ...env, TRUSTED_PROXY_CIDRS: '127.0.0.1' };
-    const relay = stack.use(await startRelayWith(trusting, await findFreePort()));
+    const relay = stack.use(await startRelay(trusting));
     stack.use(await startProxy(name, [relay.port], { port }));
     return stack.move();
   };
@@ -267,8 +261,8 @@ async function startTwo(env: Env, port: number): Promise<AsyncDisposable> {
   // Both go by the clock of Redis (docs/scaling.md).
   const ahead = { fault: 'clock an hour ahead' };
   const relays = [
-    stack.use(await startRelayWith(shared, await findFreePort())),
-    stack.use(await startRelayWith(shared, await findFreePort(), ahead)),
+    stack.use(await startRelay(shared)),
+    stack.use(await startRelay(shared, ahead)),
   ] as const;
   let turn = 0;
   stack.use(
