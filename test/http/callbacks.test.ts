@@ -47,7 +47,7 @@ describe('a second callback', () => {
     ['cancelled', 'error=access_denied', NOT_SIGNED_IN],
     ['failed', 'error=server_error', 'Sign-in failed. Please try again.'],
   ])(
-    'says that the user has %s, at its service and in the browser of Continue alone',
+    'says that the user has %s, in the browser of Continue alone',
     async (_, query, words) => {
       const service = createTestService({ confirm: 'always' });
       const { url, state, session } = await start(service);
