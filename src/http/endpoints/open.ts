@@ -22,28 +22,16 @@ import type { RelayRequest } from '../request.ts';
 import { jsonResponse, refuse, textResponse } from '../responses.ts';
 import { endsSignIn } from '../sign-in-log.ts';
 import { cancelledPageOf, errorOf, respondToSecondCallback } from './callback.ts';
-import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
+import { confirmLink } from './confirmation.ts';
 import { describeStarted } from './start.ts';
 
 /** An authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
 
-export type OpenStartDependencies = Pick<
-  Dependencies,
-  | 'signIns'
-  | 'admission'
-  | 'openLimiter'
-  | 'bodies'
-  | 'signInLog'
-  | 'maxSessions'
-  | 'baseUrl'
-  | 'sessionSeconds'
-> & {
-  readonly openEndpoints: OpenEndpoints;
-};
-
 /** `POST /open` without a state. Refuses as a start does; the rest of MAX_SESSIONS is for the relay's own services. */
-export function createOpenStart(dependencies: OpenStartDependencies): Handler {
+export function createOpenStart(
+  dependencies: Dependencies & { readonly openEndpoints: OpenEndpoints },
+): Handler {
   const { signIns, admission, openLimiter, bodies, signInLog } = dependencies;
   const { openEndpoints, maxSessions, baseUrl } = dependencies;
   return async (request) => {
@@ -73,19 +61,14 @@ export function createOpenStart(dependencies: OpenStartDependencies): Handler {
 export const isOpenLink = (request: RelayRequest) => request.query('state') !== undefined;
 
 /** `/open?state=`, by GET and POST: always the confirmation page first. */
-export function createOpenLink(dependencies: ConfirmationDependencies): Handler {
+export function createOpenLink(dependencies: Dependencies): Handler {
   return (request) => confirmLink(dependencies, request, OPEN_SERVICE);
 }
 
-export type OpenCallbackDependencies = Pick<
-  Dependencies,
-  'signIns' | 'signInLog' | 'pages' | 'baseUrl'
-> & {
-  readonly openCookies: ContinueCookies;
-};
-
 /** `GET /open/callback`, only for the browser in which the user pressed Continue. */
-export function createOpenCallback(dependencies: OpenCallbackDependencies): Handler {
+export function createOpenCallback(
+  dependencies: Dependencies & { readonly openCookies: ContinueCookies },
+): Handler {
   const { signIns, openCookies, signInLog, pages, baseUrl } = dependencies;
 
   function end(browserState: string, query: URLSearchParams | undefined, asked: Delivery) {

@@ -8,14 +8,9 @@ import { describeTokens, jsonResponse, type Refusal, refuse } from '../responses
 /** Refresh tokens of 4 KB have been seen. */
 export const MAX_REFRESH_BODY_BYTES = 16_384;
 
-export type RefreshDependencies = Pick<
-  Dependencies,
-  'refreshes' | 'providers' | 'admission' | 'refreshLimiter' | 'bodies' | 'signInLog' | 'blind'
->;
-
 /** Refreshes for both protocols, with the client's authentication. Rejects when the store is unavailable. */
 export async function refreshTokens(
-  { admission, refreshLimiter, refreshes, signInLog }: RefreshDependencies,
+  { admission, refreshLimiter, refreshes, signInLog }: Dependencies,
   request: RelayRequest,
   provider: Provider,
   { refreshToken, scope }: { refreshToken: string; scope: string | undefined },
@@ -32,7 +27,7 @@ export async function refreshTokens(
   return { ok: false, refusal, description, retryAfterMs };
 }
 
-export function createRefresh(dependencies: RefreshDependencies): Handler {
+export function createRefresh(dependencies: Dependencies): Handler {
   return async (request) => {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
@@ -49,7 +44,7 @@ export function createRefresh(dependencies: RefreshDependencies): Handler {
 /** What a device asks of the relay with its tokens, and the provider that it names. */
 export async function readTokenRequest(
   request: RelayRequest,
-  { bodies, providers, blind }: Pick<RefreshDependencies, 'bodies' | 'providers' | 'blind'>,
+  { bodies, providers, blind }: Dependencies,
 ) {
   const { members: asked, isTruncated } = await bodies.readMembers(
     request.raw,

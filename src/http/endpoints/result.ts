@@ -19,15 +19,15 @@ import {
 export function createResult(signIns: SignIns, pollSeconds: number): Handler {
   return (request) => {
     const pollSecret = request.query('session') ?? '';
-    if (isAcknowledgement(request)) return acknowledge(signIns, pollSecret);
-    if (isCancellation(request)) return cancel(signIns, pollSecret, request);
+    if (asks(request, 'ack')) return acknowledge(signIns, pollSecret);
+    if (asks(request, 'cancel')) return cancel(signIns, pollSecret, request);
     const waitSeconds = parseWait(request.query('wait'));
     if (Number.isNaN(waitSeconds)) return refuse('invalid_wait');
     if (!isCapability(pollSecret)) return refuse('session_not_found');
     if (log.isEnabledFor('debug')) log.debug('poll_waiting', { requestId: request.id });
     // A proxy may close the connection after POLL_SECONDS.
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
-    const wantsProgress = request.query('progress') === '1';
+    const wantsProgress = asks(request, 'progress');
     const outcome = signIns.poll(pollSecret, request.release(), holdSeconds, wantsProgress);
     return outcome instanceof Promise ? outcome.then(respond) : respond(outcome);
   };
@@ -39,16 +39,12 @@ export function createResult(signIns: SignIns, pollSeconds: number): Handler {
  * repeats it.
  */
 export function respondToResultFault(request: RelayRequest): Response {
-  const isPoll = !isAcknowledgement(request) && !isCancellation(request);
+  const isPoll = !asks(request, 'ack') && !asks(request, 'cancel');
   return isPoll ? emptyResponse() : errorResponse('busy');
 }
 
-function isAcknowledgement(request: RelayRequest): boolean {
-  return request.query('ack') === '1';
-}
-
-function isCancellation(request: RelayRequest): boolean {
-  return request.query('cancel') === '1';
+function asks(request: RelayRequest, name: 'ack' | 'cancel' | 'progress'): boolean {
+  return request.query(name) === '1';
 }
 
 function respond(outcome: PollOutcome): Response | Refusal {

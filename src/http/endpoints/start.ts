@@ -30,21 +30,8 @@ const MEMBERS = {
   challenge: 'string',
 } as const;
 
-export type StartDependencies = Pick<
-  Dependencies,
-  | 'signIns'
-  | 'providers'
-  | 'admission'
-  | 'bodies'
-  | 'signInLog'
-  | 'randomBytes'
-  | 'blind'
-  | 'baseUrl'
-  | 'sessionSeconds'
->;
-
 /** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
-export function createStart(dependencies: StartDependencies): Handler {
+export function createStart(dependencies: Dependencies): Handler {
   const { signIns, providers, admission, bodies, signInLog, randomBytes, blind } = dependencies;
   return async (request) => {
     const admitted = await admission.admitStart(request);
@@ -126,13 +113,12 @@ function logIgnoredMembers(request: RelayRequest, asked: Readonly<Record<string,
 export function describeStarted(
   { pollSecret, userCode }: SessionSecrets,
   url: string,
-  { baseUrl, sessionSeconds }: Pick<StartDependencies, 'baseUrl' | 'sessionSeconds'>,
+  { baseUrl, sessionSeconds }: Dependencies,
 ): object {
-  if (userCode === undefined) return { session: pollSecret, url, expiresIn: sessionSeconds };
+  const started = { session: pollSecret, url, expiresIn: sessionSeconds };
+  if (userCode === undefined) return started;
   return {
-    session: pollSecret,
-    url,
-    expiresIn: sessionSeconds,
+    ...started,
     userCode: formatUserCode(userCode),
     link: shortLinkOf(baseUrl, userCode),
     qr: `${baseUrl}/qr/${formatUserCode(userCode)}.png`,

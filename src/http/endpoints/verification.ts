@@ -4,12 +4,7 @@ import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
 import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
-import {
-  type ConfirmationDependencies,
-  confirmLink,
-  handleChoice,
-  readChoice,
-} from './confirmation.ts';
+import { confirmLink, handleChoice, readChoice } from './confirmation.ts';
 
 export function createHome({ respond, pagesFor }: PageResponses): Handler {
   return (request) => respond(200, pagesFor(request).home, 'code');
@@ -53,11 +48,8 @@ function takeTyped(
   return redirectResponse(shortLinkOf(basePath, userCode), status);
 }
 
-export type ShortLinkDependencies = ConfirmationDependencies &
-  Pick<Dependencies, 'admission' | 'codeLimits' | 'basePath'>;
-
 /** `/L/XXXX-XXXX`, by GET and POST. */
-export function createShortLink(dependencies: ShortLinkDependencies): Handler {
+export function createShortLink(dependencies: Dependencies): Handler {
   const { basePath, admission, codeLimits, signIns, pages } = dependencies;
   return async (request) => {
     const userCode = parseUserCode(request.parameter);
@@ -93,7 +85,7 @@ function respondWithUnknownCode(
 }
 
 /** `/auth/<service>?state=` with CONFIRM=always, by GET and POST. */
-export function createConfirmLink(dependencies: ConfirmationDependencies): Handler {
+export function createConfirmLink(dependencies: Dependencies): Handler {
   return (request) => {
     const service = request.parameter;
     if (!dependencies.providers.has(service)) return refuse('unknown_service');
