@@ -48,7 +48,7 @@ export type Service = (typeof SERVICES)[number];
 export const NAMES: Readonly<Record<Service, string>> = { demo: 'Ada', mal: PLAIN_OWNER };
 
 /** Everything that a sign-in needs, each part real. */
-export type Setup = Awaited<ReturnType<typeof setUp>>;
+type Setup = Awaited<ReturnType<typeof setUp>>;
 
 /**
  * `env` overrides settings; `publicUrl` is where browsers reach the relay, if that

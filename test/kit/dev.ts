@@ -5,7 +5,7 @@ import { pollUntil } from './wait.ts';
 
 export type DevRelayProcess = Awaited<ReturnType<typeof startDev>>;
 
-export interface DevOptions extends Pick<ChildOptions, 'cwd' | 'env'> {
+interface DevOptions extends Pick<ChildOptions, 'cwd' | 'env'> {
   readonly args?: readonly string[];
   /** What is run instead of `bun src/cli/main.ts`. */
   readonly command?: readonly string[];

@@ -76,7 +76,7 @@ export async function pollUntilDone(targets: readonly Target[], session: string)
 
 export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
-export interface DeviceAuthorization {
+interface DeviceAuthorization {
   readonly device_code: string;
   readonly user_code: string;
   readonly verification_uri: string;

@@ -2,7 +2,7 @@
 import { convertIndexedToRgb, decode } from 'fast-png';
 import jsqr from 'jsqr';
 
-export interface Picture {
+interface Picture {
   readonly widthPx: number;
   readonly heightPx: number;
   /** Four bytes a pixel. */

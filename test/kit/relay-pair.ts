@@ -92,11 +92,8 @@ export async function park(relay: RelayProcess, session: string) {
   return { answer };
 }
 
-/** The states of a session in Redis: pending, exchanging, completed, delivered. */
-export type StoredState = Session['state'];
-
 /** Resolves when Redis has a session in this state. */
-export async function untilSessionIs(redis: RedisServer, state: StoredState): Promise<void> {
+export async function untilSessionIs(redis: RedisServer, state: Session['state']): Promise<void> {
   await pollUntil(`a session is in state ${state}`, async () => {
     const keys = await redis.keys('*:sign-in:*');
     const records = await Promise.all(keys.map((key) => redis.cli('GET', key)));

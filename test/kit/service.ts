@@ -77,7 +77,7 @@ export type Asked =
   | 'sweep';
 
 /** Called before the store is asked: it may count, wait, throw, or do something first. `ask`: the same, at once. */
-export type BeforeStore = (asked: Asked, ask: () => unknown, key?: SessionKey) => unknown;
+type BeforeStore = (asked: Asked, ask: () => unknown, key?: SessionKey) => unknown;
 
 export interface TestServiceOptions {
   /** The provider's token endpoint. Not given: it grants whatever it is asked for. */

@@ -87,11 +87,8 @@ export function newSession(options: TestSessionOptions = {}): TestSession {
 
 type Of = Pick<TestSession, 'browserState'> & Partial<Pick<TestSession, 'service'>>;
 
-/** How a session is found. */
-export type FoundBy = { readonly browserState: string } | { readonly userCode: string };
-
 /** What sign-ins do at a store; a lease and its end apart, and a poll that fails if the store does. */
-export function createTestStore(store: Store, vault: Vault) {
+function createTestStore(store: Store, vault: Vault) {
   const signIns = createSignIns({
     store,
     vault,
@@ -121,7 +118,7 @@ export function createTestStore(store: Store, vault: Vault) {
     /** What leads to the provider; otherwise how the sign-in ended. */
     open: async ({ service = 'mal', browserState }: Of) => signIns.open(service, browserState),
     /** What a page shows; otherwise how the sign-in ended. */
-    async find(by: FoundBy) {
+    async find(by: { readonly browserState: string } | { readonly userCode: string }) {
       const key = 'browserState' in by ? { browserState: by.browserState } : by;
       const found = await signIns.find(key);
       if (typeof found !== 'object') return found;
@@ -165,7 +162,6 @@ export function createTestStore(store: Store, vault: Vault) {
         });
       }),
     countLive: async () => store.countLive(),
-    hasUndelivered: () => store.hasUndelivered(),
     /** The sign-in ids of those whose time has ended, and their stages. */
     sweep: async () =>
       (await store.sweep()).map((session) => [session.signIn, machine.stageOf(session)] as const),
@@ -281,7 +277,7 @@ export const IMPATIENT: Clock = {
   setTimer: (delayMs, run) => systemClock.setTimer(Math.min(delayMs, 1_000), run),
 };
 
-export interface TestRedisOptions
+interface TestRedisOptions
   extends Partial<
     Pick<RedisOptions, 'prefix' | 'maxSessions' | 'onEvent' | 'randomBytes' | 'waitMs'>
   > {

@@ -36,8 +36,6 @@ export function startInTerminal(
         return isShown && output;
       }),
     type: (keys: string) => void child.terminal?.write(keys),
-    resize: (newColumns: number, newRows: number) =>
-      void child.terminal?.resize(newColumns, newRows),
     pid: child.pid,
     /** Resolves with the exit code once all output was read too. */
     exited: closed.promise.then(() => child.exited),

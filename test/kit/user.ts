@@ -46,10 +46,6 @@ export const decide = (target: Target, address: string, choice = 'continue', pee
 export const readLink = (program: Pick<Child, 'output'>): Promise<string> =>
   pollUntil('it shows its link', () => /http:\S+\/L\/\S+(?=\s)/.exec(program.output())?.[0]);
 
-/** Types a code into the form of the verification page. */
-export const typeCode = (target: Target, code: string) =>
-  target.ask('/link', { method: 'POST', body: new URLSearchParams({ code }) });
-
 /** Comes back from the provider, in a browser without cookies. */
 export const callback = (target: Target, state: string, query = 'code=c', service = 'mal') =>
   target.ask(`/auth/${service}/callback?state=${state}&${query}`);

@@ -5,7 +5,7 @@ const PAGE = new URL('../../../docs/scaling.md', import.meta.url);
 
 export type Deployment = 'single' | 'sentinel' | 'cluster';
 
-export interface AclRules {
+interface AclRules {
   /** Keys and channels. */
   readonly places: readonly string[];
   readonly commands: readonly string[];
