@@ -6,6 +6,7 @@ import { isCapability } from '../../sign-ins/secrets.ts';
 import type { SessionResult } from '../../sign-ins/session.ts';
 import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
+import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
 import {
   describeTokens,
@@ -16,7 +17,7 @@ import {
   refuse,
 } from '../responses.ts';
 
-export function createResult(signIns: SignIns, pollSeconds: number): Handler {
+export function createResult({ signIns, pollSeconds }: Dependencies): Handler {
   return (request) => {
     const pollSecret = request.query('session') ?? '';
     if (asks(request, 'ack')) return acknowledge(signIns, pollSecret);

@@ -2,7 +2,7 @@ import { codeFormOf } from '../../pages/pages.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
+import { MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
 import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
 import { confirmLink, handleChoice, readChoice } from './confirmation.ts';
 
@@ -11,22 +11,17 @@ export function createHome({ respond, pagesFor }: PageResponses): Handler {
 }
 
 /** `GET /link`. A code in the query counts as typed. */
-export function createCodeForm(pages: PageResponses, basePath: string): Handler {
-  const { respond, pagesFor } = pages;
+export function createCodeForm({ pages, basePath }: Dependencies): Handler {
   return (request) => {
     const typed = request.query('code') ?? request.query('user_code');
     return typed
       ? takeTyped(pages, basePath, request, typed, 302)
-      : respond(200, pagesFor(request).codeForm, 'code');
+      : pages.respond(200, pages.pagesFor(request).codeForm, 'code');
   };
 }
 
 /** `POST /link`. Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
-export function createTakeCode(
-  pages: PageResponses,
-  basePath: string,
-  bodies: BodyReader,
-): Handler {
+export function createTakeCode({ pages, basePath, bodies }: Dependencies): Handler {
   return async (request) => {
     const typed = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('code') ?? '';
     return takeTyped(pages, basePath, request, typed, 303);
