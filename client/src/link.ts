@@ -70,10 +70,10 @@ export interface Link {
   readonly prompt: Prompt;
   readonly countdown: ReturnType<typeof createCountdown>;
   /** What another process needs to continue it. Not in the prompt, so that apps don't log its secrets. */
-  readonly kept: Kept;
+  readonly kept: ResumableSignIn;
 }
 
-interface Kept extends RelayService {
+interface ResumableSignIn extends RelayService {
   readonly started: NonNullable<ReturnType<typeof startedOf>>;
   readonly extensions: readonly string[];
   readonly verifier: string | undefined;
@@ -137,7 +137,7 @@ export function resume(platform: Platform, options: StartOptions, text: unknown)
   return linkOf(platform, { relay, service, started, startedAtMs, ...own });
 }
 
-function linkOf(platform: Platform, kept: Kept): Link {
+function linkOf(platform: Platform, kept: ResumableSignIn): Link {
   const { link, userCode, qr, expiresIn } = kept.started;
   const countdown = createCountdown(platform, expiresIn * 1_000, kept.startedAtMs);
   return {

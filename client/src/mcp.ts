@@ -48,7 +48,7 @@ interface Discovery {
 }
 
 /** What is stored beside the tokens. */
-interface Kept {
+interface StoredRegistration {
   readonly discovery?: Discovery | undefined;
   readonly client?: Client | undefined;
   /** The authorization URL of the unfinished sign-in, with its `state`. */
@@ -71,7 +71,7 @@ export function relayProvider(options: RelayProviderOptions) {
   const key = `mcp-${keyOf({ relay, service })}`;
   const { fetch = (url: string, init: object) => globalThis.fetch(url, init) } = options;
 
-  let kept: Kept = {};
+  let kept: StoredRegistration = {};
   /** The last read or write of it. */
   let turn = Promise.resolve();
   let session: Session | undefined;
@@ -110,7 +110,7 @@ export function relayProvider(options: RelayProviderOptions) {
 
   const load = () => inTurn(read);
 
-  const keep = (changed: Kept) =>
+  const keep = (changed: StoredRegistration) =>
     inTurn(async () => {
       await read();
       await storage.setItem(key, JSON.stringify({ ...kept, ...changed }));
