@@ -191,7 +191,7 @@ test('a sign-in changes five rows: start, link, lease, result, delivery', async 
   expect(sql.changes()).toBe(5);
 });
 
-test('while SQLite refuses, only the tokens of an exchange are kept; all work afterwards', async () => {
+test('while SQLite refuses, only tokens of an exchange are kept; all work afterwards', async () => {
   const sql = createSql();
   const problems: unknown[] = [];
   const { store, stores } = openDurable(sql, { onProblem: (problem) => problems.push(problem) });
