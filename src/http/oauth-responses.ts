@@ -8,6 +8,7 @@ import {
   DATA_HEADERS,
   errorResponse,
   type HeaderFields,
+  isKeyOf,
   type Refusal,
   retryAfter,
 } from './responses.ts';
@@ -96,14 +97,10 @@ export function oauthResponseTo(
     case 'revocation_unavailable':
       return oauthErrorResponse('temporarily_unavailable', { headers, status: 503, description });
     default:
-      return oauthErrorResponse(isOAuthError(refusal) ? refusal : 'invalid_request', {
+      return oauthErrorResponse(isKeyOf(ERRORS, refusal) ? refusal : 'invalid_request', {
         description,
       });
   }
-}
-
-function isOAuthError(refusal: string): refusal is OAuthError {
-  return Object.hasOwn(ERRORS, refusal);
 }
 
 /** RFC 6749 §5.1. Always with `scope`, because some clients fail without it. */

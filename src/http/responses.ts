@@ -132,7 +132,7 @@ export const PROVIDER_RETRY_MS = 5_000;
 
 /** For routes of the relay's own protocol. */
 export function textResponseTo({ refusal, retryAfterMs, description }: Refusal): Response {
-  if (!isTextRefusal(refusal)) {
+  if (!isKeyOf(REFUSALS, refusal)) {
     return jsonErrorResponse({ error: refusal, error_description: description });
   }
   const waitMs =
@@ -140,8 +140,11 @@ export function textResponseTo({ refusal, retryAfterMs, description }: Refusal):
   return errorResponse(refusal, waitMs === undefined ? undefined : retryAfter(waitMs));
 }
 
-function isTextRefusal(refusal: RefusalName): refusal is TextRefusalName {
-  return Object.hasOwn(REFUSALS, refusal);
+export function isKeyOf<Table extends object>(
+  table: Table,
+  name: PropertyKey,
+): name is keyof Table {
+  return Object.hasOwn(table, name);
 }
 
 /** RFC 9110 §10.2.3, in whole seconds. */
@@ -242,15 +245,11 @@ export function createPageResponses({ find, style }: Pages) {
     responseTo(refused: Refusal, request: RelayRequest, browserState?: string): Response {
       const { refusal, retryAfterMs } = refused;
       if (refusal === 'unknown_service') return errorResponse('not_found');
-      if (!isOutcome(refusal)) return textResponseTo(refused);
+      if (!isKeyOf(PAGE_STATUS, refusal)) return textResponseTo(refused);
       const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
       return respondWithPage(refusal, request, { headers, browserState });
     },
   };
-}
-
-function isOutcome(name: string): name is OutcomeName {
-  return Object.hasOwn(PAGE_STATUS, name);
 }
 
 /** The logo or the favicon: the same for everyone, without a secret in its URL. */

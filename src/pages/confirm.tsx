@@ -24,14 +24,10 @@ export interface AskingSignIn {
   readonly inApp?: { readonly link?: string };
 }
 
-export interface Confirm extends AskingSignIn {
-  readonly language: Language;
-  readonly words: Messages;
-  readonly frame: Frame;
-}
-
 /** The form has no action, so it is sent to the page's own URL. */
-export function renderConfirm(confirm: Confirm): string {
+export function renderConfirm(
+  confirm: AskingSignIn & { language: Language; words: Messages; frame: Frame },
+): string {
   const { language, frame, provider, providerHost, isOpen, deviceName, userCode, inApp } = confirm;
   const words = confirm.words.confirm;
   // The relay's operator knows nothing of the client of an open sign-in.

@@ -68,8 +68,6 @@ export function createPages({ branding, host, basePath, providers }: PagesOption
 const PLACES = { deviceName: '\uE000', provider: '\uE001', reference: '\uE002' } as const;
 const PLACE = /([\uE000-\uE002])/;
 
-const NO_NAMES: Names = {};
-
 function createLanguagePages(
   language: Language,
   frame: Frame,
@@ -102,7 +100,7 @@ function createLanguagePages(
   const { home } = words;
   return {
     /** The page at the end of a sign-in, or where it cannot continue. */
-    outcome(name: OutcomeName, names = NO_NAMES): string {
+    outcome(name: OutcomeName, names: Names = {}): string {
       let page = '';
       for (const part of templateOf(name, names)) {
         if (part === PLACES.deviceName) page += escapeHtml(names.deviceName);

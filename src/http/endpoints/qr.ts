@@ -5,7 +5,7 @@ import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { QrFormat } from '../qr-image.ts';
 import { basePathOf, linkOf, shortLinkOf } from '../request.ts';
-import { DATA_HEADERS, refuse } from '../responses.ts';
+import { DATA_HEADERS, isKeyOf, refuse } from '../responses.ts';
 
 /**
  * Width and height of a picture. The default fits a television of 720 lines; the maximum is
@@ -32,7 +32,7 @@ export function createQr({ signIns, admission, qrLimits, baseUrl }: Dependencies
     const sizePx = parseSize(request.query('size'));
     if (sizePx === undefined) return refuse('invalid_size');
     const [, name = '', extension = ''] = /^(.+)\.([a-z]+)$/.exec(request.parameter) ?? [];
-    if (!isFormat(extension)) return refuse('not_found');
+    if (!isKeyOf(MEDIA_TYPES, extension)) return refuse('not_found');
     const admitted = await admission.admitToPair(request, qrLimits, 'qr');
     if (!admitted.ok) return admitted;
     const link = createShortLink(name, baseUrl) ?? (await findLink(name));
@@ -42,10 +42,6 @@ export function createQr({ signIns, admission, qrLimits, baseUrl }: Dependencies
     const headers = { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] };
     return new Response(drawQr(link, extension, sizePx), { headers });
   };
-}
-
-function isFormat(extension: string): extension is QrFormat {
-  return Object.hasOwn(MEDIA_TYPES, extension);
 }
 
 function parseSize(asked: string | undefined): number | undefined {
