@@ -46,24 +46,21 @@ describe('a second callback', () => {
     ['signed in', 'code=c', 'You’re signed in'],
     ['cancelled', 'error=access_denied', NOT_SIGNED_IN],
     ['failed', 'error=server_error', 'Sign-in failed. Please try again.'],
-  ])(
-    'says that the user has %s, in the browser of Continue alone',
-    async (_, query, words) => {
-      const service = createTestService({ confirm: 'always' });
-      const { url, state, session } = await start(service);
-      const user = createUser(service);
-      await user.decide(url, 'continue');
-      await user.comeBack(state, query);
-      for (const isDelivered of [false, true]) {
-        if (isDelivered) await pollOnce(service, session);
-        const again = await user.comeBack(state, query);
-        expect([again.status, await textOf(again)]).toEqual([200, expect.stringContaining(words)]);
-        expect((await callback(service, state, query)).status).toBe(404);
-        expect((await user.comeBack(state, query, 'anilist')).status).toBe(404);
-      }
-      expect(service.exchanges).toHaveLength(query === 'code=c' ? 1 : 0);
-    },
-  );
+  ])('says that the user has %s, in the browser of Continue alone', async (_, query, words) => {
+    const service = createTestService({ confirm: 'always' });
+    const { url, state, session } = await start(service);
+    const user = createUser(service);
+    await user.decide(url, 'continue');
+    await user.comeBack(state, query);
+    for (const isDelivered of [false, true]) {
+      if (isDelivered) await pollOnce(service, session);
+      const again = await user.comeBack(state, query);
+      expect([again.status, await textOf(again)]).toEqual([200, expect.stringContaining(words)]);
+      expect((await callback(service, state, query)).status).toBe(404);
+      expect((await user.comeBack(state, query, 'anilist')).status).toBe(404);
+    }
+    expect(service.exchanges).toHaveLength(query === 'code=c' ? 1 : 0);
+  });
 
   test('says that the sign-in is being completed while the first one is', async () => {
     const gate = createGate();
