@@ -134,12 +134,13 @@ export function shortLinkOf(baseUrl: string, userCode: string): string {
   return `${baseUrl}/L/${formatUserCode(userCode)}`;
 }
 
-/**
- * The path as sent: not decoded, so that `%73tart` is not `start`. The URL may have no
- * host (HTTP/1.0, as a health check may send).
- */
+/** Where the path begins. The URL may have no host (HTTP/1.0, as a health check may send). -1: it has no path. */
+export const startOfPath = (url: string) =>
+  url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
+
+/** The path as sent: not decoded, so that `%73tart` is not `start`. */
 export function readPath(url: string): string {
-  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
+  const start = startOfPath(url);
   for (let end = start; end < url.length; end += 1) {
     const character = url[end];
     if (character === '?' || character === '#') return url.slice(start, end);
