@@ -38,6 +38,16 @@ async function begin(service: Service, authorizationUrl = urlOf(), more: object 
   return (await response.json()) as Started;
 }
 
+/** Until the user is at the provider. */
+async function beginAndContinue(service: Service, authorizationUrl = urlOf(), more: object = {}) {
+  const { session, url, link = url } = await begin(service, authorizationUrl, more);
+  const user = createUser(service);
+  const { headers } = await user.decide(link, 'continue');
+  const location = headers.get('location') ?? '';
+  const state = new URL(location).searchParams.get('state');
+  return { session, user, location, state, callback: `/open/callback?state=${state}` };
+}
+
 const refusalOf = async (service: Service, authorizationUrl: unknown) => {
   const response = await ask(service, { authorizationUrl });
   return [response.status, (await response.text()).trim()];
@@ -68,11 +78,8 @@ test('the page names the endpoint and the device, and the relay asks nobody', as
 
 test('by a code, and a client without a state gets none', async () => {
   const service = createOpenService();
-  const { link = '', session } = await begin(service, urlOf(), { code: true });
-  const user = createUser(service);
-  const { headers } = await user.decide(link, 'continue');
-  const state = new URL(headers.get('location') ?? '').searchParams.get('state');
-  await user.open(`/open/callback?state=${state}&code=c`);
+  const { user, callback, session } = await beginAndContinue(service, urlOf(), { code: true });
+  await user.open(`${callback}&code=c`);
   expect(await (await poll(service, session)).json()).toMatchObject({ callback: { code: 'c' } });
 });
 
@@ -147,13 +154,6 @@ test.each([
   expect((await refusalOf(createOpenService(), urlOf(query)))[0]).toBe(400);
 });
 
-/** Where Continue leads. */
-async function destinationOf(service: Service, authorizationUrl: string) {
-  const { url } = await begin(service, authorizationUrl);
-  const { headers } = await createUser(service).decide(url, 'continue');
-  return { location: headers.get('location') ?? '', state: new URL(url).searchParams.get('state') };
-}
-
 describe('what the client wrote', () => {
   // By hand, because URLSearchParams would write it in its own way.
   const base = `${ENDPOINT}?response_type=code&client_id=a~x(1)&scope=a%20b+c&flag&empty=`;
@@ -162,14 +162,15 @@ describe('what the client wrote', () => {
 
   test('reaches the provider to the letter, but for redirect_uri and state', async () => {
     const asked = `${base}&%72edirect_uri=https%3A%2F%2Fevil.test&st%61te=x&resource=a&resource=b`;
-    const { location, state } = await destinationOf(createOpenService(), asked + proof);
+    const { location, state } = await beginAndContinue(createOpenService(), asked + proof);
     expect(location).toBe(`${base}&resource=a&resource=b${proof}${own}${state}`);
   });
 
   test.each(['flowEntry=1', 'grant_options[]=a&grant_options%5Bx%5D=b', 'a..b=c', '&'])(
     'may have other names: %s',
     async (more) => {
-      const { location } = await destinationOf(createOpenService(), `${base}${proof}&${more}`);
+      const asked = `${base}${proof}&${more}`;
+      const { location } = await beginAndContinue(createOpenService(), asked);
       expect(location).toContain(`&${more}&redirect_uri=`);
     },
   );
@@ -207,20 +208,15 @@ describe('what the client wrote', () => {
 
 describe('the callback', () => {
   const bring = async (service: Service, query: string) => {
-    const { url, session } = await begin(service);
-    const user = createUser(service);
-    await user.decide(url, 'continue');
-    const state = new URL(url).searchParams.get('state');
-    await user.open(`/open/callback?state=${state}&${query}`);
+    const { user, callback, session } = await beginAndContinue(service);
+    await user.open(`${callback}&${query}`);
     return (await poll(service, session)).json();
   };
 
   test('shows the browser of Continue how it ended, if the callback comes again', async () => {
     const service = createOpenService();
-    const { url } = await begin(service);
-    const user = createUser(service);
-    await user.decide(url, 'continue');
-    const again = `/open/callback?state=${new URL(url).searchParams.get('state')}&code=c`;
+    const { user, callback } = await beginAndContinue(service);
+    const again = `${callback}&code=c`;
     // Two at once as well: both have found the session pending.
     for (const response of await Promise.all([1, 2, 3].map(() => user.open(again)))) {
       expect(await textOf(response)).toContain('You’re signed in');
