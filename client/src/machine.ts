@@ -33,10 +33,12 @@ export type SessionState =
 
 export interface State {
   /** Increases at a sign-out, with the tokens of a new sign-in, and when the provider ends the session. */
-  readonly accountVersion: number;
+  readonly version: number;
   /** The tokens that count. If `unsaved`, the storage still has those with the refresh token `unsaved.before`. */
   readonly tokens?: Tokens | undefined;
   readonly unsaved?: { readonly before: string | undefined } | undefined;
+  /** The access token that the provider has ended. The storage may still have it, if it could not delete it. */
+  readonly ended?: string | undefined;
   /** The last access token that the API refused. */
   readonly rejected?: string | undefined;
   /** What is shown while there is no sign-in, and after one that failed. */
@@ -74,7 +76,7 @@ type Step = readonly [State, ...Effect[]];
 export type Event = (state: State, dateMs: number) => Step;
 
 const LOADING: SessionState = { status: 'loading' };
-export const FIRST_STATE: State = { accountVersion: 1, account: LOADING, attempt: 0 };
+export const FIRST_STATE: State = { version: 1, account: LOADING, attempt: 0 };
 
 export const shownOf = ({ account, failure, signIn }: State): SessionState =>
   signIn ? signIn.trouble || signIn.shown : failure || account;
@@ -104,14 +106,11 @@ export const cancel: Event = (state) => {
   return state.signIn.isSaving ? [state] : leave(state, 'cancelled');
 };
 
-export const signOut: Event = ({ accountVersion, attempt, tokens, unsaved, signIn }) => {
+export const signOut: Event = ({ version, attempt, tokens, unsaved, signIn }) => {
   const effects: Effect[] = [{ type: 'clear', known: tokens }];
   if (unsaved && tokens) effects.push({ type: 'revoke', tokens });
   if (signIn) effects.push({ type: 'end', how: 'cancelled' });
-  return [
-    { ...FIRST_STATE, accountVersion: accountVersion + 1, attempt, account: signedOut() },
-    ...effects,
-  ];
+  return [{ ...FIRST_STATE, version: version + 1, attempt, account: signedOut() }, ...effects];
 };
 
 /* What happens in a sign-in. */
@@ -144,7 +143,7 @@ export const granted =
     const signIn = { shown: state.signIn.shown, isSaving: true };
     const held = hold(state, tokens, dateMs);
     return [
-      { ...held, accountVersion: state.accountVersion + 1, signIn },
+      { ...held, version: state.version + 1, signIn },
       { type: 'save', tokens, attempt },
     ];
   };
@@ -163,21 +162,21 @@ const leave = (state: State, how: End): Step => [
 /* What happens to tokens. */
 
 const inAccount =
-  (accountVersion: number, event: Event): Event =>
+  (version: number, event: Event): Event =>
   (state, dateMs) =>
-    state.accountVersion === accountVersion ? event(state, dateMs) : [state];
+    state.version === version ? event(state, dateMs) : [state];
 
 /** The storage has these tokens, or the reason why the provider ended them, or an earlier process's link. */
 export const stored = (
-  accountVersion: number,
+  version: number,
   tokens: Tokens | undefined,
   ended: string | undefined,
   isResumable: boolean,
 ): Event =>
-  inAccount(accountVersion, (state, dateMs) => {
+  inAccount(version, (state, dateMs) => {
     const { unsaved, account, signIn } = state;
     const isOlder = unsaved && (signIn?.isSaving || tokens?.refreshToken === unsaved.before);
-    if (isOlder) return [state];
+    if (isOlder || (tokens && tokens.accessToken === state.ended)) return [state];
     const error = ended ? new SignInError('invalid_grant', ended) : undefined;
     const next: State = {
       ...state,
@@ -199,16 +198,16 @@ export const rejected =
   (state) => [state.tokens?.accessToken === token ? { ...state, rejected: token } : state];
 
 /** The storage failed. That says nothing about who is signed in. */
-export const unread = (accountVersion: number, error: SignInError): Event =>
-  inAccount(accountVersion, (state) => [
+export const unread = (version: number, error: SignInError): Event =>
+  inAccount(version, (state) => [
     state.account.status === 'loading' ? { ...state, account: signedOut(error) } : state,
   ]);
 
 /** `spent`: the refresh token that was used. */
 export const refreshed =
-  (accountVersion: number, spent: string, tokens: Tokens): Event =>
+  (version: number, spent: string, tokens: Tokens): Event =>
   (state, dateMs) => {
-    if (state.accountVersion === accountVersion && state.tokens?.refreshToken === spent) {
+    if (state.version === version && state.tokens?.refreshToken === spent) {
       return [hold(state, tokens, dateMs), { type: 'save', tokens }];
     }
     // If the user has signed in again, these are not revoked: some providers would revoke the new tokens too.
@@ -216,11 +215,12 @@ export const refreshed =
   };
 
 /** The provider no longer accepts the tokens, or the storage could not delete them. */
-export const ended = (accountVersion: number, error: SignInError): Event =>
-  inAccount(accountVersion, (state) => {
+export const ended = (version: number, error: SignInError): Event =>
+  inAccount(version, (state) => {
+    const { tokens } = state;
     const next = { ...state, tokens: undefined, unsaved: undefined, account: signedOut(error) };
     return [
-      { ...next, accountVersion: accountVersion + 1 },
+      { ...next, ended: tokens ? tokens.accessToken : state.ended, version: version + 1 },
       { type: 'store-reason', error },
     ];
   });

@@ -172,10 +172,10 @@ export function createCore(
         save(effect.tokens, effect.attempt).catch(ignore);
         break;
       case 'store-reason': {
-        const { accountVersion } = state;
+        const { version } = state;
         store(
           { ended: effect.error.detail },
-          () => state.accountVersion === accountVersion && !state.tokens,
+          () => state.version === version && !state.tokens,
         ).catch(ignore);
         break;
       }
@@ -201,7 +201,8 @@ export function createCore(
     const { call } = own;
     call.onReply = (detail) => {
       apply(machine.connectionChanged(attempt, detail));
-      void noticeOthers(own);
+      // Another process may have signed in, of which no event tells.
+      read().catch(ignore);
     };
     // An earlier process may have left a link.
     const unfinished = await storage.unfinished.read();
@@ -210,7 +211,7 @@ export function createCore(
       if (own.link) sendAckOrCancel(call, own.link, 'cancel');
       return;
     }
-    // What its last sign-in could not store is stored now: a code works once.
+    // Stores the tokens that its last sign-in could not store: its code cannot be exchanged again.
     const held = own.link && state.unsaved && state.tokens;
     const tokens = await (held || follow(own, attempt, 0));
     apply(machine.granted(attempt, tokens));
@@ -228,18 +229,14 @@ export function createCore(
     show('waiting');
     return poll(own.call, options, link, () => show('opened')).catch((error) => {
       if (!isA('expired', error) || renewals === MAX_RENEWALS) throw error;
+      own.link = undefined;
       // Another process may have fetched and acknowledged the result of the same link.
-      return noticeOthers(own)
+      return read()
+        .catch(ignore)
         .then(storage.unfinished.remove)
-        .then(() => {
-          own.link = undefined;
-          return follow(own, attempt, renewals + 1);
-        });
+        .then(() => follow(own, attempt, renewals + 1));
     });
   }
-
-  /** Ends the sign-in if another process that shares the storage has signed in, of which no event tells. */
-  const noticeOthers = (own: Running) => (own.link ? read().catch(ignore) : Promise.resolve());
 
   /** Starts a sign-in, and stores its link so that another process can continue it. */
   const begin = (own: Running): Promise<Link> =>
@@ -265,21 +262,20 @@ export function createCore(
     void removed.then(() => settle(how !== 'cancelled', error));
   }
 
-  const read = shared(() => {
-    const { accountVersion } = state;
+  const readNow = () => {
+    const { version } = state;
     return storage.read().then(
       ({ tokens, ended, unfinished }) => {
         const link = resume(platform, options, unfinished);
-        apply(
-          machine.stored(accountVersion, tokens, ended, !!link && link.prompt.secondsLeft() > 0),
-        );
+        apply(machine.stored(version, tokens, ended, !!link && link.prompt.secondsLeft() > 0));
       },
       (error) => {
-        apply(machine.unread(accountVersion, error));
+        apply(machine.unread(version, error));
         throw error;
       },
     );
-  });
+  };
+  const read = shared(readNow);
 
   /** Tries four times. Another process may sign out, or in, between two tries. */
   const store = (
@@ -310,14 +306,14 @@ export function createCore(
   }
 
   async function clear(known: Tokens | undefined): Promise<SignedOut> {
-    const { accountVersion } = state;
+    const { version } = state;
     // Queued now, before anything that the app does next.
     const found = storage.read().catch(() => ({ tokens: known }));
     void storage.unfinished.remove();
     const cleared = storage.clear().then(ignore, (reason: SignInError) => reason);
     const { tokens } = await found;
     const error = await cleared;
-    if (error) apply(machine.ended(accountVersion, error));
+    if (error) apply(machine.ended(version, error));
     const result = tokens ? await revoke(newCall(), options, tokens) : notRevoked(NOBODY);
     if (error) throw error;
     return result;
@@ -358,8 +354,9 @@ export function createCore(
    * may be those that another process has just saved.
    */
   async function update(): Promise<void> {
-    await read();
-    const { accountVersion, tokens, unsaved, rejected } = state;
+    // Not one that began before the lock was held.
+    await readNow();
+    const { version, tokens, unsaved, rejected } = state;
     if (!tokens) return;
     if (unsaved) {
       await (saving || save(tokens));
@@ -370,21 +367,21 @@ export function createCore(
     if (!spent) {
       // The device's clock may be wrong, so only the API's refusal ends the session.
       if (accessToken !== rejected) throw machine.noRefreshToken('has expired');
-      return apply(machine.ended(accountVersion, machine.noRefreshToken('was not accepted')));
+      return apply(machine.ended(version, machine.noRefreshToken('was not accepted')));
     }
     const fresh = await refresh(newCall(), options, tokens, spent).catch(async (error) => {
       if (!isA('invalid_grant', error)) throw error;
       // Another process may have used this single-use token. Then it stores its new tokens soon.
       for (let nth = 0; state.tokens?.refreshToken === spent; nth += 1) {
-        if (nth === RECHECKS) return apply(machine.ended(accountVersion, error));
+        if (nth === RECHECKS) return apply(machine.ended(version, error));
         await sleep(platform, nth && RECHECK_MS);
-        await read();
+        await readNow();
       }
     });
     if (!fresh) return update();
     // If the user has signed out or in again meanwhile, here or in another process, that takes precedence.
     await read().catch(ignore);
-    apply(machine.refreshed(accountVersion, spent, fresh));
+    apply(machine.refreshed(version, spent, fresh));
     return state.tokens === fresh ? saving : update();
   }
 

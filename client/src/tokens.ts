@@ -166,7 +166,7 @@ export const askForTokens = (call: Call, request: Request, before: object): Prom
     ({ status, json, refusal, detail }) => {
       if (refusal && json.error === 'invalid_grant') throw new SignInError('invalid_grant', detail);
       // Some providers refuse an invalid refresh token in words that the relay does not know.
-      const hint = 'refreshToken' in before ? '. If it stays so, signing in again may help' : '';
+      const hint = 'refreshToken' in before ? '. Signing in again may help' : '';
       if (refusal) throw new SignInError('refused', detail + hint);
       return status === 200 ? tokensOf(json, call.platform.date(), before) : undefined;
     },

@@ -510,7 +510,7 @@ describe('refreshing', () => {
       expect(codeOf(ended)).toBe('invalid_grant');
     }
     // Some say it in words that the relay cannot read.
-    const hint = `invalid_client (${RELAY}/refresh). If it stays so, signing in again may help`;
+    const hint = `invalid_client (${RELAY}/refresh). Signing in again may help`;
     expect(await refreshOnce([400, '{"error":"invalid_client"}'])).toEqual(
       new SignInError('refused', `The relay answered 400: ${hint}`),
     );
