@@ -2,7 +2,7 @@
  * Devices sign in while relays are killed, suspended and updated, Redis fails over, is cut
  * off, full and read-only, responses are lost and the provider misbehaves. All that
  * happened is a history, and a checker that knows only the promises reads it. Only with
- * SOAK=true (`npm run soak`): 10,000 sign-ins with Sentinel and in a Cluster, or TEST_SIGN_INS.
+ * SOAK=true (`npm run soak`): 10,000 sign-ins for each kind of Redis, or TEST_SIGN_INS.
  * TEST_SEED replays the habits and the order of faults, though not their timing.
  */
 import { expect, setDefaultTimeout, test } from 'bun:test';

@@ -19,6 +19,12 @@ export const HEARTBEATS_TO_REBUILD = 7;
 /** After this many, Redis counts as unreachable: in the log, and for `/ready`. */
 const HEARTBEATS_TO_LOSS = 3;
 
+/** After its start an instance takes so long to hear of others. */
+const UNSURE_MS = 1_000;
+
+/** Another instance that was silent for so long has stopped. A paused one rechecks its polls when it continues. */
+const OTHERS_MS = 60_000;
+
 const HEARTBEAT = 'heartbeat';
 
 export interface NoticesOptions {
@@ -41,6 +47,7 @@ export function createNotices(options: NoticesOptions) {
   let missed = 0;
   /** A connection failed since the last heartbeat. If it was the subscribing one, messages are lost. */
   let mayBeMissing = false;
+  let othersSeenAtMs = clock.now() - OTHERS_MS + UNSURE_MS;
   let stopped = false;
   let cancel: () => void = () => {};
   /** After a pause of the process: by then the sockets have been read. */
@@ -58,11 +65,12 @@ export function createNotices(options: NoticesOptions) {
 
   function take(message: string): void {
     const [from, what, pollId = ''] = message.split(' ');
-    if (what === HEARTBEAT) {
-      if (from === instance) onOwnHeartbeat();
-    } else if (from !== instance) {
-      notifyHere(pollId, what === 'opened' ? what : 'completed');
+    if (from === instance) {
+      if (what === HEARTBEAT) onOwnHeartbeat();
+      return;
     }
+    othersSeenAtMs = clock.now();
+    if (what !== HEARTBEAT) notifyHere(pollId, what === 'opened' ? what : 'completed');
   }
 
   function notifyHere(pollId: string, notice: Notice): void {
@@ -106,6 +114,11 @@ export function createNotices(options: NoticesOptions) {
     listen: (listener: Listener) => void listeners.push(listener),
     notifyHere,
 
+    /** Empty while this is the only instance, which saves a quarter of a sign-in's cost. One that cannot hear others may have some. */
+    channelToOthers(): string {
+      const isAlone = missed <= 1 && clock.now() - othersSeenAtMs > OTHERS_MS;
+      return isAlone ? '' : channel;
+    },
     messageOf: (notice: Notice, pollId: string) => `${instance} ${notice} ${pollId}`,
 
     /** A connection has failed, or a command had no reply. */
