@@ -1,4 +1,7 @@
-/** What endpoints may use. None of it leads to a secret of the settings. */
+/**
+ * What endpoints may use. Each takes what it uses by name (`Pick`). None of it leads to a secret of the
+ * settings.
+ */
 import type { Monitor } from '../monitor.ts';
 import type { Branding } from '../pages/pages.ts';
 import type { BlindPolicy } from '../providers/config.ts';

@@ -95,11 +95,17 @@ const forDevices = { isForDevices: true };
 
 /** What devices use. docs/protocol.md, docs/extensions.md. */
 function createDeviceRoutes(endpoints: Dependencies): Route[] {
+  const { signIns, providers, admission, qrLimits, baseUrl } = endpoints;
+  const services = createServices(
+    providers,
+    endpoints.blind,
+    endpoints.openEndpoints !== undefined,
+  );
   return [
     { path: '/auth/start', methods: { POST: createStart(endpoints) }, ...forDevices },
     {
       path: '/auth/result',
-      methods: { GET: createResult(endpoints) },
+      methods: { GET: createResult(signIns, endpoints.pollSeconds) },
       onFault: respondToResultFault,
       ...forDevices,
     },
@@ -116,11 +122,15 @@ function createDeviceRoutes(endpoints: Dependencies): Route[] {
       onFault: () => textResponseTo(REVOCATION_UNAVAILABLE),
       ...forDevices,
     },
-    { path: '/services', methods: { GET: createServices(endpoints) }, ...forDevices },
-    { path: '/qr/:file', methods: { GET: createQr(endpoints) }, ...forDevices },
+    { path: '/services', methods: { GET: services }, ...forDevices },
+    {
+      path: '/qr/:file',
+      methods: { GET: createQr(signIns, admission, qrLimits, baseUrl) },
+      ...forDevices,
+    },
     {
       path: '/openapi.json',
-      methods: { GET: createOpenApi(endpoints.baseUrl) },
+      methods: { GET: createOpenApi(baseUrl) },
       ...forDevices,
     },
   ];
@@ -135,15 +145,15 @@ const createPageAnswers = (pages: PageResponses) => ({
 
 /** What users' browsers open. docs/protocol.md §5, docs/person.md. */
 function createPageRoutes(endpoints: Dependencies): Route[] {
-  const { pages, confirm } = endpoints;
+  const { pages, basePath, bodies, confirm } = endpoints;
   const page = createPageAnswers(pages);
   const done = (request: RelayRequest) => pages.respondWithPage('signed_in', request);
   const confirmLink = createConfirmLink(endpoints);
   const link =
     confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: createLink(endpoints) };
   const home = createHome(pages);
-  const codeForm = createCodeForm(endpoints);
-  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(endpoints) };
+  const codeForm = createCodeForm(pages, basePath);
+  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(pages, basePath, bodies) };
   const shortLink = createShortLink(endpoints);
   const code = { GET: shortLink, POST: shortLink };
   return [

@@ -13,8 +13,13 @@ import { redirectResponse } from '../responses.ts';
 import { endsSignIn } from '../sign-in-log.ts';
 import { outcomePageOf } from './confirmation.ts';
 
+export type BrowserDependencies = Pick<
+  Dependencies,
+  'signIns' | 'providers' | 'cookies' | 'signInLog' | 'pages'
+>;
+
 /** `GET /auth/<service>`: the link. Ends nothing, so link previews do no harm. docs/protocol.md §5. */
-export function createLink({ signIns, providers, signInLog, pages }: Dependencies): Handler {
+export function createLink({ signIns, providers, signInLog, pages }: BrowserDependencies): Handler {
   const { respondWithPage } = pages;
   return async (request) => {
     const service = request.parameter;
@@ -54,7 +59,7 @@ const OTHER_BROWSER_HINT =
  * disconnects, the exchange continues, because the code is spent and the device waits for the
  * tokens. docs/protocol.md §5.
  */
-export function createCallback(dependencies: Dependencies): Handler {
+export function createCallback(dependencies: BrowserDependencies): Handler {
   const { providers, cookies, signInLog, pages } = dependencies;
   const { respondWithPage } = pages;
   return async (request) => {
@@ -89,7 +94,7 @@ export function createCallback(dependencies: Dependencies): Handler {
  * sees how the sign-in stands; any other sees that the link is no longer valid.
  */
 export async function respondToSecondCallback(
-  { signIns, pages }: Dependencies,
+  { signIns, pages }: Pick<BrowserDependencies, 'signIns' | 'pages'>,
   request: RelayRequest,
   { service, browserState }: { readonly service: string; readonly browserState: string },
   outcome: 'link_invalid' | 'cancelled' | 'busy',
@@ -104,7 +109,7 @@ async function respondToOtherBrowser(
   request: RelayRequest,
   service: string,
   browserState: string,
-  { signIns, pages }: Dependencies,
+  { signIns, pages }: BrowserDependencies,
 ): Promise<Response> {
   const found = await signIns.find({ browserState }, service);
   // Stale links are routine.
@@ -122,7 +127,7 @@ async function endSignIn(
   request: RelayRequest,
   provider: Provider,
   browserState: string,
-  { signIns, signInLog }: Dependencies,
+  { signIns, signInLog }: BrowserDependencies,
 ): Promise<EndedCallback<TokenFailure>> {
   const error = request.query('error');
   const code = request.query('code');

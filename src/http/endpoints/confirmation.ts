@@ -15,11 +15,16 @@ import { type PageResponses, redirectResponse } from '../responses.ts';
 /** Where Continue leads: a provider of the relay, or the endpoint that the client of an open sign-in names. */
 type Destination = Provider | OpenDestination;
 
+export type ConfirmationDependencies = Pick<
+  Dependencies,
+  'signIns' | 'providers' | 'pages' | 'bodies' | 'signInLog' | 'cookies' | 'openCookies' | 'baseUrl'
+>;
+
 type Choice = 'continue' | 'decline' | 'origin_hidden' | undefined;
 
 /** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
 export async function readChoice(
-  { bodies, baseUrl }: Dependencies,
+  { bodies, baseUrl }: ConfirmationDependencies,
   request: RelayRequest,
 ): Promise<Choice> {
   if (request.method !== 'POST') return undefined;
@@ -31,7 +36,7 @@ export async function readChoice(
 
 /** A link with a state, by GET and POST, to a session of this service. */
 export async function confirmLink(
-  dependencies: Dependencies,
+  dependencies: ConfirmationDependencies,
   request: RelayRequest,
   service: string,
 ): Promise<Response> {
@@ -49,7 +54,7 @@ export async function confirmLink(
  * page asks. Idempotent: users repeat it after a lost response, in a second tab, or with Back.
  */
 export async function handleChoice(
-  dependencies: Dependencies,
+  dependencies: ConfirmationDependencies,
   request: RelayRequest,
   choice: Choice,
   found: SessionInfo | SessionOutcome,
@@ -76,7 +81,7 @@ export async function handleChoice(
 
 /** Undefined if the operator has removed the service, or disabled open sign-ins, since it started. */
 function findDestination(
-  { providers, openCookies, baseUrl }: Dependencies,
+  { providers, openCookies, baseUrl }: ConfirmationDependencies,
   { service, delivery }: SessionInfo,
 ) {
   if (delivery.kind === 'callback') {
@@ -87,7 +92,7 @@ function findDestination(
 }
 
 function ask(
-  { pages, baseUrl }: Dependencies,
+  { pages, baseUrl }: ConfirmationDependencies,
   request: RelayRequest,
   { ageMs, deviceName }: SessionInfo,
   { name, displayName, host }: Destination,
@@ -101,14 +106,14 @@ function ask(
     ageMs,
     ...(deviceName !== undefined && { deviceName }),
     ...(userCode !== undefined && { userCode: formatUserCode(userCode) }),
-    ...(IN_APP.test(request.header('user-agent') ?? '') && { inApp: link }),
+    ...(isInApp(request.header('user-agent')) && { inApp: link }),
   });
   return pages.respond(200, page, 'choice');
 }
 
 /** `provider` is the name that users see. */
 async function decline(
-  { signIns, signInLog, pages }: Dependencies,
+  { signIns, signInLog, pages }: ConfirmationDependencies,
   request: RelayRequest,
   { service, browserState, deviceName }: SessionInfo,
   provider: string | undefined,
@@ -123,7 +128,7 @@ async function decline(
 }
 
 async function redirectToProvider(
-  { signIns, signInLog, pages, cookies, openCookies }: Dependencies,
+  { signIns, signInLog, pages, cookies, openCookies }: ConfirmationDependencies,
   request: RelayRequest,
   provider: Destination,
   browserState: string,
@@ -163,9 +168,13 @@ function hidesOrigin(request: RelayRequest): boolean {
 }
 
 /**
- * Of a browser inside another app. Some providers refuse sign-ins there
+ * True if the page is open inside another app. Some providers refuse sign-ins there
  * (Google: `disallowed_useragent`), because that app could read the password (RFC 8252
  * §8.12). This is guessed from the User-Agent, and only adds advice to the page.
  */
+function isInApp(userAgent = ''): boolean {
+  return IN_APP.test(userAgent);
+}
+
 const IN_APP =
   /\b(?:FBAN|FBAV|FB_IAB|Instagram|Line\/|MicroMessenger|Twitter|Snapchat|BytedanceWebview|musical_ly|TikTok|Pinterest\/|LinkedInApp|GSA\/)|; wv\)/;

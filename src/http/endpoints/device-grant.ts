@@ -25,9 +25,9 @@ import {
   shortLinkOf,
 } from '../request.ts';
 import { type Refusal, refuse } from '../responses.ts';
-import { MAX_REFRESH_BODY_BYTES, refreshTokens } from './refresh.ts';
+import { MAX_REFRESH_BODY_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
 import { canRevoke } from './services.ts';
-import { tokensOf } from './start.ts';
+import { type StartDependencies, tokensOf } from './start.ts';
 
 /** RFC 8628 §3.2, and its default. */
 const POLL_INTERVAL_SECONDS = 5;
@@ -42,7 +42,7 @@ type TokenParameters = ReadonlyMap<string, string>;
  * Anyone may start a sign-in, as at `/auth/start`. The client id is ignored, because a
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
-export function createDeviceAuthorization(dependencies: Dependencies): Handler {
+export function createDeviceAuthorization(dependencies: StartDependencies): Handler {
   const { signIns, providers, admission, bodies, signInLog, randomBytes } = dependencies;
   const { baseUrl, sessionSeconds } = dependencies;
   return async (request) => {
@@ -75,7 +75,10 @@ export function createDeviceAuthorization(dependencies: Dependencies): Handler {
   };
 }
 
-export function createToken(dependencies: Dependencies): Handler {
+export type TokenDependencies = RefreshDependencies &
+  Pick<Dependencies, 'signIns' | 'pollLimiter' | 'monitor' | 'pollSeconds'>;
+
+export function createToken(dependencies: TokenDependencies): Handler {
   const { bodies, providers } = dependencies;
   return async (request) => {
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
@@ -106,7 +109,7 @@ export function blindResponse(): Response {
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,
-  { signIns, pollLimiter, pollSeconds, monitor }: Dependencies,
+  { signIns, pollLimiter, pollSeconds, monitor }: TokenDependencies,
 ): Promise<Response> {
   if (deviceCode === undefined) {
     return oauthErrorResponse('invalid_request', { description: 'device_code is missing' });
@@ -140,7 +143,7 @@ async function poll(
  * as `invalid_grant`.
  */
 async function refresh(
-  dependencies: Dependencies,
+  dependencies: RefreshDependencies,
   request: RelayRequest,
   provider: Provider,
   parameters: TokenParameters,

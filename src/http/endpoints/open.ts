@@ -22,16 +22,28 @@ import type { RelayRequest } from '../request.ts';
 import { jsonResponse, refuse, textResponse } from '../responses.ts';
 import { endsSignIn } from '../sign-in-log.ts';
 import { cancelledPageOf, errorOf, respondToSecondCallback } from './callback.ts';
-import { confirmLink } from './confirmation.ts';
+import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
 import { describeStarted } from './start.ts';
 
 /** An authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
 
+export type OpenStartDependencies = Pick<
+  Dependencies,
+  | 'signIns'
+  | 'admission'
+  | 'openLimiter'
+  | 'bodies'
+  | 'signInLog'
+  | 'maxSessions'
+  | 'baseUrl'
+  | 'sessionSeconds'
+> & {
+  readonly openEndpoints: OpenEndpoints;
+};
+
 /** `POST /open` without a state. Refuses as a start does; the rest of MAX_SESSIONS is for the relay's own services. */
-export function createOpenStart(
-  dependencies: Dependencies & { readonly openEndpoints: OpenEndpoints },
-): Handler {
+export function createOpenStart(dependencies: OpenStartDependencies): Handler {
   const { signIns, admission, openLimiter, bodies, signInLog } = dependencies;
   const { openEndpoints, maxSessions, baseUrl } = dependencies;
   return async (request) => {
@@ -61,14 +73,19 @@ export function createOpenStart(
 export const isOpenLink = (request: RelayRequest) => request.query('state') !== undefined;
 
 /** `/open?state=`, by GET and POST: always the confirmation page first. */
-export function createOpenLink(dependencies: Dependencies): Handler {
+export function createOpenLink(dependencies: ConfirmationDependencies): Handler {
   return (request) => confirmLink(dependencies, request, OPEN_SERVICE);
 }
 
+export type OpenCallbackDependencies = Pick<
+  Dependencies,
+  'signIns' | 'signInLog' | 'pages' | 'baseUrl'
+> & {
+  readonly openCookies: ContinueCookies;
+};
+
 /** `GET /open/callback`, only for the browser in which the user pressed Continue. */
-export function createOpenCallback(
-  dependencies: Dependencies & { readonly openCookies: ContinueCookies },
-): Handler {
+export function createOpenCallback(dependencies: OpenCallbackDependencies): Handler {
   const { signIns, openCookies, signInLog, pages, baseUrl } = dependencies;
 
   function end(browserState: string, query: URLSearchParams | undefined, asked: Delivery) {

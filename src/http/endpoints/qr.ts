@@ -1,8 +1,10 @@
 /** `GET /qr/<name>.svg|png`: the QR code of a link, for devices that cannot draw one. docs/qr.md. */
 
+import type { RateLimitPair } from '../../sign-ins/rate-limits.ts';
 import { isCapability, parseUserCode } from '../../sign-ins/secrets.ts';
+import type { SignIns } from '../../sign-ins/sign-ins.ts';
+import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { Dependencies } from '../dependencies.ts';
 import type { QrFormat } from '../qr-image.ts';
 import { basePathOf, linkOf, shortLinkOf } from '../request.ts';
 import { DATA_HEADERS, isKeyOf, refuse } from '../responses.ts';
@@ -20,7 +22,12 @@ const MEDIA_TYPES: Readonly<Record<QrFormat, string>> = {
   png: 'image/png',
 };
 
-export function createQr({ signIns, admission, qrLimits, baseUrl }: Dependencies): Handler {
+export function createQr(
+  signIns: SignIns,
+  admission: Admission,
+  qrLimits: RateLimitPair,
+  baseUrl: string,
+): Handler {
   /** The link of a pending sign-in. */
   async function findLink(browserState: string): Promise<string | undefined> {
     if (!isCapability(browserState)) return undefined;

@@ -8,9 +8,14 @@ import { describeTokens, jsonResponse, type Refusal, refuse } from '../responses
 /** Refresh tokens of 4 KB have been seen. */
 export const MAX_REFRESH_BODY_BYTES = 16_384;
 
+export type RefreshDependencies = Pick<
+  Dependencies,
+  'refreshes' | 'providers' | 'admission' | 'refreshLimiter' | 'bodies' | 'signInLog' | 'blind'
+>;
+
 /** Refreshes for both protocols, with the client's authentication. Rejects when the store is unavailable. */
 export async function refreshTokens(
-  { admission, refreshLimiter, refreshes, signInLog }: Dependencies,
+  { admission, refreshLimiter, refreshes, signInLog }: RefreshDependencies,
   request: RelayRequest,
   provider: Provider,
   { refreshToken, scope }: { refreshToken: string; scope: string | undefined },
@@ -27,7 +32,7 @@ export async function refreshTokens(
   return { ok: false, refusal, description, retryAfterMs };
 }
 
-export function createRefresh(dependencies: Dependencies): Handler {
+export function createRefresh(dependencies: RefreshDependencies): Handler {
   return async (request) => {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
@@ -44,7 +49,7 @@ export function createRefresh(dependencies: Dependencies): Handler {
 /** What a device asks of the relay with its tokens, and the provider that it names. */
 export async function readTokenRequest(
   request: RelayRequest,
-  { bodies, providers, blind }: Dependencies,
+  { bodies, providers, blind }: Pick<RefreshDependencies, 'bodies' | 'providers' | 'blind'>,
 ) {
   const { members: asked, isTruncated } = await bodies.readMembers(
     request.raw,

@@ -6,7 +6,6 @@ import { isCapability } from '../../sign-ins/secrets.ts';
 import type { SessionResult } from '../../sign-ins/session.ts';
 import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
-import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
 import {
   describeTokens,
@@ -17,18 +16,18 @@ import {
   refuse,
 } from '../responses.ts';
 
-export function createResult({ signIns, pollSeconds }: Dependencies): Handler {
+export function createResult(signIns: SignIns, pollSeconds: number): Handler {
   return (request) => {
     const pollSecret = request.query('session') ?? '';
-    if (asks(request, 'ack')) return acknowledge(signIns, pollSecret);
-    if (asks(request, 'cancel')) return cancel(signIns, pollSecret, request);
+    if (isAcknowledgement(request)) return acknowledge(signIns, pollSecret);
+    if (isCancellation(request)) return cancel(signIns, pollSecret, request);
     const waitSeconds = parseWait(request.query('wait'));
     if (Number.isNaN(waitSeconds)) return refuse('invalid_wait');
     if (!isCapability(pollSecret)) return refuse('session_not_found');
     if (log.isEnabledFor('debug')) log.debug('poll_waiting', { requestId: request.id });
     // A proxy may close the connection after POLL_SECONDS.
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
-    const wantsProgress = asks(request, 'progress');
+    const wantsProgress = request.query('progress') === '1';
     const outcome = signIns.poll(pollSecret, request.release(), holdSeconds, wantsProgress);
     return outcome instanceof Promise ? outcome.then(respond) : respond(outcome);
   };
@@ -40,12 +39,16 @@ export function createResult({ signIns, pollSeconds }: Dependencies): Handler {
  * repeats it.
  */
 export function respondToResultFault(request: RelayRequest): Response {
-  const isPoll = !asks(request, 'ack') && !asks(request, 'cancel');
+  const isPoll = !isAcknowledgement(request) && !isCancellation(request);
   return isPoll ? emptyResponse() : errorResponse('busy');
 }
 
-function asks(request: RelayRequest, name: 'ack' | 'cancel' | 'progress'): boolean {
-  return request.query(name) === '1';
+function isAcknowledgement(request: RelayRequest): boolean {
+  return request.query('ack') === '1';
+}
+
+function isCancellation(request: RelayRequest): boolean {
+  return request.query('cancel') === '1';
 }
 
 function respond(outcome: PollOutcome): Response | Refusal {

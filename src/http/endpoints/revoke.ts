@@ -25,9 +25,14 @@ export const REVOCATION_UNAVAILABLE = refuse('revocation_unavailable', PROVIDER_
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
 
+export type RevokeDependencies = Pick<
+  Dependencies,
+  'revocations' | 'providers' | 'admission' | 'revokeLimiter' | 'bodies' | 'signInLog' | 'blind'
+>;
+
 /** Admits a revocation of either protocol, and logs its failure. Rejects when the store is unavailable. */
 async function revokeAtProvider(
-  { admission, revokeLimiter, signInLog }: Dependencies,
+  { admission, revokeLimiter, signInLog }: RevokeDependencies,
   request: RelayRequest,
   provider: Provider,
   revoke: () => Promise<RevocationOutcome | undefined>,
@@ -44,7 +49,7 @@ async function revokeAtProvider(
     : refuse(failure.refusal);
 }
 
-export function createRevoke(dependencies: Dependencies): Handler {
+export function createRevoke(dependencies: RevokeDependencies): Handler {
   return async (request) => {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
@@ -68,7 +73,7 @@ export function createRevoke(dependencies: Dependencies): Handler {
 }
 
 /** RFC 7009 §2.1. The client id is ignored, as at the token endpoint. */
-export function createRevocation(dependencies: Dependencies): Handler {
+export function createRevocation(dependencies: RevokeDependencies): Handler {
   const { bodies, providers, revocations } = dependencies;
   return async (request) => {
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);

@@ -2,7 +2,6 @@
 import type { BlindPolicy } from '../../providers/config.ts';
 import type { Providers } from '../../providers/provider.ts';
 import type { Handler } from '../app.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { jsonResponse } from '../responses.ts';
 
 export const EXTENSIONS = [
@@ -19,15 +18,21 @@ export const EXTENSIONS = [
 ];
 
 /** Lists the services in the order of `PROVIDERS`. */
-export function createServices({ providers, blind, openEndpoints }: Dependencies): Handler {
-  const extensions = openEndpoints === undefined ? EXTENSIONS : [...EXTENSIONS, 'open'];
+export function createServices(
+  providers: Providers,
+  blind: BlindPolicy,
+  hasOpenSignIns: boolean,
+): Handler {
+  const extensions = hasOpenSignIns ? [...EXTENSIONS, 'open'] : EXTENSIONS;
   return () => {
-    const services = providers.offered.map(({ name, displayName }) => ({
-      service: name,
-      name: displayName,
-      blind: describeBlind(providers.find(name), blind),
-      revoke: canRevoke(providers, blind, name),
-    }));
+    const services = providers.offered.map(({ name, displayName }) => {
+      return {
+        service: name,
+        name: displayName,
+        blind: describeBlind(providers.find(name), blind),
+        revoke: canRevoke(providers, blind, name),
+      };
+    });
     return jsonResponse({ services, extensions });
   };
 }

@@ -30,8 +30,21 @@ const MEMBERS = {
   challenge: 'string',
 } as const;
 
+export type StartDependencies = Pick<
+  Dependencies,
+  | 'signIns'
+  | 'providers'
+  | 'admission'
+  | 'bodies'
+  | 'signInLog'
+  | 'randomBytes'
+  | 'blind'
+  | 'baseUrl'
+  | 'sessionSeconds'
+>;
+
 /** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
-export function createStart(dependencies: Dependencies): Handler {
+export function createStart(dependencies: StartDependencies): Handler {
   const { signIns, providers, admission, bodies, signInLog, randomBytes, blind } = dependencies;
   return async (request) => {
     const admitted = await admission.admitStart(request);
@@ -113,12 +126,13 @@ function logIgnoredMembers(request: RelayRequest, asked: Readonly<Record<string,
 export function describeStarted(
   { pollSecret, userCode }: SessionSecrets,
   url: string,
-  { baseUrl, sessionSeconds }: Dependencies,
+  { baseUrl, sessionSeconds }: Pick<StartDependencies, 'baseUrl' | 'sessionSeconds'>,
 ): object {
-  const started = { session: pollSecret, url, expiresIn: sessionSeconds };
-  if (userCode === undefined) return started;
+  if (userCode === undefined) return { session: pollSecret, url, expiresIn: sessionSeconds };
   return {
-    ...started,
+    session: pollSecret,
+    url,
+    expiresIn: sessionSeconds,
     userCode: formatUserCode(userCode),
     link: shortLinkOf(baseUrl, userCode),
     qr: `${baseUrl}/qr/${formatUserCode(userCode)}.png`,

@@ -2,26 +2,36 @@ import { codeFormOf } from '../../pages/pages.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
+import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
 import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
-import { confirmLink, handleChoice, readChoice } from './confirmation.ts';
+import {
+  type ConfirmationDependencies,
+  confirmLink,
+  handleChoice,
+  readChoice,
+} from './confirmation.ts';
 
 export function createHome({ respond, pagesFor }: PageResponses): Handler {
   return (request) => respond(200, pagesFor(request).home, 'code');
 }
 
 /** `GET /link`. A code in the query counts as typed. */
-export function createCodeForm({ pages, basePath }: Dependencies): Handler {
+export function createCodeForm(pages: PageResponses, basePath: string): Handler {
+  const { respond, pagesFor } = pages;
   return (request) => {
     const typed = request.query('code') ?? request.query('user_code');
     return typed
       ? takeTyped(pages, basePath, request, typed, 302)
-      : pages.respond(200, pages.pagesFor(request).codeForm, 'code');
+      : respond(200, pagesFor(request).codeForm, 'code');
   };
 }
 
 /** `POST /link`. Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
-export function createTakeCode({ pages, basePath, bodies }: Dependencies): Handler {
+export function createTakeCode(
+  pages: PageResponses,
+  basePath: string,
+  bodies: BodyReader,
+): Handler {
   return async (request) => {
     const typed = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('code') ?? '';
     return takeTyped(pages, basePath, request, typed, 303);
@@ -43,8 +53,11 @@ function takeTyped(
   return redirectResponse(shortLinkOf(basePath, userCode), status);
 }
 
+export type ShortLinkDependencies = ConfirmationDependencies &
+  Pick<Dependencies, 'admission' | 'codeLimits' | 'basePath'>;
+
 /** `/L/XXXX-XXXX`, by GET and POST. */
-export function createShortLink(dependencies: Dependencies): Handler {
+export function createShortLink(dependencies: ShortLinkDependencies): Handler {
   const { basePath, admission, codeLimits, signIns, pages } = dependencies;
   return async (request) => {
     const userCode = parseUserCode(request.parameter);
@@ -80,7 +93,7 @@ function respondWithUnknownCode(
 }
 
 /** `/auth/<service>?state=` with CONFIRM=always, by GET and POST. */
-export function createConfirmLink(dependencies: Dependencies): Handler {
+export function createConfirmLink(dependencies: ConfirmationDependencies): Handler {
   return (request) => {
     const service = request.parameter;
     if (!dependencies.providers.has(service)) return refuse('unknown_service');
