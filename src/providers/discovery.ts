@@ -129,7 +129,7 @@ export async function readMetadata(
   }
 }
 
-/** Undefined if it is not a discovery document. RFC 8414 §2. */
+/** Reads by name, so that a member which the relay does not know has no effect. Undefined if it is not a discovery document. RFC 8414 §2. */
 function parseMetadata(text: string): Metadata | undefined {
   const json = parseObject(text) ?? {};
   const endpoints = {
@@ -143,7 +143,17 @@ function parseMetadata(text: string): Metadata | undefined {
   const isValid =
     [json.issuer, ...Object.values(endpoints)].every(isString) &&
     Object.values(lists).every((list) => list === undefined || isStringList(list));
-  return isValid ? ({ ...json, ...endpoints, ...lists } as unknown as Metadata) : undefined;
+  const metadata = {
+    issuer: json.issuer,
+    ...endpoints,
+    ...lists,
+    revocation_endpoint: json.revocation_endpoint,
+    revocation_endpoint_auth_methods_supported: json.revocation_endpoint_auth_methods_supported,
+    authorization_response_iss_parameter_supported:
+      json.authorization_response_iss_parameter_supported,
+    require_pushed_authorization_requests: json.require_pushed_authorization_requests,
+  };
+  return isValid ? (metadata as Metadata) : undefined;
 }
 
 const isString = (value: unknown): value is string => typeof value === 'string';
