@@ -114,7 +114,7 @@ export function createNotices(options: NoticesOptions) {
     listen: (listener: Listener) => void listeners.push(listener),
     notifyHere,
 
-    /** Empty while this is the only instance, which saves a quarter of a sign-in's cost. One that cannot hear others may have some. */
+    /** Empty while this is the only instance, which then spares itself its own messages. One that cannot hear others may have some. */
     channelToOthers(): string {
       const isAlone = missed <= 1 && clock.now() - othersSeenAtMs > OTHERS_MS;
       return isAlone ? '' : channel;
