@@ -7,8 +7,6 @@
  * (sign-ins/polls.ts), a request to a provider (providers/token-endpoint.ts), another
  * instance's refresh (providers/refreshes.ts).
  */
-import { METHOD_NAME_ALL } from 'hono/router';
-import { TrieRouter } from 'hono/router/trie-router';
 import { describeError, log } from '../log.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';
 import type { Cors } from './cors.ts';
@@ -58,15 +56,22 @@ export function createApp(
   routes: readonly Route[],
   { cors, basePath, onFailure = () => {} }: AppOptions,
 ): HandleRequest {
-  const find = createTable(routes);
-  const localPath = createLocalPath(routes, basePath);
+  const exact = new Map<string, RouteMatch>();
+  const patterns: Pattern[] = [];
+  for (const route of routes) {
+    const [prefix = '', suffix] = route.path.split(/:\w+|\*/);
+    if (suffix === undefined) exact.set(prefix, { route, parameter: '' });
+    else patterns.push({ route, prefix, suffix });
+  }
+  const toLocalPath = basePath === '' ? undefined : createLocalPath(routes, basePath);
 
   return (raw, peers) => {
     // Two Host headers, which the runtime joins with a comma. RFC 9112 §3.2.
     if (raw.headers.get('host')?.includes(',')) return errorResponse('malformed_request');
     const { url } = raw;
-    const path = localPath(readPath(url));
-    const found = find(path);
+    const sentPath = readPath(url);
+    const path = toLocalPath === undefined ? sentPath : toLocalPath(sentPath);
+    const found = exact.get(path) ?? findPattern(patterns, path);
     if (found === undefined) return errorResponse('not_found');
     const { route, parameter } = found;
     const request = new RelayRequest(raw, url, path, parameter, peers);
@@ -92,31 +97,28 @@ interface RouteMatch {
   readonly parameter: string;
 }
 
-/**
- * Exact paths, such as those of starts and polls, are in a map. Hono's router has the patterns, and
- * compares paths as they are. Of several patterns the first comes first.
- */
-function createTable(routes: readonly Route[]) {
-  const exact = new Map<string, RouteMatch>();
-  const router = new TrieRouter<Route>();
-  for (const route of routes) {
-    if (/[:*]/.test(route.path)) router.add(METHOD_NAME_ALL, route.path, route);
-    else exact.set(route.path, { route, parameter: '' });
+/** A path with an open segment, or that ends with `*`. */
+interface Pattern {
+  readonly route: Route;
+  /** The path before and after what is open. */
+  readonly prefix: string;
+  readonly suffix: string;
+}
+
+/** The first pattern that fits. An open segment has a character at least, and no slash. */
+function findPattern(patterns: readonly Pattern[], path: string): RouteMatch | undefined {
+  for (const { route, prefix, suffix } of patterns) {
+    if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
+    const parameter = path.slice(prefix.length, path.length - suffix.length);
+    const isSegment = parameter !== '' && !parameter.includes('/');
+    const fits = route.path.endsWith('*') || (isSegment && (route.isKnown?.(parameter) ?? true));
+    if (fits) return { route, parameter };
   }
-  return (path: string): RouteMatch | undefined => {
-    const found = exact.get(path);
-    if (found !== undefined) return found;
-    for (const [route, parameters] of router.match(METHOD_NAME_ALL, path)[0]) {
-      const [parameter = ''] = Object.values(parameters as Record<string, string>);
-      if (route.isKnown?.(parameter) ?? true) return { route, parameter };
-    }
-    return undefined;
-  };
+  return undefined;
 }
 
 /** Removes the base path if a proxy passed it on. */
 function createLocalPath(routes: readonly Route[], basePath: string): (path: string) => string {
-  if (basePath === '') return (path) => path;
   // RFC 8414 §3: a well-known path comes before the path of its issuer, not after it.
   const wellKnown = '/.well-known/oauth-authorization-server';
   const home = [basePath, `${basePath}/`];

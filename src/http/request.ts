@@ -171,46 +171,29 @@ export type BodyReader = ReturnType<typeof createBodyReader>;
 export function createBodyReader(clock: Clock) {
   const deadlines = createDeadlineQueue(clock, REQUEST_BODY_DEADLINE_MS);
 
-  function readWhole(request: Request): Promise<BoundedText> {
-    return new Promise((resolve, reject) => {
-      const deadline: Deadline = {
-        dueAtMs: 0,
-        onDue: () => resolve({ text: '', isTruncated: false }),
-      };
-      deadlines.add(deadline);
-      request
-        .text()
-        .then((text) => resolve({ text, isTruncated: false }), reject)
-        .finally(() => deadlines.cancel(deadline));
-    });
-  }
-
-  async function readStart(
-    body: ReadableStream<Uint8Array>,
-    limitBytes: number,
-  ): Promise<BoundedText> {
-    const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
-    const deadline: Deadline = {
-      dueAtMs: 0,
-      onDue: () => void reader.cancel().catch(() => {}),
-    };
-    deadlines.add(deadline);
-    try {
-      return await readAtMost(reader, limitBytes);
-    } finally {
-      deadlines.cancel(deadline);
-    }
-  }
-
   /**
    * At the deadline, a body of unknown length ends, and one that is shorter than its
    * Content-Length counts as empty. Rejects when the client disconnects.
    */
-  function read(request: Request, limitBytes: number): Promise<BoundedText> {
-    // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.
-    const length = request.headers.get('content-length');
-    if (length !== null && Number(length) <= limitBytes) return readWhole(request);
-    return request.body === null ? NO_BODY : readStart(request.body, limitBytes);
+  async function read(request: Request, limitBytes: number): Promise<BoundedText> {
+    const deadline: Deadline = { dueAtMs: 0, onDue() {} };
+    deadlines.add(deadline);
+    try {
+      const length = request.headers.get('content-length');
+      // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.
+      if (length !== null && Number(length) <= limitBytes) {
+        const nothing = new Promise<string>((resolve) => {
+          deadline.onDue = () => resolve('');
+        });
+        return { text: await Promise.race([request.text(), nothing]), isTruncated: false };
+      }
+      if (request.body === null) return NO_BODY;
+      const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
+      deadline.onDue = () => void reader.cancel().catch(() => {});
+      return await readAtMost(reader, limitBytes);
+    } finally {
+      deadlines.cancel(deadline);
+    }
   }
 
   return {
@@ -232,7 +215,7 @@ export function createBodyReader(clock: Clock) {
   };
 }
 
-const NO_BODY: Promise<BoundedText> = Promise.resolve({ text: '', isTruncated: false });
+const NO_BODY: BoundedText = { text: '', isTruncated: false };
 
 /** The members of a JSON object; none of any other JSON. Throws if it is not JSON. */
 export function parseMembers(text: string): Readonly<Record<string, unknown>> {

@@ -6,22 +6,22 @@ import { USER_CODE_ALPHABET, USER_CODE_LENGTH } from '../limits.ts';
 /** `length` bytes from a cryptographic source, such as node:crypto's. */
 export type RandomBytes = (length: number) => Buffer;
 
-/** 144 bits: 24 characters of base64url. RFC 6819 §5.1.4.2.2 asks for 128. */
+/** Almost 144 bits: 24 characters of base64url. RFC 6819 §5.1.4.2.2 asks for 128. */
 const CAPABILITY_BYTES = 18;
 const CAPABILITY = /^[\w-]{24}$/;
 
 /** 48 bytes are 64 characters of base64url, all legal in a verifier. RFC 7636 §4.1. */
 const VERIFIER_BYTES = 48;
 
-/** A poll secret, or any browser state. */
+/**
+ * A poll secret or a browser state. A link ends with its browser state, and apps that make links of
+ * text leave out a `-` or `_` at the end, so it ends with neither.
+ */
 export function createCapability(randomBytes: RandomBytes): string {
-  return randomBytes(CAPABILITY_BYTES).toString('base64url');
-}
-
-/** A link ends with it. Apps that make links of text leave out a `-` or `_` at the end, so it has neither there. */
-export function createBrowserState(randomBytes: RandomBytes): string {
-  const browserState = createCapability(randomBytes);
-  return /[-_]$/.test(browserState) ? createBrowserState(randomBytes) : browserState;
+  let capability: string;
+  do capability = randomBytes(CAPABILITY_BYTES).toString('base64url');
+  while (/[-_]$/.test(capability));
+  return capability;
 }
 
 /** True if the text can be a capability. Anything else is refused before it reaches the store. */

@@ -5,7 +5,6 @@
  */
 import { createPolls, type PollOutcome } from './polls.ts';
 import {
-  createBrowserState,
   createCapability,
   createUserCode,
   type RandomBytes,
@@ -133,7 +132,7 @@ export function createSignIns(options: SignInOptions) {
       const { delivery, deviceName, redeliveryMs, redeliverErrors } = asked;
       for (let tries = 0; tries < MAX_CREATE_TRIES; tries += 1) {
         const secrets = {
-          browserState: createBrowserState(randomBytes),
+          browserState: createCapability(randomBytes),
           pollSecret: createCapability(randomBytes),
           userCode: asked.withUserCode ? createUserCode(randomBytes) : undefined,
         };
