@@ -109,8 +109,6 @@ interface Common {
   readonly expiresAtMs: number;
   /** How long after its first delivery the result is delivered again, unless it is acknowledged. Undefined if it is delivered once. */
   readonly redeliveryMs: number | undefined;
-  /** An error is delivered until the session expires, because it is not secret. */
-  readonly redeliverErrors: boolean;
   /** The user was redirected to the provider, and whether the device was notified. */
   readonly opening: 'none' | 'unreported' | 'reported';
   /** What a vault needs to open the rest. */
@@ -204,18 +202,14 @@ export function unchangedUntilMs(session: Session): number {
   return session.state === 'exchanging' ? Math.min(session.leaseEndsAtMs, untilMs) : untilMs;
 }
 
-/**
- * How far a session came whose time has ended. Undefined if it was cancelled or delivered, or may
- * have been delivered: an error that stays until the session expires.
- */
+/** How far a session came whose time has ended. Undefined if it was cancelled or delivered. */
 export function stageOf(session: Session): ExpiredStage | undefined {
   switch (session.state) {
     case 'pending':
       return session.opening === 'none' ? 'started' : 'opened';
     case 'exchanging':
-      return 'called_back';
     case 'completed':
-      return session.redeliverErrors && session.outcome !== 'signed_in' ? undefined : 'called_back';
+      return 'called_back';
     default:
       return undefined;
   }
@@ -286,7 +280,7 @@ export type Polled =
   | {
       readonly state: 'delivered';
       readonly session: Completed | Delivered;
-      /** How long the result has waited. Undefined if it was delivered before, or is an error that stays. */
+      /** How long the result has waited. Undefined if it was delivered before. */
       readonly waitedMs: number | undefined;
     }
   | { readonly state: 'gone' };
@@ -314,10 +308,7 @@ export const poll =
   };
 
 function deliver(session: Completed, nowMs: number): Change<Polled> {
-  const { outcome, result, completedAtMs, redeliveryMs, redeliverErrors } = session;
-  if (redeliverErrors && outcome !== 'signed_in') {
-    return { reply: { state: 'delivered', session, waitedMs: undefined } };
-  }
+  const { outcome, result, completedAtMs, redeliveryMs } = session;
   const reply = { state: 'delivered', session, waitedMs: nowMs - completedAtMs } as const;
   if (redeliveryMs === undefined) return { reply, next: ended(session, outcome) };
   const redeliveredUntilMs = nowMs + redeliveryMs;
@@ -377,7 +368,7 @@ function withoutKeys(session: Common): Common {
 /** The fields that stay in every state, one by one, so that no secret is kept after its use. */
 function commonOf(session: Common): Common {
   const { ids, signIn, service, startedAtMs, expiresAtMs } = session;
-  const { redeliveryMs, redeliverErrors, opening, keyMaterial } = session;
+  const { redeliveryMs, opening, keyMaterial } = session;
   return {
     ids,
     signIn,
@@ -385,7 +376,6 @@ function commonOf(session: Common): Common {
     startedAtMs,
     expiresAtMs,
     redeliveryMs,
-    redeliverErrors,
     opening,
     keyMaterial,
   };

@@ -44,7 +44,6 @@ export interface NewSignIn {
   readonly deviceName: string | undefined;
   /** How long the result is delivered again after the first time. Undefined if it is delivered once. */
   readonly redeliveryMs: number | undefined;
-  readonly redeliverErrors: boolean;
 }
 
 /** `secrets` has a user code if one was asked for. 'busy': the limit on sessions is reached. */
@@ -129,7 +128,7 @@ export function createSignIns(options: SignInOptions) {
     /** Starts a sign-in. */
     async start(service: string, asked: NewSignIn): Promise<StartOutcome> {
       if (isDraining) return { ok: false, refusal: 'draining' };
-      const { delivery, deviceName, redeliveryMs, redeliverErrors } = asked;
+      const { delivery, deviceName, redeliveryMs } = asked;
       for (let tries = 0; tries < MAX_CREATE_TRIES; tries += 1) {
         const secrets = {
           browserState: createCapability(randomBytes),
@@ -138,7 +137,7 @@ export function createSignIns(options: SignInOptions) {
         };
         const kept = vault.keep({ ...secrets, service, delivery, deviceName });
         const signIn = signInIdOf(secrets.browserState);
-        const session = { ...kept, signIn, service, redeliveryMs, redeliverErrors };
+        const session = { ...kept, signIn, service, redeliveryMs };
         const outcome = await store.create(session, sessionSeconds * 1_000);
         if (outcome === 'created') return { ok: true, secrets };
         if (outcome === 'full') break;

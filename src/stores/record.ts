@@ -38,18 +38,17 @@ export function readBody(text: string, startedAtMs: unknown, expiresAtMs: unknow
 type Json = Readonly<Record<string, unknown>>;
 
 function readCommon(json: Json, startedAtMs: unknown, expiresAtMs: unknown) {
-  const { signIn, service, redeliveryMs, redeliverErrors, opening, keyMaterial } = json;
+  const { signIn, service, redeliveryMs, opening, keyMaterial } = json;
   const { link, poll, code } = Object(json.ids) as Json;
   const isGood =
     isTime(startedAtMs) &&
     isTime(expiresAtMs) &&
     [link, poll, code ?? '', signIn, service].every((each) => typeof each === 'string') &&
     isTime(redeliveryMs ?? 0) &&
-    typeof redeliverErrors === 'boolean' &&
     OPENINGS.includes(opening);
   if (!isGood) return undefined;
   const ids = { link, poll, code };
-  const rest = { redeliveryMs, redeliverErrors, opening, keyMaterial };
+  const rest = { redeliveryMs, opening, keyMaterial };
   return { ids, signIn, service, startedAtMs, expiresAtMs, ...rest };
 }
 

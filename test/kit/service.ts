@@ -212,7 +212,6 @@ const SAMPLE: Omit<Pending, 'service'> = {
   startedAtMs: 0,
   expiresAtMs: 1,
   redeliveryMs: undefined,
-  redeliverErrors: false,
   opening: 'none',
   keyMaterial: undefined,
   delivery: {} as Pending['delivery'],

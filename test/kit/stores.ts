@@ -61,7 +61,6 @@ export interface TestSession extends SessionSecrets {
   readonly delivery: Delivery;
   readonly deviceName: string | undefined;
   readonly redeliveryMs: number | undefined;
-  readonly redeliverErrors: boolean;
 }
 
 interface TestSessionOptions extends Partial<TestSession> {
@@ -80,7 +79,6 @@ export function newSession(options: TestSessionOptions = {}): TestSession {
     lifetimeMs: LIFETIME_MS,
     deviceName: undefined,
     redeliveryMs: undefined,
-    redeliverErrors: false,
     ...overrides,
   };
 }
@@ -110,9 +108,9 @@ function createTestStore(store: Store, vault: Vault) {
     vault,
     signIns,
     async create(session: TestSession) {
-      const { service, redeliveryMs, redeliverErrors, lifetimeMs } = session;
+      const { service, redeliveryMs, lifetimeMs } = session;
       const signIn = signInIdOf(session.browserState);
-      const kept = { ...vault.keep(session), service, signIn, redeliveryMs, redeliverErrors };
+      const kept = { ...vault.keep(session), service, signIn, redeliveryMs };
       return store.create(kept, lifetimeMs);
     },
     /** What leads to the provider; otherwise how the sign-in ended. */

@@ -11,13 +11,6 @@ export const REPEAT_MS = 60_000;
 export const LEASE_MS = 20_000;
 export const POLL_MS = 50_000;
 
-const ERRORS: ReadonlySet<string> = new Set([
-  'access_denied',
-  'authorization_failed',
-  'missing_code',
-  'exchange_failed',
-]);
-
 /** What a poll is answered: the status, and the body of a 200. */
 export type Answer = '204' | '410' | 'opened' | `200 ${string}`;
 
@@ -48,8 +41,8 @@ export class ModelSession {
     readonly service: string,
     /** Its result is repeated for a while: the device acknowledges, or uses the device grant. */
     readonly hasAck: boolean,
-    /** The device grant: an error stays as long as the session. */
-    readonly redeliverErrors: boolean,
+    /** Its device uses the device grant. */
+    readonly isGrant: boolean,
   ) {
     this.endsAtMs = startedAtMs + SESSION_MS;
   }
@@ -76,8 +69,8 @@ export class Model {
     return this.sessions.filter((each) => this.#stateOf(each) !== 'gone').length;
   }
 
-  start(service: string, hasAck: boolean, redeliverErrors = false): ModelSession {
-    const session = new ModelSession(this.nowMs, service, hasAck, redeliverErrors);
+  start(service: string, hasAck: boolean, isGrant = false): ModelSession {
+    const session = new ModelSession(this.nowMs, service, hasAck, isGrant);
     this.sessions.push(session);
     return session;
   }
@@ -193,7 +186,6 @@ export class Model {
   }
 
   #deliver(session: ModelSession): Answer {
-    if (session.redeliverErrors && ERRORS.has(session.result)) return `200 ${session.result}`;
     session.state = session.hasAck ? 'delivered' : 'gone';
     if (session.hasAck) session.endsAtMs = this.nowMs + REPEAT_MS;
     return `200 ${session.result}`;

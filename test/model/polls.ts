@@ -38,7 +38,7 @@ export class Polls {
     const { relay, waitSeconds } = asked;
     // One more would end one of them, which the model does not know: test/http/polls.test.ts.
     if (model.countParked(device.model) === MAX_PARKED) return;
-    const wantsProgress = asked.wantsProgress && !device.model.redeliverErrors;
+    const wantsProgress = asked.wantsProgress && !device.model.isGrant;
     const leave = new AbortController();
     const options = { wantsProgress, signal: leave.signal };
     const answer = pollFor(world.relays()[relay], device, waitSeconds, options);

@@ -37,7 +37,7 @@ export function pollFor(
   { wantsProgress = false, signal }: { wantsProgress?: boolean; signal?: AbortSignal } = {},
 ): Promise<Answer> {
   const init = signal === undefined ? {} : { signal };
-  if (model.redeliverErrors) return pollGrant(service, { session, model }, waitSeconds, init);
+  if (model.isGrant) return pollGrant(service, { session, model }, waitSeconds, init);
   const query = `session=${session}&wait=${waitSeconds}${wantsProgress ? '&progress=1' : ''}`;
   return service.ask(`/auth/result?${query}`, init).then(describeAnswer);
 }

@@ -2,11 +2,7 @@
 import { expect, test } from 'bun:test';
 import { Buffer } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import {
-  createCapability,
-  createUserCode,
-  isCapability,
-} from '../../src/sign-ins/secrets.ts';
+import { createCapability, createUserCode, isCapability } from '../../src/sign-ins/secrets.ts';
 import { USER_CODE_ALPHABET } from '../kit/limits.ts';
 
 const DRAWN = 20_000;

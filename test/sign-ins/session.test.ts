@@ -17,7 +17,6 @@ const COMMON = {
   startedAtMs: 0,
   expiresAtMs: EXPIRES_AT_MS,
   redeliveryMs: REDELIVERY_MS,
-  redeliverErrors: false,
   opening: 'none',
   keyMaterial: kept<object>('keys'),
 } as const;
@@ -145,14 +144,6 @@ test('a result is delivered again for its time, also beyond the expiry', () => {
   expect(machine.stateAt(late, EXPIRES_AT_MS + 2)).toBeUndefined();
 });
 
-test('an error that is redelivered stays as it is, and cannot be acknowledged', () => {
-  const failed = { ...COMPLETED, outcome: 'failed', redeliverErrors: true } as const;
-  expect(machine.poll(false)(failed, 0)).toEqual({
-    reply: { state: 'delivered', session: failed, waitedMs: undefined },
-  });
-  expect(machine.acknowledge(failed, 0).reply).toBe('early');
-});
-
 test('a lease that ran out completes the session with nothing to deliver', () => {
   expect(machine.stateAt(EXCHANGING, EXCHANGE_LEASE_MS + 1)).toEqual({
     ...COMPLETED,
@@ -183,9 +174,8 @@ test('a pending session says how long it stays as it is', () => {
   expect(unchangedForMs(late, EXPIRES_AT_MS)).toBe(1);
 });
 
-test('a session that was delivered, cancelled or failed for good reports no expiry', () => {
-  const failed = { ...COMPLETED, outcome: 'failed', redeliverErrors: true } as const;
-  for (const session of [DELIVERED, ENDED, CANCELLED, failed]) {
+test('a session that was delivered or cancelled reports no expiry', () => {
+  for (const session of [DELIVERED, ENDED, CANCELLED]) {
     expect(machine.stageOf(session)).toBeUndefined();
   }
 });

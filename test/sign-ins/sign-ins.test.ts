@@ -13,7 +13,6 @@ const ASKED: NewSignIn = {
   withUserCode: false,
   deviceName: undefined,
   redeliveryMs: undefined,
-  redeliverErrors: false,
 };
 const NEVER = new AbortController().signal;
 

@@ -176,7 +176,6 @@ describe.each([
         whole.replace('"pending"', '"constructor"'),
         whole.replace('"pending"', '7'),
         whole.replace('"none"', '"x"'),
-        whole.replace('"redeliverErrors":false', '"redeliverErrors":1'),
         whole.replace('"service":"mal"', '"service":{}'),
         whole.replace('"ids":{', '"ids":7,"x":{'),
       ];

@@ -80,7 +80,6 @@ async function signIn({
     withUserCode: true,
     deviceName: undefined,
     redeliveryMs: undefined,
-    redeliverErrors: false,
   });
   if (!started.ok) return;
   const { browserState, pollSecret, userCode = '' } = started.secrets;

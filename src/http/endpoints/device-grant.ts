@@ -59,7 +59,6 @@ export function createDeviceAuthorization(dependencies: StartDependencies): Hand
       deviceName: cleanName(parameters.get('device')),
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".
       redeliveryMs: REDELIVERY_MS,
-      redeliverErrors: true,
     });
     signInLog.started(request, service, started);
     if (!started.ok) return started;

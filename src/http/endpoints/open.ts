@@ -59,7 +59,6 @@ export function createOpenStart(dependencies: OpenStartDependencies): Handler {
       withUserCode: asked.code === true,
       deviceName: cleanName(asked.device),
       redeliveryMs: asked.ack === true ? REDELIVERY_MS : undefined,
-      redeliverErrors: false,
     });
     signInLog.started(request, OPEN_SERVICE, started);
     if (!started.ok) return started;

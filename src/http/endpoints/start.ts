@@ -72,7 +72,6 @@ export function createStart(dependencies: StartDependencies): Handler {
       withUserCode: asked.code === true,
       deviceName: cleanName(asked.device),
       redeliveryMs: asked.ack === true ? REDELIVERY_MS : undefined,
-      redeliverErrors: false,
     });
     signInLog.started(request, service, started);
     if (!started.ok) return started;
