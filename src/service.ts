@@ -223,7 +223,7 @@ export function createService(
       // parked again when the exchange ends, and gets its tokens here.
       signIns.drain();
       refreshes.drain();
-      await Promise.all([signIns.delivered(), refreshes.settled()]);
+      await Promise.all([signIns.drained(), refreshes.settled()]);
       signIns.close();
     },
     readState: async () => ({

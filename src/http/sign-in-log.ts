@@ -13,7 +13,13 @@ import type { Provider, Providers } from '../providers/provider.ts';
 import type { TokenFailure } from '../providers/token-response.ts';
 import { signInIdOf } from '../sign-ins/secrets.ts';
 import type { ExpiredStage } from '../sign-ins/session.ts';
-import type { CallbackOutcome, SignInObserver, StartOutcome } from '../sign-ins/sign-ins.ts';
+import {
+  type CallbackOutcome,
+  type SignInObserver,
+  type StartOutcome,
+  UNENDED,
+  type Unended,
+} from '../sign-ins/sign-ins.ts';
 import type { RelayRequest } from './request.ts';
 
 const SESSIONS_FULL_HINT =
@@ -21,9 +27,6 @@ const SESSIONS_FULL_HINT =
 
 const ORIGIN_HIDDEN_HINT =
   'a form came with `Origin: null`, so its user could not go on: a proxy may add `Referrer-Policy: no-referrer` to the pages of the relay; remove it there (docs/proxies.md)';
-
-/** Stale links are routine, and 'busy' does not end the sign-in. */
-const NO_END: ReadonlySet<string> = new Set(['link_invalid', 'cancelled', 'busy']);
 
 /** What failed, by the event of the log. */
 const FAILED_GRANTS = {
@@ -34,8 +37,8 @@ const FAILED_GRANTS = {
 
 export function endsSignIn<Outcome extends string>(
   outcome: Outcome,
-): outcome is Exclude<Outcome, 'link_invalid' | 'cancelled' | 'busy'> {
-  return !NO_END.has(outcome);
+): outcome is Exclude<Outcome, Unended> {
+  return !UNENDED.some((unended) => unended === outcome);
 }
 
 export class SignInLog {
@@ -127,6 +130,7 @@ export class SignInLog {
     return {
       opened: monitor.opened,
       delivered: monitor.delivered,
+      resultLost: (service, signIn) => log.error('result_lost', { service, signIn }),
       cancelled: (service) => monitor.ended(service, 'cancelled'),
       expired: (...expired) => this.#expired(...expired),
     };

@@ -66,13 +66,12 @@ export type CodeOutcome<Failure> =
   | { readonly ok: true; readonly result: SessionResult }
   | { readonly ok: false; readonly failure: Failure };
 
-/** How a callback ended. 'busy': the code is not spent. 'link_invalid', 'cancelled': the session did not accept the result. */
-export type CallbackOutcome =
-  | 'signed_in'
-  | ErrorResult['error']
-  | 'busy'
-  | 'link_invalid'
-  | 'cancelled';
+/** A callback that ends no sign-in. 'busy': its code is not spent. The others: the session did not accept the result. */
+export const UNENDED = ['busy', 'link_invalid', 'cancelled'] as const;
+export type Unended = (typeof UNENDED)[number];
+
+/** How a callback ended. */
+export type CallbackOutcome = 'signed_in' | ErrorResult['error'] | Unended;
 
 /** A callback, after it has ended. The page that the user sees shows the device's name. */
 export interface EndedCallback<Failure> {
@@ -87,6 +86,8 @@ export interface SignInObserver {
   opened(service: string): void;
   /** A result was delivered for the first time, `waitedMs` after it was stored. */
   delivered(service: string, waitedMs: number, isError: boolean): void;
+  /** The provider's response could not be kept, because the session has expired or the store failed. Its device gets no tokens. */
+  resultLost(service: string, signIn: string): void;
   /** The device cancelled the session for the first time. */
   cancelled(service: string): void;
   /** Called once, some time after it expired. Never for a session that was delivered or cancelled. A fault may lose it. */
@@ -207,8 +208,13 @@ export function createSignIns(options: SignInOptions) {
         const kept = link.keepResult(leased, result);
         const isGood = kept !== undefined && !('error' in result);
         const end = machine.complete(isGood ? 'signed_in' : 'failed', kept);
-        // Only this process has the tokens.
-        const stored = await store.update(key, end, 'until lease ends');
+        let stored: true | SessionOutcome | undefined;
+        try {
+          // Only this process has the tokens.
+          stored = await store.update(key, end, 'until lease ends');
+        } finally {
+          if (isGood && stored === undefined) observer.resultLost(service, leased.signIn);
+        }
         const failure = resolved?.ok === false ? resolved.failure : undefined;
         if (stored !== true) return { outcome: refusalFor(stored), deviceName, failure };
         if (isGood) return { outcome: 'signed_in', deviceName };
@@ -282,7 +288,7 @@ export function createSignIns(options: SignInOptions) {
      * After `drain`: resolves once every accepted code has become a result, and devices have had
      * time to get the results that only this process holds.
      */
-    async delivered(): Promise<void> {
+    async drained(): Promise<void> {
       while (exchanges > 0) await pause(clock, DRAIN_CHECK_MS);
       const untilMs = clock.now() + DRAIN_DELIVERY_MS;
       while (store.hasUndelivered() && clock.now() < untilMs) await pause(clock, DRAIN_CHECK_MS);

@@ -90,7 +90,7 @@ function createTestStore(store: Store, vault: Vault) {
   const signIns = createSignIns({
     store,
     vault,
-    observer: { opened() {}, delivered() {}, cancelled() {}, expired() {} },
+    observer: { opened() {}, delivered() {}, resultLost() {}, cancelled() {}, expired() {} },
     clock: systemClock,
     randomBytes,
     sessionSeconds: LIFETIME_MS / 1_000,

@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { createSignIns, type NewSignIn, type SignIns } from '../../src/sign-ins/sign-ins.ts';
+import { StoreUnavailable } from '../../src/sign-ins/store.ts';
 import { plainVault } from '../../src/sign-ins/vault.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { createFakeClock, type FakeClock, runReady } from '../kit/clock.ts';
@@ -31,6 +32,7 @@ function create(overrides: Partial<Parameters<typeof createSignIns>[0]> = {}, ma
     observer: {
       opened: (service) => void seen.push(['opened', service]),
       delivered: (service, waitedMs) => void seen.push(['delivered', service, waitedMs]),
+      resultLost: (service) => void seen.push(['lost', service]),
       cancelled: (service) => void seen.push(['cancelled', service]),
       expired: (service, stage) => void seen.push(['expired', service, stage]),
     },
@@ -149,11 +151,43 @@ test('a drain waits for tokens until its limit, not for errors or what was deliv
   const over: SignIns[] = [];
   for (const signIns of [waiting, failed, delivered]) {
     signIns.drain();
-    void signIns.delivered().then(() => over.push(signIns));
+    void signIns.drained().then(() => over.push(signIns));
   }
   await delivered.poll(pollSecret, NEVER, 0);
   await pass(DRAIN_DELIVERY_MS - 500);
   expect(over).toEqual([failed, delivered]);
   await pass(500);
   expect(over).toContain(waiting);
+});
+
+test('tokens that cannot be kept are reported, unless the device has cancelled', async () => {
+  const store = createMemoryStore(clock, 10);
+  const signIns = create({ store });
+  const late = await start(signIns);
+  const { outcome } = await signIns.finish('mal', late.browserState, () => {
+    clock.advance(LIFETIME_MS + 1);
+    return grant();
+  });
+  expect([outcome, seen]).toEqual(['link_invalid', [['lost', 'mal']]]);
+
+  const cancelled = await start(signIns);
+  await signIns.finish('mal', cancelled.browserState, async () => {
+    await signIns.cancel(cancelled.pollSecret);
+    return grant();
+  });
+  expect(seen).toEqual([
+    ['lost', 'mal'],
+    ['cancelled', 'mal'],
+  ]);
+
+  const failing = await start(signIns);
+  const finished = signIns.finish('mal', failing.browserState, () => {
+    store.update = () => {
+      throw new StoreUnavailable('down');
+    };
+    return grant();
+  });
+  expect(finished).rejects.toThrow(StoreUnavailable);
+  await finished.catch(() => {});
+  expect(seen.at(-1)).toEqual(['lost', 'mal']);
 });

@@ -71,7 +71,13 @@ async function signIn({
   createRateLimiter,
 }: Awaited<ReturnType<typeof openRedis>>) {
   const ignore = () => {};
-  const observer = { opened: ignore, delivered: ignore, cancelled: ignore, expired: ignore };
+  const observer = {
+    opened: ignore,
+    delivered: ignore,
+    resultLost: ignore,
+    cancelled: ignore,
+    expired: ignore,
+  };
   const sessionSeconds = LIFETIME_SECONDS;
   const clock = systemClock;
   const signIns = createSignIns({ store, vault, observer, clock, randomBytes, sessionSeconds });

@@ -5,7 +5,7 @@ import type { Provider } from '../../providers/provider.ts';
 import { isRefusal, type TokenFailure } from '../../providers/token-response.ts';
 import { isCapability, signInIdOf } from '../../sign-ins/secrets.ts';
 import type { ErrorResult } from '../../sign-ins/session.ts';
-import type { EndedCallback, SignIns } from '../../sign-ins/sign-ins.ts';
+import type { EndedCallback, SignIns, Unended } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
@@ -97,7 +97,7 @@ export async function respondToSecondCallback(
   { signIns, pages }: Pick<BrowserDependencies, 'signIns' | 'pages'>,
   request: RelayRequest,
   { service, browserState }: { readonly service: string; readonly browserState: string },
-  outcome: 'link_invalid' | 'cancelled' | 'busy',
+  outcome: Unended,
   isKnown: boolean,
 ): Promise<Response> {
   const found =
