@@ -26,12 +26,20 @@ export type PollOutcome =
   | { readonly state: 'delivered'; readonly result: SessionResult }
   | Exclude<Polled, { readonly state: 'delivered' }>;
 
+/** What a device asks for with a poll. */
+export interface PollOptions {
+  /** True if the poll also returns once its link is opened. */
+  readonly wantsProgress?: boolean;
+  /** The provider at whose endpoint it polls. For a session of another there is no result. */
+  readonly ofService?: string;
+}
+
 const PENDING = { state: 'pending' } as const;
 
 /** `takeResult` looks at the session, and takes its result if there is one. */
 export function createPolls(
   store: Pick<Store, 'listen'>,
-  takeResult: (key: PollKey, wantsProgress: boolean) => Awaitable<PollOutcome>,
+  takeResult: (key: PollKey, asked: PollOptions) => Awaitable<PollOutcome>,
   clock: Clock,
   maxParked = MAX_PARKED_POLLS,
 ) {
@@ -67,9 +75,9 @@ export function createPolls(
   }
 
   /** Undefined if the store refused or did not reply. The poll then keeps waiting, because a device treats any error as final. */
-  async function look(key: PollKey, wantsProgress: boolean): Promise<PollOutcome | undefined> {
+  async function look(key: PollKey, asked: PollOptions): Promise<PollOutcome | undefined> {
     try {
-      return await takeResult(key, wantsProgress);
+      return await takeResult(key, asked);
     } catch (error) {
       if (error instanceof StoreUnavailable) return undefined;
       throw error;
@@ -129,11 +137,11 @@ export function createPolls(
       key: PollKey,
       signal: AbortSignal,
       holdSeconds: number,
-      wantsProgress: boolean,
+      asked: PollOptions,
     ): Promise<PollOutcome> {
       if (signal.aborted) return PENDING;
-      if (holdSeconds === 0 || isClosed) return (await look(key, wantsProgress)) ?? PENDING;
-      const poll = new ParkedPoll(key.id, wantsProgress, clock.now(), queueOf(holdSeconds));
+      if (holdSeconds === 0 || isClosed) return (await look(key, asked)) ?? PENDING;
+      const poll = new ParkedPoll(key.id, asked.wantsProgress, clock.now(), queueOf(holdSeconds));
       // Parks first and looks second: a change in between wakes the poll.
       park(poll);
       signal.addEventListener('abort', poll);
@@ -141,7 +149,7 @@ export function createPolls(
         let retryMs = STORE_RETRY_MS;
         for (;;) {
           poll.wasWoken = false;
-          const found = await look(key, wantsProgress);
+          const found = await look(key, asked);
           if (found !== undefined && (found.state !== 'pending' || found.isOpened)) return found;
           if (poll.isOver || isClosed) return PENDING;
           // Only now, because a poll with an invented secret has returned.
@@ -180,7 +188,7 @@ class ParkedPoll implements Deadline {
 
   constructor(
     readonly id: string,
-    readonly wantsProgress: boolean,
+    readonly wantsProgress: boolean | undefined,
     readonly parkedAtMs: number,
     public queue: DeadlineQueue,
   ) {

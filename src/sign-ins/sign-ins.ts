@@ -3,7 +3,7 @@
  * (session.ts) at one store. The vault is opened here, and the observer is notified once the change is
  * stored. Depends on no HTTP and no provider. docs/protocol.md.
  */
-import { createPolls, type PollOutcome } from './polls.ts';
+import { createPolls, type PollOptions, type PollOutcome } from './polls.ts';
 import {
   createCapability,
   createUserCode,
@@ -115,8 +115,12 @@ export function createSignIns(options: SignInOptions) {
   let isDraining = false;
 
   /** Tells the observer of a delivery, and opens the result. */
-  async function takeResult(key: PollKey, wantsProgress: boolean): Promise<PollOutcome> {
-    const polled = await store.update({ poll: key.id }, machine.poll(wantsProgress));
+  async function takeResult(
+    key: PollKey,
+    { wantsProgress = false, ofService }: PollOptions,
+  ): Promise<PollOutcome> {
+    const event = forService(ofService, machine.poll(wantsProgress));
+    const polled = await store.update({ poll: key.id }, event);
     if (polled === undefined) return { state: 'gone' };
     if (polled.state !== 'delivered') return polled;
     const { session, waitedMs } = polled;
@@ -244,9 +248,8 @@ export function createSignIns(options: SignInOptions) {
       pollSecret: string,
       signal: AbortSignal,
       holdSeconds: number,
-      wantsProgress = false,
-    ): Awaitable<PollOutcome> =>
-      polls.wait(vault.poll(pollSecret), signal, holdSeconds, wantsProgress),
+      asked: PollOptions = {},
+    ): Awaitable<PollOutcome> => polls.wait(vault.poll(pollSecret), signal, holdSeconds, asked),
 
     /** The device has what was delivered. Delivers nothing. */
     async acknowledge(pollSecret: string): Promise<Acknowledgement> {

@@ -70,7 +70,7 @@ describe('a start with a challenge', () => {
     const service = blindService();
     const { session, state } = await startBlind(service);
     await callback(service, state, 'code=c', 'acme');
-    const { status, body } = await pollToken(service, session);
+    const { status, body } = await pollToken(service, session, {}, {}, 'acme');
     expect([status, body.error]).toEqual([400, 'invalid_grant']);
   });
 });

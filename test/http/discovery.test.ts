@@ -92,7 +92,9 @@ describe('while an issuer has not answered', () => {
     expect(service.exchanges.filter((body) => body.has('code'))).toEqual([]);
     await service.discoverNow();
     expect((await callback(service, state, 'code=c', 'acme')).status).toBe(200);
-    expect((await pollToken(service, session)).body).toMatchObject({ access_token: 'granted' });
+    expect((await pollToken(service, session, {}, {}, 'acme')).body).toMatchObject({
+      access_token: 'granted',
+    });
   });
 
   test('a link, a short link and Continue are the 503 page, and work later', async () => {
@@ -113,7 +115,9 @@ describe('while an issuer has not answered', () => {
     const service = await createUndiscovered();
     const { link, session } = await startWithCode(service.createOther(), {}, 'acme');
     expect((await decide(service, link, 'decline')).status).toBe(200);
-    expect((await pollToken(service, session)).body).toMatchObject({ error: 'access_denied' });
+    expect((await pollToken(service, session, {}, {}, 'acme')).body).toMatchObject({
+      error: 'access_denied',
+    });
   });
 
   test('the device grant: an authorization and a refresh are 503 temporarily_unavailable', async () => {
@@ -130,7 +134,7 @@ describe('while an issuer has not answered', () => {
   test('the device grant: polls and metadata need no provider', async () => {
     const service = await createUndiscovered();
     const { deviceCode } = await authorizeDevice(service.createOther(), {}, 'acme');
-    expect(await pollToken(service, deviceCode)).toMatchObject({
+    expect(await pollToken(service, deviceCode, {}, {}, 'acme')).toMatchObject({
       status: 400,
       body: { error: 'authorization_pending' },
     });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
 import { authorizeDevice, pollToken, requestAuthorization } from '../kit/device.ts';
 import { BASE_URL, createTestService, type TestService } from '../kit/service.ts';
-import { continueWithCode } from '../kit/user.ts';
+import { callback, continueWithCode } from '../kit/user.ts';
 
 /** A device code, and the browser state of its sign-in. */
 async function authorize(service: TestService) {
@@ -58,6 +58,15 @@ test('RFC 6749 §5.2: a code that cannot be one is not repeated in the answer', 
   const { body, text } = await pollToken(createTestService(), '<script>');
   expect(body.error).toBe('invalid_grant');
   expect(text).not.toContain('<script>');
+});
+
+test('a device code is good at the token endpoint of its own provider only', async () => {
+  const service = createTestService();
+  const { deviceCode, state } = await authorize(service);
+  await callback(service, state);
+  const { body } = await pollToken(service, deviceCode, {}, {}, 'anilist');
+  expect(body).toMatchObject({ error: 'expired_token' });
+  expect((await pollToken(service, deviceCode)).status).toBe(200);
 });
 
 test('RFC 8628 §3.5: no slow_down for two polls an interval, a clock a third too fast', async () => {

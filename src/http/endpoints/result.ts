@@ -28,7 +28,7 @@ export function createResult(signIns: SignIns, pollSeconds: number): Handler {
     // A proxy may close the connection after POLL_SECONDS.
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
     const wantsProgress = request.query('progress') === '1';
-    const outcome = signIns.poll(pollSecret, request.release(), holdSeconds, wantsProgress);
+    const outcome = signIns.poll(pollSecret, request.release(), holdSeconds, { wantsProgress });
     return outcome instanceof Promise ? outcome.then(respond) : respond(outcome);
   };
 }
