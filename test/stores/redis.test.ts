@@ -17,6 +17,7 @@ import {
   createCompleted,
   DELIVERED,
   GONE,
+  LIFETIME_MS,
   newSession,
   openTestRedis,
   PENDING,
@@ -159,6 +160,19 @@ test('Redis itself removes sessions, their ids and refreshes that nobody needs',
 });
 
 /** https://redis.io/docs/latest/commands/cluster-setslot/ */
+test('a session that expired before a failover lost its last change is gone', async () => {
+  const prefix = 'rolled-back:';
+  const { store, time, close } = await openTestRedis(redis.url, { prefix });
+  const session = await create(store);
+  const [key = ''] = await redis.keys(`${prefix}sign-in:*`);
+  const before = await redis.cli('GET', key);
+  await store.open(session);
+  await redis.cli('SET', key, before);
+  time.advance(LIFETIME_MS + 1);
+  expect(await store.poll(session.pollSecret)).toEqual(GONE);
+  close();
+});
+
 test('a slot of a Cluster moves: no session is lost, by the rights of docs/scaling.md', async () => {
   const prefix = 'moving:';
   const rules = rulesFor('cluster', [prefix]);

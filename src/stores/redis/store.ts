@@ -61,7 +61,20 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   }
 
   async function read(link: string): Promise<StoredSession | undefined> {
-    return parse(await commands.run(SCRIPTS.read, [keys.session(link)], [], 'briefly'), link);
+    const known = recent.get(link);
+    const reply = await commands.run(SCRIPTS.read, [keys.session(link)], [], 'briefly');
+    return restore(parse(reply, link), known);
+  }
+
+  /** If a failover has lost what is known, it is committed once more: devices at other instances may wait for it. */
+  async function restore(
+    found: StoredSession | undefined,
+    known: StoredSession | undefined,
+  ): Promise<StoredSession | undefined> {
+    if (found === undefined || known === undefined || !isBefore(found, known)) return found;
+    const token = known.tokens.slice(0, -`,${found.tokens}`.length);
+    const instead = await commit(found, known.session, 'completed', 'briefly', token);
+    return instead === found ? { ...known, nowMs: found.nowMs } : instead;
   }
 
   /** A reply with the time and a record. Undefined if there is none, or somebody has damaged it. */
@@ -136,42 +149,26 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     change: Event<Reply>,
     policy: RetryPolicy,
   ): Promise<Reply | undefined> {
-    // What this process knew before it asked for what it found.
-    let known = recent.get(link);
-    let found = guess(known);
+    let found = guess(recent.get(link));
     let isGuess = found !== undefined;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      if (found === undefined) {
-        isGuess = false;
-        known = recent.get(link);
-        found = await read(link);
-      }
+      found ??= await read(link);
       if (found === undefined) return undefined;
       const { reply, next, notice } = change(found.session, found.nowMs);
-      if (known !== undefined && isBefore(found, known)) {
-        await restore(found, known);
-        found = undefined;
-      } else if (next !== undefined) {
-        known = recent.get(link);
-        const instead = await commit(found, next, notice, policy);
-        if (instead === found) return reply;
-        if (instead === undefined) return undefined;
-        isGuess = false;
-        found = instead;
-      } else if (isGuess) {
+      if (next === undefined) {
+        if (!isGuess) return reply;
         // Another instance may have changed the session: the store is asked.
         found = undefined;
       } else {
-        return reply;
+        const known = recent.get(link);
+        const instead = await commit(found, next, notice, policy);
+        if (instead === found) return reply;
+        if (instead === undefined) return undefined;
+        found = await restore(instead, known);
       }
+      isGuess = false;
     }
     throw new StoreUnavailable('changed too often by others');
-  }
-
-  /** Commits once more what a failover has lost. Devices at other instances may wait for it. */
-  async function restore(found: StoredSession, lost: StoredSession): Promise<void> {
-    const token = lost.tokens.slice(0, -`,${found.tokens}`.length);
-    await commit(found, lost.session, 'completed', 'briefly', token);
   }
 
   return {
