@@ -24,7 +24,7 @@ export function createFindClientAddress(trustedProxyCidrs: readonly string[]) {
   const trusted = trustedProxyCidrs.map(parseCidr);
   // Caches the last peer: behind a proxy it is always the same.
   let peerText = '';
-  let peer: Address | undefined;
+  let peerBucket: string | undefined;
   let peerIsProxy = false;
 
   return (peerAddress = '', forwardedFor?: string) => {
@@ -32,12 +32,13 @@ export function createFindClientAddress(trustedProxyCidrs: readonly string[]) {
       peerText = peerAddress;
       // Node adds the zone to a link-local address, Bun does not (RFC 4007 §11).
       const [address = ''] = peerAddress.split('%', 1);
-      peer = parseAddress(address);
+      const peer = parseAddress(address);
+      peerBucket = peer && bucketOf(peer);
       peerIsProxy = peer !== undefined && isTrusted(peer, trusted);
     }
-    if (peer === undefined) return undefined;
+    if (peerBucket === undefined) return undefined;
     if (forwardedFor === undefined || !peerIsProxy) {
-      return { bucket: bucketOf(peer), ignoredForwarded: forwardedFor !== undefined };
+      return { bucket: peerBucket, ignoredForwarded: forwardedFor !== undefined };
     }
     const client = findClient(forwardedFor, trusted);
     return client === undefined ? undefined : { bucket: bucketOf(client), ignoredForwarded: false };

@@ -105,6 +105,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     }
   }
 
+  const countLive = () => byPoll.size - tombstones.size;
+
   function findEntry(key: SessionKey): Entry | undefined {
     if ('link' in key) return byLink.get(key.link);
     return 'poll' in key ? byPoll.get(key.poll) : byCode.get(key.code);
@@ -113,13 +115,14 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
   return {
     create(newSession: NewSession, lifetimeMs) {
       const nowMs = clock.now();
-      expire(nowMs);
       const { link, poll, code } = newSession.ids;
       const typed = code === undefined ? undefined : byCode.get(code)?.session;
       // The code of a link that has expired may be drawn again.
       const isInUse = typed !== undefined && typed.state !== 'ended' && nowMs <= typed.expiresAtMs;
       if (isInUse || byLink.has(link) || byPoll.has(poll)) return 'collision';
-      if (byPoll.size - tombstones.size >= maxSessions) return 'full';
+      // Expired sessions don't count, but may not be removed yet.
+      if (countLive() >= maxSessions) expire(nowMs);
+      if (countLive() >= maxSessions) return 'full';
       const session = createPending(newSession, nowMs, lifetimeMs);
       journal?.write(session);
       add(session);
@@ -147,7 +150,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
 
     countLive() {
       expire(clock.now());
-      return byPoll.size - tombstones.size;
+      return countLive();
     },
 
     hasUndelivered() {
