@@ -128,6 +128,14 @@ test('a file of another program stays as it is, and no symbolic link is followed
   expect(statSync(path).mode & 0o777).toBe(0o644);
 });
 
+test('a file that could not be read is not locked afterwards', async () => {
+  const path = newPath();
+  run(path, 'PRAGMA application_id = 0x53524c59; PRAGMA user_version = 1; CREATE TABLE kept (a)');
+  await expect(openFile(path)).rejects.toThrow(StoreUnavailable);
+  run(path, 'DROP TABLE kept');
+  (await openFile(path)).close();
+});
+
 function run(path: string, statements: string): void {
   const database = new Database(path);
   database.run(statements);

@@ -7,7 +7,7 @@ import { chmodSync, closeSync, constants, lstatSync, openSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type StoreProblem, StoreUnavailable } from '../../sign-ins/store.ts';
 import { pause } from '../../sign-ins/time.ts';
-import { openSqliteStores, type SqliteStoresOptions } from './open.ts';
+import { openSqliteStores, type SqliteStores, type SqliteStoresOptions } from './open.ts';
 import {
   describe,
   failureFor,
@@ -55,16 +55,24 @@ export async function openSessionsFile(all: SessionsFileOptions) {
     });
   }
 
-  const stores = openSqliteStores({
-    ...options,
-    sql: createSql(database),
-    onWrite() {},
-    onProblem(problem) {
-      onProblem(problem);
-      stopProbing();
-      if (problem !== undefined) probeLater();
-    },
-  });
+  let stores: SqliteStores;
+  try {
+    stores = openSqliteStores({
+      ...options,
+      sql: createSql(database),
+      onWrite() {},
+      onProblem(problem) {
+        onProblem(problem);
+        stopProbing();
+        if (problem !== undefined) probeLater();
+      },
+    });
+  } catch (error) {
+    stopProbing();
+    // Another attempt of this process would find the lock.
+    database.close();
+    throw error;
+  }
   // On a full disk nothing else would notice before the first start of a device.
   stores.probe();
 
