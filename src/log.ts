@@ -101,7 +101,7 @@ export function describeError(error: unknown): { error: string; at?: string[] } 
   return { error: `${error.name}${code}`, at: frames.slice(0, 5).map((line) => line.trim()) };
 }
 
-/** Characters that may wait to be written, some 5,000 lines. Further lines are dropped. */
+/** Characters that may wait to be written: some 5,000 lines. Further lines are dropped. */
 export const MAX_BACKLOG_CHARACTERS = 1_048_576;
 
 /**

@@ -33,11 +33,11 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
   const byLink = new Map<string, Entry>();
   const byPoll = new Map<string, Entry>();
   const byCode = new Map<string, Entry>();
-  /** By how long their state is kept; in each set the first to end comes first. There are few durations. */
+  /** By how long their state is kept, which are few durations. Each set is sorted by when that ends. */
   const byDuration = new Map<number, Set<Entry>>();
   const tombstones = new Set<Entry>();
   const listeners: Listener[] = [];
-  /** Sessions whose time as live ones ran out since the last sweep. */
+  /** Sessions that stopped counting as live since the last sweep. */
   let noLongerLive: Session[] = [];
 
   const loaded = journal?.load() ?? [];
@@ -52,7 +52,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     schedule(entry);
   }
 
-  /** Adds it last. The tombstone that a redelivery leaves is then behind sessions that end later, and is removed late. */
+  /** Appends it. The tombstone that a redelivery leaves is then behind sessions that end later, so it is removed late. */
   function schedule(entry: Entry): void {
     for (const entries of byDuration.values()) entries.delete(entry);
     const { state, startedAtMs, expiresAtMs, redeliveryMs = 0 } = entry.session;

@@ -1,14 +1,14 @@
 /**
  * A session as text, in every store that others may read: its version, when it started and
- * expires, and the rest as JSON. What is secret in it is sealed (sealed-vault.ts). Whoever can
- * write to the store may have put anything there, so every member is read by name and checked,
- * but for sealed ones, which open or do not. docs/sealing.md "Records".
+ * expires, and the rest as JSON. What is secret in it is sealed (sealed-vault.ts). Anybody who can
+ * write to the store may have put anything there, so every member is read by name and checked.
+ * Sealed members are checked when they are opened. docs/sealing.md "Records".
  */
 import type { EndOutcome, NewSession, Session } from '../sign-ins/session.ts';
 
 /**
- * A relay refuses a record with a greater one, since old and new relays share a store during an
- * update (docs/upgrading.md).
+ * A relay refuses a record of a greater version, because old and new relays share a store during
+ * an update (docs/upgrading.md).
  */
 export const RECORD_VERSION = 1;
 

@@ -27,11 +27,11 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * The browser state gives the id of the session, and the key that seals its delivery and its
- * result; the poll secret the id that leads there, and the key that wraps that key; the refresh
- * token, with where it is sent, the id of a refresh and the key to its result. Anybody who has the
- * store can find a user code by trying all of them, so its key seals only the browser state, and
- * the result is sealed to the device (below).
+ * Each kind of secret gives an id and a key. Of a browser state, the id is that of the session, and
+ * the key seals its delivery and its result. Of a poll secret, the id leads to the session, and the
+ * key wraps the session's key. Of a refresh token and the URL it is sent to, they are the id of the
+ * refresh and the key to its result. A user code can be guessed by anybody who has the store, so its
+ * key seals only the browser state, and the result is sealed to the device (below).
  */
 export function derive(
   secret: string,

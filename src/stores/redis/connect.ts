@@ -13,9 +13,9 @@ import type { RedisTarget } from './url.ts';
 const CONNECT_TIMEOUT_MS = 1_000;
 /** How often the Sentinels are asked, besides what they publish. */
 const SCAN_INTERVAL_MS = 1_000;
-/** A replacement that is not connected by then is given up, and tried again. */
+/** How long a replacement may take to connect before it is abandoned and tried again. */
 const REPLACE_MS = 2_000;
-/** Constant and short after the first tries: a store that answers again is used within a second. */
+/** Short, so that a store that answers again is used within a second. */
 const reconnectStrategy = (retries: number) => Math.min(50 * retries, 500);
 
 export type RedisClient = Awaited<ReturnType<typeof connectRedis>>;
@@ -99,7 +99,7 @@ export async function connectRedis(
   };
 }
 
-/** Rejects at the first failure that no other try would mend, when the library gives up, or when `signal` fires. */
+/** Rejects at the first failure that a retry would not mend, when the library gives up, or when `signal` fires. */
 async function connect(
   target: RedisTarget,
   key: string,

@@ -19,10 +19,10 @@ export const HEARTBEATS_TO_REBUILD = 7;
 /** After this many, Redis counts as unreachable: in the log, and for `/ready`. */
 const HEARTBEATS_TO_LOSS = 3;
 
-/** After its start an instance takes so long to hear of others. */
+/** How long after its start an instance assumes that there are others. */
 const UNSURE_MS = 1_000;
 
-/** Another instance that was silent for so long has stopped. A paused one rechecks its polls when it continues. */
+/** An instance that was silent for this long has stopped. A paused one rechecks its polls when it continues. */
 const OTHERS_MS = 60_000;
 
 const HEARTBEAT = 'heartbeat';
@@ -54,8 +54,8 @@ export function createNotices(options: NoticesOptions) {
   let readAtMs = 0;
 
   /**
-   * After a pause of the process a message may be read before the end of a device's connection.
-   * The poll of a device that has left would then take the result. So the message waits.
+   * After a pause of the process a message may be read before the end of a device's connection,
+   * and the poll of a device that has left would take the result. So the message waits.
    */
   function onMessage(message: string): void {
     const waitMs = readAtMs - clock.now();
@@ -114,7 +114,7 @@ export function createNotices(options: NoticesOptions) {
     listen: (listener: Listener) => void listeners.push(listener),
     notifyHere,
 
-    /** Empty while this is the only instance, which then spares itself its own messages. One that cannot hear others may have some. */
+    /** Empty while this is the only instance: it notifies its own polls directly. While it misses heartbeats, it assumes that there are others. */
     channelToOthers(): string {
       const isAlone = missed <= 1 && clock.now() - othersSeenAtMs > OTHERS_MS;
       return isAlone ? '' : channel;

@@ -8,7 +8,7 @@ import type { Clock } from '../../sign-ins/time.ts';
 import type { RedisCommands } from './commands.ts';
 import { type RedisKeys, SCRIPTS } from './scripts.ts';
 
-/** More are removed at once: the store then refuses them again. */
+/** At the limit all are removed, and the store refuses those addresses again. */
 const MAX_REFUSED_ADDRESSES = 10_000;
 
 /** `name` is part of the keys of its buckets. */
@@ -25,7 +25,7 @@ export function createRedisRateLimiter(
   const refusedUntilMs = new Map<string, number>();
   return {
     policy,
-    /** Unknown after a timeout: a token may have been taken by a start that is refused. */
+    /** After a timeout the outcome is unknown: a start that is refused may have taken a token. */
     async take(address) {
       const knownMs = (refusedUntilMs.get(address) ?? 0) - clock.now();
       if (knownMs > 0) return knownMs;

@@ -21,10 +21,10 @@ import type { StoreHealth } from './health.ts';
 import type { Notices } from './notices.ts';
 import { type RedisKeys, SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
 
-/** A change is computed again when another one was faster. If that happens more often than this, something is wrong. */
+/** A change is computed again when another one was faster. More attempts than this mean a bug. */
 const MAX_TRIES = 20;
 
-/** The store's time, as far as this process knows it, may be wrong by so much. */
+/** How far this process may be wrong about the store's time. */
 const GUESS_MARGIN_MS = 2_000;
 
 /** Characters of the records that are remembered at most. In memory they take 30 MB. */

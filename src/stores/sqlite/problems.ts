@@ -4,10 +4,10 @@ import { dirname } from 'node:path';
 import { platform } from 'node:process';
 import { StoreUnavailable } from '../../sign-ins/store.ts';
 
-/** Another start would end in the same way: somebody has to change the file, its folder or the setting. */
+/** A restart would fail in the same way: somebody has to change the file, its folder or the setting. */
 export class UnusableFile extends StoreUnavailable {}
 
-/** Another start may succeed: it may be over by then, or somebody may have freed space or stopped the other relay. */
+/** A restart may succeed, for example after space was freed or the other relay was stopped. */
 const TRANSIENT: Readonly<Record<string, string>> = {
   ENOSPC: 'cannot be written: the disk is full',
   EDQUOT: 'cannot be written: the disk is full',
