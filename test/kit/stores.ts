@@ -192,13 +192,13 @@ export interface TestStores extends Omit<Stores, 'sessions' | 'vault' | 'createR
 }
 
 /** What is kept in the memory stores is counted by `sizes`. */
-export function openMemory({ maxSessions = 5_000 } = {}) {
-  const time = createFakeClock(NOW);
+export function openMemory({ maxSessions = 5_000, time = createFakeClock(NOW) } = {}) {
   const sessions = createMemoryStore(time, maxSessions);
   const refreshes = createMemoryRefreshStore(time);
   const limiters: { readonly size: number }[] = [];
   return {
     time,
+    stores: { sessions, vault: plainVault, refreshes, close() {} },
     store: createTestStore(sessions, plainVault),
     refreshes,
     createRateLimiter(policy) {
@@ -212,13 +212,12 @@ export function openMemory({ maxSessions = 5_000 } = {}) {
       buckets: limiters.map(({ size }) => size),
     }),
     close: () => {},
-  } satisfies TestStores & { sizes(): unknown };
+  } satisfies TestStores & { stores: Stores; sizes(): unknown };
 }
 
 interface DurableOptions {
   readonly maxSessions?: number;
   readonly time?: FakeClock;
-  readonly onWrite?: (untilMs: number) => void;
   readonly onProblem?: (problem: string | undefined) => void;
 }
 
@@ -266,7 +265,7 @@ export async function openFile(
     time,
     stores,
     store: createTestStore(stores.sessions, stores.vault),
-  } satisfies TestStores & { stores: unknown };
+  } satisfies TestStores & { stores: Stores };
 }
 
 /** Gives up earlier than a relay would: after a second at most. */

@@ -123,8 +123,8 @@ export class Exchanges {
   }
 
   /** Those of a relay that is killed: their leases end by themselves. */
-  forgetAt(isKilled: (relay: 0 | 1) => boolean): void {
-    this.#inProgress = this.#inProgress.filter(({ relay }) => !isKilled(relay));
+  forgetAt(killed: readonly (0 | 1)[]): void {
+    this.#inProgress = this.#inProgress.filter(({ relay }) => !killed.includes(relay));
   }
 
   #oldest(): Exchange | undefined {

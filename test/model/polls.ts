@@ -74,8 +74,8 @@ export class Polls {
   }
 
   /** Whoever waits at a relay that is killed gets no answer. */
-  cutAt(isKilled: (relay: 0 | 1) => boolean): void {
-    for (const [poll, real] of this.#parked) if (isKilled(real.relay)) this.#cut(poll, real);
+  cutAt(killed: readonly (0 | 1)[]): void {
+    for (const [poll, real] of this.#parked) if (killed.includes(real.relay)) this.#cut(poll, real);
   }
 
   #cut(poll: Poll, real: RealPoll): void {

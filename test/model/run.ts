@@ -14,7 +14,7 @@ import { Model, POLL_MS, REPEAT_MS, SESSION_MS } from './model.ts';
 import { Polls } from './polls.ts';
 import { createRequest, type Device, type RequestName } from './requests.ts';
 import { StoreFaults } from './store-faults.ts';
-import { type Hooks, OPEN_ENDPOINT, type OpenWorld, until, type World } from './worlds.ts';
+import { createWorld, type Hooks, type Kind, OPEN_ENDPOINT, until, type World } from './worlds.ts';
 
 const MAX_SESSIONS = 6;
 /** A relay that was suspended first reads what has arrived meanwhile. */
@@ -49,10 +49,10 @@ export class Run {
   #polls!: Polls;
   #exchanges!: Exchanges;
 
-  static async start(open: OpenWorld): Promise<Run> {
+  static async start(kind: Kind): Promise<Run> {
     const run = new Run();
     const faults = run.#faults;
-    const world = await open(MAX_SESSIONS, (index) => run.#createHooks(index));
+    const world = await createWorld(kind, MAX_SESSIONS, (relay) => run.#createHooks(relay));
     const model = new Model(world.clock.now());
     const polls = new Polls(world, model, faults);
     run.#world = world;
@@ -235,14 +235,11 @@ export class Run {
   /** Killed: whoever waited at it gets no answer, and its leases end by themselves. */
   async #restart(index: 0 | 1): Promise<void> {
     const world = this.#world;
-    const isKilled = (relay: 0 | 1) => world.restarted === 'all' || relay === index;
-    this.#polls.cutAt(isKilled);
+    const killed = world.killedWith(index);
+    this.#polls.cutAt(killed);
     await world.settle();
-    this.#exchanges.forgetAt(isKilled);
-    for (const relay of [0, 1] as const) {
-      if (!isKilled(relay)) continue;
-      this.#restarts[relay] += 1;
-    }
+    this.#exchanges.forgetAt(killed);
+    for (const relay of killed) this.#restarts[relay] += 1;
     await world.restart(index);
     if (!world.storeSurvives) this.#model.forgetAll();
   }
