@@ -79,6 +79,8 @@ describe('a mistyped address', () => {
     ['/WDJB%20MJHT', CODE],
     ['/link?code=wdjb-mjht', CODE],
     ['/link?user_code=WDJBMJHT', CODE],
+    ['/LINK?code=wdjb-mjht', CODE],
+    ['/link/?user_code=WDJBMJHT', CODE],
   ])('%s redirects to %s, whether or not there is such a code', async (path, location) => {
     const answer = await service.ask(basePath + path);
     expect([answer.status, answer.headers.get('location')]).toEqual([302, location]);
@@ -88,6 +90,7 @@ describe('a mistyped address', () => {
     ['/L/WDJB-MJH', 404, 'This code is not valid'],
     ['/l/%E0%A4%A', 404, 'This code is not valid'],
     ['/link?code=WDJB', 400, 'That code is incomplete'],
+    ['/link/?code=WDJB', 400, 'That code is incomplete'],
     ['/link/nowhere/else', 404, 'This page doesn’t exist'],
     ['/%E0%A4%A', 404, 'This page doesn’t exist'],
   ])('%s is %d, with the form', async (path, status, said) => {

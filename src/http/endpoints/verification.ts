@@ -19,12 +19,15 @@ export function createHome({ respond, pagesFor }: PageResponses): Handler {
 export function createCodeForm(pages: PageResponses, basePath: string): Handler {
   const { respond, pagesFor } = pages;
   return (request) => {
-    const typed = request.query('code') ?? request.query('user_code');
+    const typed = readQueryCode(request);
     return typed
       ? takeTyped(pages, basePath, request, typed, 302)
       : respond(200, pagesFor(request).codeForm, 'code');
   };
 }
+
+const readQueryCode = (request: RelayRequest) =>
+  request.query('code') ?? request.query('user_code');
 
 /** `POST /link`. Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
 export function createTakeCode(
@@ -102,15 +105,18 @@ export function createConfirmLink(dependencies: ConfirmationDependencies): Handl
 }
 
 /** Any unknown path. A mistyped code or a mistyped `/link` is redirected. */
-export function createNotFound({ respond, pagesFor }: PageResponses, basePath: string) {
+export function createNotFound(pages: PageResponses, basePath: string) {
   return (request: RelayRequest): Response => {
     const { path } = request;
     const local = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;
     const [, isForm, rest] = MISTYPED.exec(local) ?? [];
     const userCode = parseUserCode(decode(rest ?? ''));
     if (userCode !== undefined) return redirectResponse(shortLinkOf(basePath, userCode));
-    if (isForm !== undefined) return redirectResponse(codeFormOf(basePath));
-    return respond(404, pagesFor(request).notFound, 'code');
+    if (isForm === undefined) return pages.respond(404, pages.pagesFor(request).notFound, 'code');
+    const typed = readQueryCode(request);
+    return typed
+      ? takeTyped(pages, basePath, request, typed, 302)
+      : redirectResponse(codeFormOf(basePath));
   };
 }
 
