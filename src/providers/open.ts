@@ -53,7 +53,7 @@ export function readAuthorizationUrl(text: unknown, endpoints: OpenEndpoints): R
   }
   const isListed =
     endpoints === '*'
-      ? findUrlProblem(endpoint) === undefined && HOST.test(url.hostname)
+      ? url.protocol === 'https:' && HOST.test(url.hostname)
       : endpoints.includes(endpoint);
   if (!isListed) return fail('authorizationUrl is not an endpoint that this relay allows');
   const parameters = readParameters(query);
@@ -93,21 +93,27 @@ const decode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '));
 const findValue = (parameters: readonly Parameter[], name: string) =>
   parameters.find((each) => each.name === name)?.value ?? '';
 
-/** As a lenient server reads the name: PHP drops blanks before it, cuts it at `[` and turns a dot into `_`; others ignore case. */
-const lenient = (name: string) =>
-  name
-    .trimStart()
-    .replace(/[[;\0].*$/s, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, '_');
+/**
+ * As lenient servers read the name: PHP drops blanks before it, cuts it at `[`, or takes that for
+ * `_` if no `]` follows, and turns a dot into `_`. Others ignore case.
+ */
+const lenientReadings = (name: string) =>
+  [name.replace(/\[.*$/s, ''), name.replace('[', '_')].map((each) =>
+    each
+      .trimStart()
+      .replace(/[;\0].*$/s, '')
+      .toLowerCase()
+      .replace(/[^a-z0-9]/g, '_'),
+  );
 
 function findParameterProblem(parameters: readonly Parameter[]): string | undefined {
   const seen = new Set<string>();
   for (const { name, text } of parameters) {
-    const read = lenient(name);
-    if (FORBIDDEN.includes(read)) return `authorizationUrl must not have ${read}`;
-    if (REPLACED.includes(read) && name !== read) {
-      return `authorizationUrl has ${read} in another spelling`;
+    for (const read of lenientReadings(name)) {
+      if (FORBIDDEN.includes(read)) return `authorizationUrl must not have ${read}`;
+      if (REPLACED.includes(read) && name !== read) {
+        return `authorizationUrl has ${read} in another spelling`;
+      }
     }
     if (text !== '' && name !== REPEATABLE && seen.has(name)) {
       return 'authorizationUrl has a parameter twice';

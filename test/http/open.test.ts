@@ -131,6 +131,8 @@ describe('nobody is sent anywhere else', () => {
     }
     for (const url of [
       `http://any.test/authorize${query}`,
+      `http://127.0.0.1/authorize${query}`,
+      `http://localhost:8080/authorize${query}`,
       `https://any.test@evil.test/${query}`,
       `https://any_name.test/authorize${query}`,
       `https://a!b.test/authorize${query}`,
@@ -181,6 +183,9 @@ describe('what the client wrote', () => {
     'response%20mode=form_post',
     'response_mode[]=form_post',
     'response_mode%5Bx=form_post',
+    'response[mode=form_post',
+    'response%5Bmode=form_post',
+    'redirect[uri=https://evil.test',
     '+response_mode=form_post',
     'response_mode%00x=form_post',
     'REQUEST=x',
