@@ -75,8 +75,12 @@ export function findPathProblem(path: string): string | undefined {
     return undefined;
   } catch (error) {
     const code = String((error as NodeJS.ErrnoException).code);
-    return code === 'EACCES'
-      ? `${folder} exists but is not writable (${code}): give it to the user of the relay, with mode 0700`
-      : `${describe(folder, code)}: create the folder for the user of the relay, with mode 0700`;
+    if (code === 'EACCES') {
+      return `${folder} exists but is not writable (${code}): give it to the user of the relay, with mode 0700`;
+    }
+    const problem = describe(folder, code);
+    return code === 'EROFS'
+      ? problem
+      : `${problem}: create the folder for the user of the relay, with mode 0700`;
   }
 }
