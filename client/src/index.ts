@@ -197,7 +197,10 @@ async function fetchWith(
   // A web stream, or one of Node.
   const isStream = Object(init.body).getReader || Symbol.asyncIterator in Object(init.body);
   if (response.status !== 401 || isStream) return response;
-  return ask(await getToken({ rejected, signal }), again);
+  const fresh = await getToken({ rejected, signal });
+  // Nobody reads it, and it would keep its connection.
+  void (response.body as Partial<ReadableStream> | null | undefined)?.cancel?.().catch(() => {});
+  return ask(fresh, again);
 }
 
 /** Waits for `run`. An aborted signal ends the wait, and calls `leave`. */

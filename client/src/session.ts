@@ -131,7 +131,7 @@ export function createCore(
   let listeners: (() => void)[] = [];
   let running: Running;
   let saving: Promise<void> | undefined;
-  let leaving: Promise<SignedOut>;
+  let signingOut: Promise<SignedOut>;
   let pausedUntilMs = 0;
 
   function apply(event: machine.Event): void {
@@ -180,7 +180,7 @@ export function createCore(
         break;
       }
       case 'clear':
-        leaving = clear(effect.known);
+        signingOut = clear(effect.known);
         break;
       case 'revoke':
         void revoke(newCall(), options, effect.tokens);
@@ -343,7 +343,7 @@ export function createCore(
   }
 
   const refreshOnce = shared(() =>
-    lock(update).catch((error) => {
+    lock(refreshLocked).catch((error) => {
       pausedUntilMs = now() + PAUSE_MS;
       throw error;
     }),
@@ -353,14 +353,14 @@ export function createCore(
    * Refreshes the stored tokens, unless those just read are still good: with the lock held they
    * may be those that another process has just saved.
    */
-  async function update(): Promise<void> {
+  async function refreshLocked(): Promise<void> {
     // Not one that began before the lock was held.
     await readNow();
     const { version, tokens, unsaved, rejected } = state;
     if (!tokens) return;
     if (unsaved) {
       await (saving || save(tokens));
-      return update();
+      return refreshLocked();
     }
     if (!isEnding(tokens, date()) && isValid(tokens, date(), rejected)) return;
     const { accessToken, refreshToken: spent } = tokens;
@@ -378,11 +378,11 @@ export function createCore(
         await readNow();
       }
     });
-    if (!fresh) return update();
+    if (!fresh) return refreshLocked();
     // If the user has signed out or in again meanwhile, here or in another process, that takes precedence.
     await read().catch(ignore);
     apply(machine.refreshed(version, spent, fresh));
-    return state.tokens === fresh ? saving : update();
+    return state.tokens === fresh ? saving : refreshLocked();
   }
 
   read().catch(ignore);
@@ -406,8 +406,8 @@ export function createCore(
     cancel: () => apply(machine.cancel),
     signOut() {
       apply(machine.signOut);
-      leaving.catch(ignore);
-      return leaving;
+      signingOut.catch(ignore);
+      return signingOut;
     },
     getToken: ({ rejected } = {}) => tokenFor(rejected),
     getTokens: () => read().then(() => state.tokens),

@@ -404,6 +404,18 @@ describe('session.fetch', () => {
     return { asked, session: createSession({ ...place, fetch, ...options }) };
   }
 
+  test('abandons the body of a 401 before it asks again', async () => {
+    const abandoned = Promise.withResolvers<void>();
+    const endless = new ReadableStream({ cancel: () => abandoned.resolve() });
+    const answers = [new Response(endless, { status: 401 }), new Response('good')];
+    const { session } = count({
+      fetch: async (url, init) =>
+        url.startsWith('https://api.') ? (answers.shift() as Response) : fetch(url, init),
+    });
+    expect(await (await session.fetch('https://api.example')).text()).toBe('good');
+    await abandoned.promise;
+  });
+
   test.each(['https://api.example', 'https://api.example?me=a@b', 'https://api.example/@me#a@b'])(
     'sends the token to %s',
     async (url) => {
