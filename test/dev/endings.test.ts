@@ -141,6 +141,19 @@ describe('dev: planned by a request, and the link opened by the dev relay', () =
     }
   });
 
+  test.each([
+    ['full', 'temporarily_unavailable'],
+    ['rate-limited', 'slow_down'],
+  ])('%s: refuses one start of the device grant too', async (ending, error) => {
+    await dev.plan({ ending });
+    const body = new URLSearchParams({ client_id: 'x' });
+    const start = () => dev.ask('/oauth2/dev/device_authorization', { method: 'POST', body });
+    const refused = await start();
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error }]);
+    await dev.untilShown(`a start got 400 {"error":"${error}"`);
+    expect((await start()).status).toBe(200);
+  });
+
   test('cut-off without ack: the tokens are lost', async () => {
     await dev.plan({ ending: 'cut-off', auto: true });
     const { session } = await startDevice({});
@@ -298,6 +311,7 @@ describe('dev: /next', () => {
 
   test.each([
     ['{"ending":"denied"}', 'unknown ending'],
+    ['{"ending":"deny","atuo":true}', 'unknown member: atuo'],
     ['{"ending":"slow","seconds":"3"}', 'seconds'],
     ['{"ending":"slow","seconds":601}', 'seconds'],
     ['{"ending":"slow","auto":"yes"}', 'auto is'],

@@ -35,9 +35,9 @@ export function takeLog(json: string): void {
   } else if (level === 'error') show(`the relay reports a fault: ${event} ${error}`);
 }
 
-/** What a device did. Undefined: not a device, or one with the device grant, whose errors have a description. */
+/** What a device did. Undefined: not a device, or a poll of the device grant, whose errors have a description. */
 export function describeRequest({ pathname, searchParams }: URL): string | undefined {
-  if (pathname === '/auth/start') return 'a start';
+  if (/^\/(auth\/start|oauth2\/[^/]+\/device_authorization)$/.test(pathname)) return 'a start';
   if (pathname !== '/auth/result') return undefined;
   if (searchParams.get('ack') === '1') return 'an acknowledgement';
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';

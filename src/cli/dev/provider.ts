@@ -191,12 +191,14 @@ async function sendTvClient(c: Context): Promise<Response> {
 function readPlan(
   members: Readonly<Record<string, unknown>>,
 ): Plan | { readonly error: string; readonly endings?: unknown } {
-  const { ending: named, seconds, auto = false } = members;
+  const { ending: named, seconds, auto = false, link: _, ...unknown } = members;
   const ending = findEnding(named);
   if (ending === undefined) {
     const error = named === undefined ? 'name an ending: {"ending":"deny"}' : 'unknown ending';
     return { error, endings: ENDING_NAMES };
   }
+  const [other] = Object.keys(unknown);
+  if (other !== undefined) return { error: `unknown member: ${other}` };
   const isDuration = typeof seconds === 'number' && seconds > 0 && seconds <= MAX_SECONDS;
   if ((seconds !== undefined && !isDuration) || typeof auto !== 'boolean') {
     return { error: `seconds is a number up to ${MAX_SECONDS}, auto is true or false` };

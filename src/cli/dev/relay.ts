@@ -35,9 +35,6 @@ import { type DevRequest, type DevSignIn, DevSignIns } from './sign-ins.ts';
 /** The dev relay's client id at the dev provider. */
 export const CLIENT_ID = 'sign-in-relay-dev';
 
-/** The status of a start that is planned to be refused. */
-const REFUSALS: Readonly<Record<string, number | undefined>> = { full: 503, 'rate-limited': 429 };
-
 /** Before it closes, responses in progress get this long to finish, then they are cut off. */
 const CLOSE_MS = 300;
 
@@ -108,12 +105,10 @@ export class DevRelay {
     const response = await signIns.requests.run(context, () =>
       this.#serviceFor(url, plan).handle(request, peers),
     );
-    const { status } = response;
     // A start that ended otherwise leaves its plan to the next one.
-    if (plan !== undefined && status !== (REFUSALS[plan.ending] ?? 200)) {
-      signIns.planned.unshift(plan);
-    }
-    if (status >= 400) await this.#tellRefusal(url, response);
+    const isUsed = context.isRefused || context.started !== undefined;
+    if (plan !== undefined && !isUsed) signIns.planned.unshift(plan);
+    if (response.status >= 400) await this.#tellRefusal(url, response);
     if (plan?.auto && context.started !== undefined) void this.openLink(context.started);
     return context.isCut ? breakOff(response) : response;
   }
@@ -228,8 +223,10 @@ const createStores = (signIns: DevSignIns, maxSessions: number): Stores => ({
   createRateLimiter(name, policy) {
     const limiter = createMemoryRateLimiter(systemClock, policy);
     const take = () => {
-      const plan = signIns.requests.getStore()?.plan;
-      return plan?.ending === 'rate-limited' ? plan.seconds * 1_000 : 0;
+      const request = signIns.requests.getStore();
+      if (request?.plan?.ending !== 'rate-limited') return 0;
+      request.isRefused = true;
+      return request.plan.seconds * 1_000;
     };
     return UNLIMITED.includes(name) ? { ...limiter, take } : limiter;
   },

@@ -107,6 +107,8 @@ export interface DevRequest {
   /** The plan of the sign-in that it starts. */
   readonly plan: Plan | undefined;
   started?: DevSignIn;
+  /** The start was refused as planned. */
+  isRefused?: true;
   /** The connection is to break in the middle of its response. */
   isCut?: true;
 }
@@ -158,7 +160,10 @@ export class DevSignIns {
       },
       create: async (session, lifetimeMs) => {
         const request = this.requests.getStore();
-        if (request?.plan?.ending === 'full') return 'full';
+        if (request?.plan?.ending === 'full') {
+          request.isRefused = true;
+          return 'full';
+        }
         const outcome = await store.create(session, lifetimeMs);
         if (outcome !== 'created') return outcome;
         this.#count += 1;
