@@ -31,6 +31,13 @@ test('a relay whose base URL is another one', async () => {
   expect((await checkRelay(relay.baseUrl)).faults).toEqual(['base URL']);
 });
 
+test('a relay with open sign-ins alone', async () => {
+  const env = { MAL_CLIENT_ID: '', OPEN_ENDPOINTS: 'https://accounts.example/authorize' };
+  await using relay = await startRelay(env);
+  const { faults, textOf } = await checkRelay(relay.baseUrl);
+  expect([faults, textOf('base URL')]).toEqual([[], 'its OAUTH_BASE_URL is this URL']);
+});
+
 const onRedis = test.if(has('Redis', '`check --relay` finds a full Redis'));
 
 onRedis('a relay that is ready, although its Redis is full', async () => {

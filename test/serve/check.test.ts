@@ -215,6 +215,15 @@ describe.concurrent('the base URL', () => {
   });
 });
 
+test('a relay that runs here with open sign-ins alone', async () => {
+  const env = { MAL_CLIENT_ID: '', OPEN_ENDPOINTS, CONFIRM: '' };
+  await using relay = await startRelay(env);
+  const here = { ...env, PORT: String(relay.port), OAUTH_BASE_URL: relay.baseUrl };
+  const { faults, find } = await runCheck(here);
+  expect([faults, find('confirmation')]).toEqual([[], undefined]);
+  expect(find('base URL')?.text).toBe(`this relay answers at ${relay.baseUrl}`);
+});
+
 const PATIENCE_MS = 60_000;
 
 /** In front of a port: adds headers, and cuts polls that take longer than that, or does not answer them. */

@@ -43,8 +43,8 @@ function report(findings: readonly Finding[], asJson: boolean) {
 }
 
 async function checkHere(read: SettingsReading, runtime: Runtime): Promise<Finding[]> {
-  const world = read.ok ? await checkWorld(read.settings, runtime) : [];
-  return [...checkSettings(read), ...world];
+  const around = read.ok ? await checkSurroundings(read.settings, runtime) : [];
+  return [...checkSettings(read), ...around];
 }
 
 function checkSettings(read: SettingsReading): Finding[] {
@@ -59,7 +59,7 @@ function checkSettings(read: SettingsReading): Finding[] {
     : [ok('settings', 'the relay can start'), ...doubtful];
 }
 
-async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding[]> {
+async function checkSurroundings(settings: Settings, runtime: Runtime): Promise<Finding[]> {
   if (!isEnabled(settings)) {
     return [fault('base URL', 'OAUTH_BASE_URL is not set', 'set it to the public URL')];
   }
@@ -68,7 +68,8 @@ async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding
   const checkStore = async () =>
     redis === undefined ? [] : (await import('./redis.ts')).checkRedis(redis);
   const parts = await Promise.all([
-    settings.confirm === 'code' ? [CONFIRM_CODE] : [],
+    // Open sign-ins are always confirmed.
+    settings.confirm === 'code' && settings.providers.length > 0 ? [CONFIRM_CODE] : [],
     checkPublicAddress(settings, runtime),
     checkProviders(settings, runtime.fetch),
     settings.openEndpoints === undefined ? [] : [describeOpen(settings)],
@@ -82,7 +83,7 @@ async function checkWorld(settings: Settings, runtime: Runtime): Promise<Finding
 /** docs/person.md "Whom the confirmation page protects". */
 const CONFIRM_CODE = warning(
   'confirmation',
-  'CONFIRM is code: whoever starts a sign-in can send its link to somebody else, who sees no page of the relay before that device has their tokens',
+  'CONFIRM is code: an attacker can start a sign-in and send its link to a victim, who sees no page of the relay before the device of the attacker has the tokens',
   'set CONFIRM=always; keep code only for the apps of a relay that you replace',
 );
 

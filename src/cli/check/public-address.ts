@@ -42,7 +42,7 @@ export async function checkPublicAddress(
 async function checkRunningRelay(settings: EnabledSettings, fetch: Fetch): Promise<Finding[]> {
   const { baseUrl, pollSeconds } = settings;
   const asked = await ask(`${baseUrl}/health`, fetch);
-  const service = settings.providers[0]?.name ?? '';
+  const service = settings.providers[0]?.name;
   if ('mark' in asked) return [asked];
   if (!(await isRelayOf(baseUrl, service, fetch))) {
     const found = `${baseUrl} answers, but it is not a relay with this OAUTH_BASE_URL`;
@@ -50,11 +50,11 @@ async function checkRunningRelay(settings: EnabledSettings, fetch: Fetch): Promi
       'restart the relay with these settings, or route the URL to it; a path must be in OAUTH_BASE_URL too';
     return [fault(BASE, found, remedy)];
   }
+  const answers = ok(BASE, `this relay answers at ${baseUrl}`);
+  if (service === undefined) return [answers];
   const isBlind = settings.blind === 'always';
-  return [
-    ok(BASE, `this relay answers at ${baseUrl}`),
-    await checkPollOfSignIn({ baseUrl, service, isBlind, pollSeconds }, fetch),
-  ];
+  const poll = await checkPollOfSignIn({ baseUrl, service, isBlind, pollSeconds }, fetch);
+  return [answers, poll];
 }
 
 async function checkByProbe(

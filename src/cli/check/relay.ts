@@ -34,32 +34,35 @@ export async function checkRelay(relayUrl: string, fetch: Fetch): Promise<Findin
     ok(RELAY, `it answers at ${baseUrl}`),
     await checkReady(baseUrl, fetch),
   ];
-  if (first === undefined) {
+  if (first === undefined && !found.hasOpenSignIns) {
     return [...all, fault('providers', 'it offers none', 'set a client id')];
   }
   const [address, headers, poll] = await Promise.all([
-    checkAddress(baseUrl, first.service, fetch),
+    checkAddress(baseUrl, first?.service, fetch),
     checkHeaders(baseUrl, fetch),
-    checkPollOfSignIn(
-      {
-        baseUrl,
-        service: first.service,
-        isBlind: first.blind === 'must',
-        pollSeconds: MAX_WAIT_SECONDS,
-      },
-      fetch,
-    ),
+    first === undefined ? [] : [await checkPollAt(baseUrl, first, fetch)],
   ]);
   const redirects = services.map(({ service }) =>
     ok(`redirect URI of ${service}`, `register exactly ${redirectUriOf(service, baseUrl)}`),
   );
-  return [...all, address, headers, ...redirects, poll];
+  return [...all, address, headers, ...redirects, ...poll];
 }
 
-async function fetchServices(
+function checkPollAt(
   baseUrl: string,
+  { service, blind }: OfferedService,
   fetch: Fetch,
-): Promise<Finding | { readonly services: readonly OfferedService[] }> {
+): Promise<Finding> {
+  const isBlind = blind === 'must';
+  return checkPollOfSignIn({ baseUrl, service, isBlind, pollSeconds: MAX_WAIT_SECONDS }, fetch);
+}
+
+interface Offer {
+  readonly services: readonly OfferedService[];
+  readonly hasOpenSignIns: boolean;
+}
+
+async function fetchServices(baseUrl: string, fetch: Fetch): Promise<Finding | Offer> {
   let response: ProviderResponse;
   try {
     response = await fetch(`${baseUrl}/services`, request());
@@ -68,8 +71,10 @@ async function fetchServices(
     return fault(RELAY, text, remedy);
   }
   const { status } = response;
-  const { services } = await readObject(response);
-  if (status === 200 && Array.isArray(services) && services.every(isService)) return { services };
+  const { services, extensions } = await readObject(response);
+  if (status === 200 && Array.isArray(services) && services.every(isService)) {
+    return { services, hasOpenSignIns: Array.isArray(extensions) && extensions.includes('open') };
+  }
   if (status === 503) {
     const ready = await checkReady(baseUrl, fetch);
     if (ready.mark !== 'ok') return ready;
@@ -95,7 +100,11 @@ async function checkReady(baseUrl: string, fetch: Fetch): Promise<Finding> {
   return text === 'ready' ? ok('ready', 'it can start sign-ins') : fault('ready', shown);
 }
 
-async function checkAddress(baseUrl: string, service: string, fetch: Fetch): Promise<Finding> {
+async function checkAddress(
+  baseUrl: string,
+  service: string | undefined,
+  fetch: Fetch,
+): Promise<Finding> {
   if (await isRelayOf(baseUrl, service, fetch)) {
     return ok('base URL', 'its OAUTH_BASE_URL is this URL');
   }

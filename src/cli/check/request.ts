@@ -62,10 +62,16 @@ export function describeUnreachable(url: string, error: unknown) {
   return { text: `${new URL(url).host}: ${problem}${detail}`, remedy };
 }
 
-/** Its metadata contain its base URL. */
-export async function isRelayOf(baseUrl: string, service: string, fetch: Fetch): Promise<boolean> {
+/** Metadata of a relay contain its base URL. Undefined: it has open sign-ins alone. */
+export async function isRelayOf(
+  baseUrl: string,
+  service: string | undefined,
+  fetch: Fetch,
+): Promise<boolean> {
   const issuer = `${baseUrl}/oauth2/${service}`;
-  const url = `${issuer}/.well-known/openid-configuration`;
+  const clientId = `${baseUrl}/open/client.json`;
+  const url = service === undefined ? clientId : `${issuer}/.well-known/openid-configuration`;
   const response = await fetch(url, request()).catch(() => undefined);
-  return response !== undefined && (await readObject(response)).issuer === issuer;
+  const found = response === undefined ? {} : await readObject(response);
+  return service === undefined ? found.client_id === clientId : found.issuer === issuer;
 }
