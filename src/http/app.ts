@@ -154,21 +154,23 @@ function run(
     const other = route.onOtherMethod?.(Allow) ?? errorResponse('method_not_allowed', { Allow });
     return forMethod(request, other);
   }
-  const settle = (answer: Response | Refusal) => {
-    const response = 'refusal' in answer ? onRefusal(answer, request) : answer;
-    if (response.status >= 500) onFailure(route);
-    return response;
-  };
   const fail = (error: unknown) => {
     logFault(error, request, route.path);
     onFailure(route);
-    return route.onFault?.(request) ?? errorResponse('busy');
+    return forMethod(request, route.onFault?.(request) ?? errorResponse('busy'));
+  };
+  const settle = (answer: Response | Refusal) => {
+    try {
+      const response = 'refusal' in answer ? onRefusal(answer, request) : answer;
+      if (response.status >= 500) onFailure(route);
+      return forMethod(request, response);
+    } catch (error) {
+      return fail(error);
+    }
   };
   try {
     const answer = handler(request);
-    return answer instanceof Promise
-      ? answer.then(settle, fail)
-      : forMethod(request, settle(answer));
+    return answer instanceof Promise ? answer.then(settle, fail) : settle(answer);
   } catch (error) {
     return fail(error);
   }

@@ -1,5 +1,7 @@
 /** A store that fails or is unavailable: what devices and users get (docs/protocol.md). */
 import { describe, expect, test } from 'bun:test';
+import { createApp } from '../../src/http/app.ts';
+import { refuse } from '../../src/http/responses.ts';
 import { acknowledge, poll, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import {
@@ -64,6 +66,21 @@ test('a fault is logged with its name and place, not its message: it may have a 
     { error: 'TypeError', at: expect.arrayContaining([expect.stringContaining(import.meta.file)]) },
   ]);
   expect(JSON.stringify(log.events)).not.toContain(secret);
+});
+
+test.each(['GET', 'HEAD'])('a refusal that cannot be shown is a fault too: %s', async (method) => {
+  const log = captureLog();
+  const answer = async () => refuse('busy');
+  const onRefusal = () => {
+    throw new TypeError('a bug in a page');
+  };
+  const route = { path: '/', methods: { GET: answer, HEAD: answer }, onRefusal };
+  const handle = createApp([route], { cors: undefined, basePath: '' });
+  const peers = { requestIP: () => null };
+  const response = await handle(new Request('https://relay.test/', { method }), peers);
+  const text = method === 'HEAD' ? '' : 'Server busy\n';
+  expect([response.status, await response.text()]).toEqual([503, text]);
+  expect(log.named('handler_fault')).toMatchObject([{ error: 'TypeError' }]);
 });
 
 // Devices in the field take any other status as final. A store that is unavailable is in polls.test.ts.
