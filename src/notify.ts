@@ -4,7 +4,7 @@
  */
 import { log } from './log.ts';
 import type { Monitor } from './monitor.ts';
-import type { Fetch } from './providers/config.ts';
+import { type Fetch, USER_AGENT } from './providers/config.ts';
 import { codeOf } from './providers/connect-problem.ts';
 import type { ServiceState } from './service.ts';
 import type { Clock } from './sign-ins/time.ts';
@@ -44,12 +44,13 @@ export async function send(target: Target, cause: string, text: string, isOver =
   const line = `${title}: ${message}`;
   const json = { text: line, content: line, cause, over: isOver };
   const isNtfy = url.hostname.startsWith('ntfy.') || url.hash === '#ntfy';
-  const request = isNtfy
-    ? { headers: { Title: title, Tags: isOver ? 'white_check_mark' : 'warning' }, body: message }
-    : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(json) };
+  const { about, body } = isNtfy
+    ? { about: { Title: title, Tags: isOver ? 'white_check_mark' : 'warning' }, body: message }
+    : { about: { 'Content-Type': 'application/json' }, body: JSON.stringify(json) };
   try {
+    const headers = { ...about, 'User-Agent': USER_AGENT };
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const init = { ...request, method: 'POST', redirect: 'manual', signal } as const;
+    const init = { method: 'POST', headers, body, redirect: 'manual', signal } as const;
     const response = await fetch(notifyUrl, init);
     await response.body?.cancel();
     const isTaken = response.status >= 200 && response.status < 300;
@@ -167,9 +168,15 @@ export function createNotifier(target: Target, options: NotifierOptions) {
         if (ENDS.has(failure.event)) keep(failure.service, failure.hint);
       },
     }),
-    /** Checks every CHECK_MS, one check after the other. */
+    /** Checks every CHECK_MS, one check after the other. Ignores failures: the next check tries again. */
     watch(readState: () => Promise<ServiceState>): void {
-      const later = () => clock.setTimer(CHECK_MS, () => void readState().then(check).then(later));
+      const checkNow = async () => {
+        await readState()
+          .then(check)
+          .catch(() => {});
+        later();
+      };
+      const later = () => clock.setTimer(CHECK_MS, () => void checkNow());
       later();
     },
   };

@@ -48,6 +48,7 @@ describe('one notification', () => {
     expect(await send(ntfy, ...sent, true)).toBeUndefined();
     expect(arrived[1]?.body).toBe('Over: Not ready: store');
     expect(arrived[1]?.headers.get('Title')).toBe('Sign-in Relay relay.test');
+    for (const { headers } of arrived) expect(headers.get('User-Agent')).toBe('sign-in-relay');
   });
 
   test.each([
@@ -206,6 +207,21 @@ test('a provider uses up half of the notifications of an hour at most', async ()
   expect(texts().length).toBe(5);
   await check(down('store: x'));
   expect(texts().at(-1)).toBe('Not ready: store: x');
+});
+
+test('a check that fails ends neither the relay nor the checks', async () => {
+  const { clock, watch } = open();
+  let reads = 0;
+  watch(async () => {
+    reads += 1;
+    if (reads === 1) throw new Error('no state');
+    return down('store: x');
+  });
+  await pollUntil('a notification', () => {
+    clock.advance(MINUTE_MS);
+    return arrived.length > 0;
+  });
+  expect(texts()).toEqual(['Not ready: store: x']);
 });
 
 test('a relay process notifies NOTIFY_URL, and never logs the URL', async () => {
