@@ -58,15 +58,19 @@ export function createDeadlineQueue(clock: Clock, durationMs: number) {
 
   function releaseDue(): void {
     const nowMs = clock.now();
-    for (const deadline of queue) {
-      if (deadline.dueAtMs > nowMs) break;
-      queue.delete(deadline);
-      deadline.onDue();
+    try {
+      for (const deadline of queue) {
+        if (deadline.dueAtMs > nowMs) break;
+        queue.delete(deadline);
+        deadline.onDue();
+      }
+    } finally {
+      // Also after a bug in one of them: the others wait for this queue.
+      cancelTimer?.();
+      cancelTimer = undefined;
+      const [next] = queue;
+      if (next !== undefined) setTimer(next.dueAtMs - nowMs);
     }
-    cancelTimer?.();
-    cancelTimer = undefined;
-    const [next] = queue;
-    if (next !== undefined) setTimer(next.dueAtMs - nowMs);
   }
 
   return {

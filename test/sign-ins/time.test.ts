@@ -31,6 +31,19 @@ test('each deadline is due after its whole time, and all of them share one timer
   expect(clock.timers).toBe(0);
 });
 
+test('a deadline whose work throws stops no other', () => {
+  const { clock, queue, due, add } = openQueue();
+  const onDue = () => {
+    throw new Error('a bug');
+  };
+  queue.add({ dueAtMs: 0, onDue });
+  clock.advance(1);
+  add('next');
+  expect(() => clock.advance(999)).toThrow('a bug');
+  clock.advance(1);
+  expect(due).toEqual(['next']);
+});
+
 test('a cancelled deadline is never due and leaves no timer; a later one has its time', () => {
   const { clock, queue, due, add } = openQueue();
   queue.cancel(add('cancelled'));
