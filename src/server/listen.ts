@@ -43,7 +43,9 @@ export function describeListenFailure(
   if (code === 'EADDRINUSE') {
     return `${prefix}PORT is ${port}: another program listens there already`;
   }
-  if (code === 'EACCES') return `${prefix}PORT is ${port}: only root may listen below 1024`;
+  if (code === 'EACCES') {
+    return `${prefix}PORT is ${port}: this user may not listen there; below 1024 usually only root may`;
+  }
   return NO_SUCH_ADDRESS.has(code)
     ? `${prefix}HOST is ${host}: this machine has no such address`
     : undefined;

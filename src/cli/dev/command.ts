@@ -99,7 +99,7 @@ async function listen(
       // Half of it would go on, and the process with it.
       await relay.close();
       const code = codeOf(error);
-      if (code === 'EACCES') throw new CommandError(`Only root may listen on port ${trying}.`);
+      if (code === 'EACCES') throw new CommandError(`You may not listen on port ${trying}.`);
       if (code !== 'EADDRINUSE') throw error;
       if (asked) {
         const problem = `Port ${trying} is taken by another program. Choose another with --port.`;

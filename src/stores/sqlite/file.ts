@@ -49,9 +49,10 @@ export async function openSessionsFile(all: SessionsFileOptions) {
 
   /** Requests may not come again: a load balancer sends none to a relay that is not ready. */
   function probeLater(): void {
+    // A probe may itself report a problem, which sets the timer.
+    stopProbing();
     stopProbing = clock.setTimer(PROBE_MS, () => {
-      if (stores.probe()) return;
-      probeLater();
+      if (!stores.probe()) probeLater();
     });
   }
 
@@ -63,8 +64,8 @@ export async function openSessionsFile(all: SessionsFileOptions) {
       onWrite() {},
       onProblem(problem) {
         onProblem(problem);
-        stopProbing();
-        if (problem !== undefined) probeLater();
+        if (problem === undefined) stopProbing();
+        else probeLater();
       },
     });
   } catch (error) {
@@ -165,7 +166,7 @@ function check(database: DatabaseSync, path: string): void {
   }
   if (read('user_version') !== FORMAT) {
     throw new UnusableFile(
-      `${path} was written by another version of the relay: start that one, or move the file away, which ends open sign-ins`,
+      `${path} was written by another version of the relay: start that one, or move the file away, which ends sign-ins in progress`,
     );
   }
 }
