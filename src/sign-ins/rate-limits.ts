@@ -9,7 +9,6 @@ export interface RateLimitPolicy {
 }
 
 export interface RateLimiter {
-  readonly policy: RateLimitPolicy;
   /** Atomic: takes one token of the key's bucket. Returns 0, or the milliseconds until there is one. */
   take(key: string): Awaitable<number>;
   /** Atomic: undoes one `take` that turned out not to count. */
@@ -24,9 +23,7 @@ export interface RateLimitPair {
   readonly overall: RateLimiter;
 }
 
-export type MemoryRateLimiter = ReturnType<typeof createMemoryRateLimiter>;
-
-/** Addresses in one limit, about 10 MB. One more, and the least recently used gets its burst back early. */
+/** How many addresses a limit remembers, in about 10 MB. Beyond that it forgets one that has taken nothing for longest. */
 export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
 
 /** Full buckets are removed early, because a large map slows garbage collection. Many at a time, which is cheaper. */
@@ -56,7 +53,6 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy) {
   }
 
   return {
-    policy,
     take(key) {
       const nowMs = clock.now();
       const fullAt = Math.max(fullAtMs.get(key) ?? 0, nowMs) + intervalMs;

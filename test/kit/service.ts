@@ -6,7 +6,7 @@ import type { Monitor } from '../../src/monitor.ts';
 import type { Fetch, ProviderConfig } from '../../src/providers/config.ts';
 import { createService, type Stores } from '../../src/service.ts';
 import type { EnabledSettings, Settings } from '../../src/settings/index.ts';
-import { createMemoryRateLimiter, type MemoryRateLimiter } from '../../src/sign-ins/rate-limits.ts';
+import { createMemoryRateLimiter } from '../../src/sign-ins/rate-limits.ts';
 import type { Event, Pending } from '../../src/sign-ins/session.ts';
 import type { Awaitable, SessionKey, Store } from '../../src/sign-ins/store.ts';
 import { plainVault, type Vault } from '../../src/sign-ins/vault.ts';
@@ -111,7 +111,7 @@ export function createTestService(
   /** The forms that reached the provider. */
   const exchanges: URLSearchParams[] = [];
   const memory = createMemoryStore(clock, settings.maxSessions);
-  const limiters = new Map<string, MemoryRateLimiter>();
+  const limiters = new Map<string, ReturnType<typeof createMemoryRateLimiter>>();
   const createMemoryLimiter: Stores['createRateLimiter'] = (name, policy) => {
     const limiter = createMemoryRateLimiter(clock, policy);
     limiters.set(name, limiter);

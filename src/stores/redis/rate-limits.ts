@@ -24,7 +24,6 @@ export function createRedisRateLimiter(
   /** The end of each refusal, by address, so that a flood of refused requests does not reach the store. */
   const refusedUntilMs = new Map<string, number>();
   return {
-    policy,
     /** After a timeout the outcome is unknown: a start that is refused may have taken a token. */
     async take(address) {
       const knownMs = (refusedUntilMs.get(address) ?? 0) - clock.now();
