@@ -105,7 +105,7 @@ describe('login: what a relay sends is text', () => {
     if (name === 'the body of an error') expect(ended.output).toContain(']52;c;');
   });
 
-  test('in a terminal too: trouble, on the screen that it draws', async () => {
+  test('in a terminal too: problems, on the screen that it draws', async () => {
     let polls = 0;
     const relay = await serve((path, socket) => {
       polls += path.startsWith('/auth/result') ? 1 : 0;

@@ -97,13 +97,13 @@ describe('login in a pipe', () => {
     expect(ended.stderr).toContain(why);
   });
 
-  test('each new link is shown, and a trouble in between; when no more come → 5', async () => {
+  test('each new link is shown, and a problem in between; when no more come → 5', async () => {
     await dev.plan({ ending: 'full' });
     // A link of which less than a second is left is not shown.
     for (let link = 0; link < 4; link += 1) await dev.plan({ ending: 'expires', seconds: 3 });
     const ended = await runLogin(atDev());
     expect(ended).toMatchObject({ exitCode: EXIT_CODES.expired, stdout: '' });
-    expect(ended.stderr).toContain('Trouble: The relay answered 503');
+    expect(ended.stderr).toContain('Problem: The relay answered 503');
     expect(ended.stderr.match(/open the link/g)).toHaveLength(4);
     expect(ended.stderr).toContain('expired');
   });
@@ -139,7 +139,7 @@ test('that the link is open is said once, also after a connection that broke', a
   await dev.plan({ ending: 'cut-off', auto: true });
   const { exitCode, stderr } = await runLogin(atDev());
   expect(exitCode).toBe(EXIT_CODES.signedIn);
-  expect(stderr).toContain('Trouble: ');
+  expect(stderr).toContain('Problem: ');
   expect(stderr.match(/The link is open/g)).toHaveLength(1);
 });
 

@@ -53,13 +53,13 @@ const OPTIONS = {
 
 /** Resolves with the exit code. */
 export const login = (args: readonly string[]): Promise<number> =>
-  runCommand(USAGE, args, OPTIONS, async ({ place, values, command }) => {
-    const { service } = place;
+  runCommand(USAGE, args, OPTIONS, async ({ target, values, command }) => {
+    const { service } = target;
     const open = readOpen(values);
     const stopping = new AbortController();
     stopOnSignal(stopping);
     const screen = createScreen(service);
-    const session = openSession(place, {
+    const session = openSession(target, {
       device: values.device ?? `Terminal on ${hostname()}`,
       details: values.details,
       // The tokens as most apps get them. If the relay demands it, it is blind.

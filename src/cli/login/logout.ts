@@ -8,16 +8,16 @@ Usage: sign-in-relay logout SERVICE [options]
 
 ${COMMON_USAGE}
 
-Exit codes: 0 the provider accepts the tokens no longer, or nobody was signed
+Exit codes: 0 the provider no longer accepts the tokens, or nobody was signed
 in, 2 wrong options, 4 the tokens may still work, 7 they cannot be read or
 deleted.
 `;
 
 /** Resolves with the exit code. */
 export const logout = (args: readonly string[]): Promise<number> =>
-  runCommand(USAGE, args, {}, async ({ place }) => {
-    const { service } = place;
-    const session = openSession(place);
+  runCommand(USAGE, args, {}, async ({ target }) => {
+    const { service } = target;
+    const session = openSession(target);
     if ((await session.getTokens()) === undefined) {
       say(`Nobody is signed in to ${service}.`);
       return 0;

@@ -91,7 +91,7 @@ function readCommandLine<Own extends OwnOptions>(usage: string, args: readonly s
   const where = `${common.relay ? ` --relay ${relay}` : ''}${allowHttp ? ' --allow-http' : ''}`;
   /** The command line of another of the three, for the same service of the same relay. */
   const command = (name: string) => `${PROGRAM} ${name} ${service}${where}`;
-  return { values, command, place: { service, relay, allowHttp, account, folder: tokens } };
+  return { values, command, target: { service, relay, allowHttp, account, folder: tokens } };
 }
 
 interface Common {
@@ -106,15 +106,16 @@ interface Common {
 const defaultFolder = () =>
   join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'sign-in-relay');
 
-type Place = Parsed<OwnOptions>['place'];
+/** Which service, relay and account the tokens are of, and where they are kept. */
+type SessionTarget = Parsed<OwnOptions>['target'];
 
-/** That of this user, with the tokens in files. */
+/** The session of this user, with the tokens in files. */
 export function openSession(
-  { folder, ...place }: Place,
+  { folder, ...target }: SessionTarget,
   more: Partial<SessionOptions> = {},
 ): Session {
   return createSession({
-    ...place,
+    ...target,
     storage: fileStorage(folder),
     // A body is not compressed, since a short one may become a long one.
     headers: { 'Accept-Encoding': 'identity' },

@@ -2,9 +2,9 @@
 import type { Prompt, SessionState } from '../../../client/src/index.ts';
 import { clockText, printable, renderQr, styleFor } from '../terminal.ts';
 
-/** How long a trouble waits: one that ends the sign-in is said once, by what ends it. */
-const TROUBLE_AFTER_MS = 100;
-const TROUBLE_SHOWN_MS = 5_000;
+/** Problems are shown after this delay, so that one which ends the sign-in is not reported twice. */
+const PROBLEM_AFTER_MS = 100;
+const PROBLEM_SHOWN_MS = 5_000;
 const TICK_MS = 1_000;
 const PLAIN_TICK_MS = 60_000;
 const WAITING = 'Waiting for you. Ctrl-C cancels.';
@@ -26,26 +26,26 @@ const style: typeof colour = (format, text) => (canDraw ? colour(format, text) :
 export function createScreen(service: string) {
   let prompt: Prompt | undefined;
   let words = WAITING;
-  let trouble = { text: '', untilMs: 0 };
+  let problem = { text: '', untilMs: 0 };
   let ticks: NodeJS.Timeout | undefined;
-  let troubling: NodeJS.Timeout | undefined;
+  let problemTimer: NodeJS.Timeout | undefined;
 
   const clock = () => clockText((prompt?.secondsLeft() ?? 0) * 1_000);
   const writePlain = (text: string) => stream.write(`${printable(text)}\n`);
 
   function draw(): void {
-    const isTroubled = performance.now() < trouble.untilMs;
-    const line = `${clock()}  ${isTroubled ? trouble.text : words}`;
+    const hasProblem = performance.now() < problem.untilMs;
+    const line = `${clock()}  ${hasProblem ? problem.text : words}`;
     // The last column stays empty, so that nothing wraps.
     const fitting = line.slice(0, Math.max(0, stream.columns - MARGIN.length - 1));
-    stream.write(CLEAR_LINE + MARGIN + style(['bold', isTroubled ? 'yellow' : 'green'], fitting));
+    stream.write(CLEAR_LINE + MARGIN + style(['bold', hasProblem ? 'yellow' : 'green'], fitting));
   }
 
   function open(next: Prompt): void {
     close();
     prompt = next;
     words = WAITING;
-    trouble.untilMs = 0;
+    problem.untilMs = 0;
     const size = canDraw ? [stream.columns, stream.rows] : [];
     stream.write(`${describeLink(service, next, ...size).join('\n')}\n`);
     const tick = canDraw ? draw : () => writePlain(`Waiting: ${clock()} left.`);
@@ -53,16 +53,16 @@ export function createScreen(service: string) {
     ticks = setInterval(tick, canDraw ? TICK_MS : PLAIN_TICK_MS);
   }
 
-  function tellTrouble(text: string): void {
-    if (!canDraw || prompt === undefined) writePlain(`Trouble: ${text}. Trying again.`);
+  function showProblem(text: string): void {
+    if (!canDraw || prompt === undefined) writePlain(`Problem: ${text}; retrying.`);
     else {
-      trouble = { text: printable(text), untilMs: performance.now() + TROUBLE_SHOWN_MS };
+      problem = { text: printable(text), untilMs: performance.now() + PROBLEM_SHOWN_MS };
       draw();
     }
   }
 
   function close(): void {
-    clearTimeout(troubling);
+    clearTimeout(problemTimer);
     clearInterval(ticks);
     if (canDraw && prompt !== undefined) stream.write(CLEAR_LINE);
   }
@@ -78,8 +78,8 @@ export function createScreen(service: string) {
         else writePlain(OPENED);
       }
       if (state.status === 'reconnecting') {
-        clearTimeout(troubling);
-        troubling = setTimeout(tellTrouble, TROUBLE_AFTER_MS, state.detail);
+        clearTimeout(problemTimer);
+        problemTimer = setTimeout(showProblem, PROBLEM_AFTER_MS, state.detail);
       }
     },
     close,

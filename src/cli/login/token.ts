@@ -21,15 +21,15 @@ cannot be read or stored.
 
 /** Resolves with the exit code. */
 export const token = (args: readonly string[]): Promise<number> =>
-  runCommand(USAGE, args, { json: { type: 'boolean' } }, async ({ place, values, command }) => {
+  runCommand(USAGE, args, { json: { type: 'boolean' } }, async ({ target, values, command }) => {
     try {
-      const session = openSession(place);
+      const session = openSession(target);
       const accessToken = await session.getToken();
       const text = values.json ? jsonText(await session.getTokens()) : accessToken;
       process.stdout.write(`${text}\n`);
       return 0;
     } catch (error) {
-      return explain(error, place.service, command('login'));
+      return explain(error, target.service, command('login'));
     }
   });
 
