@@ -15,6 +15,9 @@ export const USER_CODE_LENGTH = 8;
 /** Characters of a name that a user sees (device, app, provider). A line on a phone has room for no more. */
 export const SHOWN_NAME_CHARACTERS = 40;
 
+/** The margin that a scanner needs around a QR code, in modules. ISO/IEC 18004 §9.1. */
+export const QR_QUIET_ZONE = 4;
+
 /* Polls and delivery. */
 
 /**
@@ -38,7 +41,11 @@ export const REDELIVERY_MS = 60 * SECOND_MS;
 
 /* Requests. */
 
-/** The largest request body. A larger one gets a 413 before any handler runs: from Bun itself, on Node from the relay. */
+/**
+ * The largest request body. Bun answers a larger one with a 413. On Node and Workers the relay does
+ * so, but only if Content-Length says it: a body of unknown length is read as far as its handler
+ * needs.
+ */
 export const REQUEST_BODY_BYTES = 1_048_576;
 
 /** How long the headers of a request may take to arrive. Bun has the same limit built in. */
@@ -110,7 +117,7 @@ export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
 /** After SIGTERM, once nothing is in progress: how long responses may take to be sent. */
 export const DRAIN_FLUSH_MS = 2 * SECOND_MS;
 
-/** A second signal within this time is the first one delivered twice, as npm does. No operator is that fast. */
+/** A second signal within this time is taken for the first: npm forwards a signal that its child also gets itself. No operator is that fast. */
 export const SIGNAL_ECHO_MS = 500;
 
 /** How long `sign-in-relay health` waits. By default Docker gives a health check 30 s, Kubernetes 1 s. */

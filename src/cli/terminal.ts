@@ -1,6 +1,7 @@
 /** What the commands write to a terminal: untrusted text, colours, QR codes, times. */
 import { styleText } from 'node:util';
-import { correction, generate } from 'lean-qr';
+import { generate } from 'lean-qr';
+import { QR_QUIET_ZONE } from '../limits.ts';
 import { spellOutUnseen } from '../pages/shown-name.ts';
 
 /** Longer than any line of the commands themselves. What a server sends may have any length. */
@@ -34,9 +35,6 @@ export function jsonText(value: unknown): string {
   });
 }
 
-/** The margin that a scanner needs, in modules. ISO/IEC 18004 §9.1. */
-const QUIET_ZONE = 4;
-
 /** Two of the fixed 256 colours, because a theme may change the first sixteen. */
 const BLACK_ON_WHITE = '\x1b[38;5;16;48;5;231m';
 const RESET = '\x1b[0m';
@@ -47,8 +45,8 @@ export interface TerminalQr {
 }
 
 /** One character is two modules, one above the other. */
-export function renderQr(text: string, quietZone = QUIET_ZONE): TerminalQr {
-  const code = generate(text, { minCorrectionLevel: correction.L });
+export function renderQr(text: string, quietZone = QR_QUIET_ZONE): TerminalQr {
+  const code = generate(text);
   const end = code.size + quietZone;
   const lines: string[] = [];
   for (let row = -quietZone; row < end; row += 2) {
