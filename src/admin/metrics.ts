@@ -149,7 +149,7 @@ function relayMetrics({ maxSessions, runtime }: Constants, state: ServiceState):
   return [
     gauge(
       'sign_in_relay_live_sessions',
-      'Open sign-ins, of all instances with Redis.',
+      'Sign-ins in progress; with Redis, those of all instances.',
       liveSessions,
     ),
     gauge('sign_in_relay_parked_polls', 'Polls that this instance holds open.', parkedPolls),

@@ -154,8 +154,9 @@ export function renderNow(status: Status): string {
       <section>
         <h2>Now</h2>
         <p>
-          Open sign-ins: <b id="live">{liveSessions ?? 'not known: the store does not answer'}</b>{' '}
-          of {status.maxSessions} (MAX_SESSIONS)
+          Sign-ins in progress:{' '}
+          <b id="live">{liveSessions ?? 'not known: the store does not answer'}</b> of{' '}
+          {status.maxSessions} (MAX_SESSIONS)
         </p>
         <p>Polls that wait here: {status.parkedPolls}</p>
       </section>
