@@ -107,7 +107,7 @@ test('Origin: null without fetch metadata: the page and the log say why Continue
   const { url } = await start(service);
   const hidden = await service.ask(url, decision('continue', { Origin: 'null' }));
   expect(hidden.status).toBe(403);
-  expect(await textOf(hidden)).toContain('hides from which page you pressed the button');
+  expect(await textOf(hidden)).toContain('hid which page you pressed the button on');
   expect(log.named('origin_hidden')).toMatchObject([
     { level: 'warning', hint: expect.stringContaining('docs/proxies.md') },
   ]);

@@ -36,7 +36,7 @@ export const en = {
     tellOperator: 'If it happens again, tell the operator of this service the reference.',
     /** A proxy removes what shows that a form is of the relay’s own page. */
     originHidden:
-      'A proxy on the way hides from which page you pressed the button, so this service can’t go on. Please tell its operator.',
+      'A proxy hid which page you pressed the button on, so this service can’t continue. Please tell its operator.',
     /** This service failed. The sign-in may continue. */
     ownFault: 'The fault is with this service. Reload this page in a moment.',
     startAgain: (device = 'your device') => `Start again on ${device}.`,
