@@ -1,7 +1,7 @@
 /**
  * Turns settings and stores into a relay: a fetch handler for any runtime, and functions to
- * drain and close it. Uses no API of a particular runtime. While no request is in progress no
- * timer is pending: the host calls `sweep` and `discover` periodically.
+ * drain and close it. Uses no API of a particular runtime, and repeats nothing by itself: its
+ * host calls `sweep` and `discover` periodically.
  */
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createFindClientAddress } from './http/client-address.ts';

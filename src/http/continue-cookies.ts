@@ -43,15 +43,15 @@ export function createContinueCookies(
     generateCookie(name, value, { path: '/', maxAge, httpOnly: true, secure, sameSite: 'Lax' });
 
   /** False unless CONFIRM=always. */
-  const isKnown = (request: RelayRequest, browserState: string) =>
+  const hasContinued = (request: RelayRequest, browserState: string) =>
     asksAlways && (cookiesOf(request)[nameOf(browserState)] ?? '') !== '';
 
   return {
     /** True if the user pressed Continue in this browser. */
-    isKnown,
+    hasContinued,
     /** True if this browser's callback counts: any does, unless CONFIRM=always. */
     allowsCallback: (request: RelayRequest, browserState: string) =>
-      !asksAlways || isKnown(request, browserState),
+      !asksAlways || hasContinued(request, browserState),
     /** Sets the cookie with the response to Continue, if CONFIRM=always. */
     set(request: RelayRequest, response: Response, browserState: string): void {
       if (!asksAlways) return;

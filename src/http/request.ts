@@ -72,12 +72,12 @@ export class RelayRequest {
     return findParameter(this.url, name);
   }
 
-  /** The state of a link, without what stood after the link in a sentence. */
+  /** The `state` of a link, without punctuation that was copied with it out of a sentence. */
   stateOfLink(): string {
     return (this.query('state') ?? '').replace(/[.,)]{1,3}$/, '');
   }
 
-  /** All of them, decoded. Undefined if the query is longer than that. */
+  /** All parameters of the query, decoded. Undefined if the query is longer than `maxCharacters`. */
   parameters(maxCharacters: number): URLSearchParams | undefined {
     const [, query = ''] = /\?([^#]*)/.exec(this.url) ?? [];
     return query.length <= maxCharacters ? parseParameters(query) : undefined;

@@ -84,7 +84,7 @@ export function createRoutes(options: RoutesOptions): Route[] {
 /** A path, or the path of a route, at which sign-ins start. At `/open` it may be the user's link. */
 export const START_PATH = /^\/(?:auth\/start|open|oauth2\/[^/]+\/device_authorization)$/;
 
-/** What failed, for the metrics. Undefined: a probe, whose 503 reports a failure and is none. */
+/** The kind of a request, for the metric of failures. Undefined for a probe: its 503 is an answer, not a failure. */
 export function findRequestKind({ path, isForDevices }: Route): RequestKind | undefined {
   if (path === '/health' || path === '/ready') return undefined;
   if (START_PATH.test(path)) return 'start';

@@ -15,18 +15,18 @@ import { signInIdOf } from '../sign-ins/secrets.ts';
 import type { ExpiredStage } from '../sign-ins/session.ts';
 import {
   type CallbackOutcome,
+  NOT_FINAL,
+  type NotFinal,
   type SignInObserver,
   type StartOutcome,
-  UNENDED,
-  type Unended,
 } from '../sign-ins/sign-ins.ts';
 import type { RelayRequest } from './request.ts';
 
 const SESSIONS_FULL_HINT =
-  'the limit on open sign-ins is reached (MAX_SESSIONS): starts get a 503 until one ends';
+  'the limit on sign-ins in progress is reached (MAX_SESSIONS): starts get a 503 until one ends';
 
 const ORIGIN_HIDDEN_HINT =
-  'a form came with `Origin: null`, so its user could not go on: a proxy may add `Referrer-Policy: no-referrer` to the pages of the relay; remove it there (docs/proxies.md)';
+  'a form arrived with `Origin: null` and was refused: a proxy may add `Referrer-Policy: no-referrer` to the pages of the relay; remove it there (docs/proxies.md)';
 
 /** What failed, by the event of the log. */
 const FAILED_GRANTS = {
@@ -35,10 +35,11 @@ const FAILED_GRANTS = {
   revocation_failed: 'revoke',
 } as const;
 
-export function endsSignIn<Outcome extends string>(
+/** True if the sign-in has ended with this outcome. */
+export function isFinal<Outcome extends string>(
   outcome: Outcome,
-): outcome is Exclude<Outcome, Unended> {
-  return !UNENDED.some((unended) => unended === outcome);
+): outcome is Exclude<Outcome, NotFinal> {
+  return !NOT_FINAL.some((each) => each === outcome);
 }
 
 export class SignInLog {
@@ -75,7 +76,7 @@ export class SignInLog {
     browserState: string,
     outcome: CallbackOutcome | 'declined',
   ): void {
-    const isEnd = endsSignIn(outcome);
+    const isEnd = isFinal(outcome);
     if (isEnd) {
       if (outcome !== 'declined') this.monitor.calledBack(service);
       this.monitor.ended(service, outcome);
@@ -86,7 +87,7 @@ export class SignInLog {
     log[level]('sign_in_finished', { requestId: request.id, service, signIn, outcome });
   }
 
-  /** The provider has no `access_denied` for a user who declines. */
+  /** This provider does not send `access_denied` when the user declines. */
   authorizationCancelled(request: RelayRequest, service: string, browserState: string): void {
     const signIn = signInIdOf(browserState);
     log.info('authorization_cancelled', { requestId: request.id, service, signIn });

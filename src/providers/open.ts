@@ -94,8 +94,8 @@ const findValue = (parameters: readonly Parameter[], name: string) =>
   parameters.find((each) => each.name === name)?.value ?? '';
 
 /**
- * As lenient servers read the name: PHP drops blanks before it, cuts it at `[`, or takes that for
- * `_` if no `]` follows, and turns a dot into `_`. Others ignore case.
+ * The name as lenient servers read it. PHP drops blanks before it, turns a dot into `_`, and cuts
+ * the name at `[`, or turns that into `_` if no `]` follows. Other servers ignore case.
  */
 const lenientReadings = (name: string) =>
   [name.replace(/\[.*$/s, ''), name.replace('[', '_')].map((each) =>

@@ -29,7 +29,7 @@ import {
   type TokenResponse,
 } from './token-response.ts';
 
-/** One provider may use a quarter of UPSTREAM_REQUESTS, so that three that hang leave room for the others. */
+/** One provider may use a quarter of UPSTREAM_REQUESTS: even if three hang, a quarter is left for the others. */
 export const PROVIDER_SHARES = 4;
 
 /** Concurrent requests reserved for discovery. */

@@ -131,7 +131,7 @@ export function createPolls(
     /**
      * Waits for the result and takes it, at most once. Returns 'pending' after `holdSeconds`,
      * when `signal` fires, or when released, and 'gone' as soon as the session has expired. If
-     * that exceeds the limit of its session or of all, the oldest parked poll is evicted.
+     * this poll is one too many for its session or for the process, the oldest is evicted.
      */
     async wait(
       key: PollKey,
@@ -152,7 +152,7 @@ export function createPolls(
           const found = await look(key, asked);
           if (found !== undefined && (found.state !== 'pending' || found.isOpened)) return found;
           if (poll.isOver || isClosed) return PENDING;
-          // Only now, because a poll with an invented secret has returned.
+          // Counted here and not earlier: while the store answers, a poll with an invented secret never gets this far.
           count(poll, found !== undefined);
           await poll.sleep(clock, rechecks, found?.unchangedForMs ?? retryMs);
           // Never look for a device that has disconnected: it would lose the result.
@@ -226,7 +226,7 @@ class ParkedPoll implements Deadline {
   /** Until it is woken, or the session may have changed by itself. */
   sleep(clock: Clock, rechecks: DeadlineQueue, unchangedForMs: number): Promise<void> | undefined {
     if (this.wasWoken) return undefined;
-    // A queue also for a short wait: after a pause of the process it gives a disconnection time to be read.
+    // Short waits use a deadline queue too: after a pause of the process it leaves time to read a disconnection first.
     this.#recheckQueue =
       unchangedForMs >= EXCHANGE_LEASE_MS ? rechecks : createDeadlineQueue(clock, unchangedForMs);
     this.#recheckQueue.add(this.recheck);

@@ -14,8 +14,8 @@ const CAPABILITY = /^[\w-]{24}$/;
 const VERIFIER_BYTES = 48;
 
 /**
- * A poll secret or a browser state. A link ends with its browser state, and apps that make links of
- * text leave out a `-` or `_` at the end, so it ends with neither.
+ * A poll secret or a browser state. A link ends with its browser state, and apps that turn text
+ * into links drop a `-` or `_` at the end, so a secret never ends with one.
  */
 export function createCapability(randomBytes: RandomBytes): string {
   let capability: string;

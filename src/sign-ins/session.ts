@@ -3,22 +3,25 @@
  * no HTTP. It is the only place that changes a session; a store keeps what an event returns. An
  * event may be tried several times before its change is stored, so it does nothing else.
  *
- *              pending      exchanging     completed    delivered    ended     cancelled
- * find         pending      in_progress    outcome      outcome      outcome   cancelled
- * open         pending      in_progress    outcome      outcome      outcome   cancelled
- * fail         completed    in_progress    outcome      outcome      outcome   cancelled
- * lease        exchanging   in_progress    outcome      outcome      outcome   cancelled
- * complete     completed    completed      outcome      outcome      outcome   cancelled
- * poll         pending      pending        delivered    delivered    gone      gone
- * acknowledge  early        early          early        ended        gone      gone
- * cancel       cancelled    cancelled      cancelled    gone         gone      cancelled
+ *              pending                exchanging             completed              delivered             ended    cancelled
+ * find         pending                in_progress            outcome                outcome               outcome  cancelled
+ * open         pending                in_progress            outcome                outcome               outcome  cancelled
+ * fail         pending > completed    in_progress            outcome                outcome               outcome  cancelled
+ * lease        pending > exchanging   in_progress            outcome                outcome               outcome  cancelled
+ * complete     true > completed       true > completed       outcome                outcome               outcome  cancelled
+ * poll         pending                pending                delivered > delivered  delivered             gone     gone
+ * acknowledge  early                  early                  early                  acknowledged > ended  gone     gone
+ * cancel       cancelled > cancelled  cancelled > cancelled  cancelled > cancelled  gone                  gone     again
  *
- * `outcome`: how the sign-in ended, for pages. 'exchanging' is a lease, so that a code is spent
- * once: only its holder calls `complete`, and may do so for a pending session too, since a
- * failover may lose the lease. A lease that ran out means that its holder failed: the session is
- * then completed with `exchange_failed`. 'delivered': the result may be asked for again.
- * 'ended' is a tombstone without secrets, so that pages can say how the sign-in ended. An expired
- * session refuses every event.
+ * A column is a state, a row an event. A cell has the reply and, after `>`, the next state; without
+ * `>` the state stays. `outcome`: how the sign-in ended, for pages. A result that is delivered only
+ * once leaves 'ended' at once, and not 'delivered', in which the result may be asked for again.
+ * 'ended' is a tombstone without secrets, so that pages can say how the sign-in ended.
+ *
+ * 'exchanging' is a lease, so that a code is spent once: only its holder calls `complete`, and may
+ * do so for a pending session too, since a failover may lose the lease. A lease that ran out means
+ * that its holder failed: the session is then completed with `exchange_failed`. An expired session
+ * refuses every event.
  */
 import { EXCHANGE_LEASE_MS } from '../limits.ts';
 
@@ -109,7 +112,7 @@ interface Common {
   readonly expiresAtMs: number;
   /** How long after its first delivery the result is delivered again, unless it is acknowledged. Undefined if it is delivered once. */
   readonly redeliveryMs: number | undefined;
-  /** The user was redirected to the provider, and whether the device was notified. */
+  /** Whether the user was redirected to the provider, and whether the device has been told. */
   readonly opening: 'none' | 'unreported' | 'reported';
   /** What a vault needs to open the rest. */
   readonly keyMaterial: Protected<object> | undefined;

@@ -66,12 +66,12 @@ export type CodeOutcome<Failure> =
   | { readonly ok: true; readonly result: SessionResult }
   | { readonly ok: false; readonly failure: Failure };
 
-/** A callback that ends no sign-in. 'busy': its code is not spent. The others: the session did not accept the result. */
-export const UNENDED = ['busy', 'link_invalid', 'cancelled'] as const;
-export type Unended = (typeof UNENDED)[number];
+/** Outcomes of a callback that does not end its sign-in. 'busy': its code is not spent. With the others the session did not accept the result. */
+export const NOT_FINAL = ['busy', 'link_invalid', 'cancelled'] as const;
+export type NotFinal = (typeof NOT_FINAL)[number];
 
 /** How a callback ended. */
-export type CallbackOutcome = 'signed_in' | ErrorResult['error'] | Unended;
+export type CallbackOutcome = 'signed_in' | ErrorResult['error'] | NotFinal;
 
 /** A callback, after it has ended. The page that the user sees shows the device's name. */
 export interface EndedCallback<Failure> {

@@ -52,7 +52,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     schedule(entry);
   }
 
-  /** Appends it. The tombstone that a redelivery leaves is then behind sessions that end later, so it is removed late. */
+  /** Appends the entry. The tombstone of a redelivery therefore stands behind sessions that expire later, and is removed later than necessary. */
   function schedule(entry: Entry): void {
     for (const entries of byDuration.values()) entries.delete(entry);
     const { state, startedAtMs, expiresAtMs, redeliveryMs = 0 } = entry.session;

@@ -1,5 +1,5 @@
 /** The entry of the relay on Cloudflare Workers: passes each request to the one object. */
-import { MAX_REFRESH_BODY_BYTES } from '../http/endpoints/refresh.ts';
+import { MAX_TOKEN_REQUEST_BYTES } from '../http/endpoints/refresh.ts';
 import { basePathOf, createBodyReader } from '../http/request.ts';
 import { errorResponse } from '../http/responses.ts';
 import { REQUEST_BODY_BYTES, STORE_RETRY_MAX_MS } from '../limits.ts';
@@ -33,7 +33,7 @@ export default {
       return errorResponse('body_too_large');
     }
     // One more byte than any endpoint reads, so that it notices that the body is too long.
-    const limitBytes = MAX_REFRESH_BODY_BYTES + 1;
+    const limitBytes = MAX_TOKEN_REQUEST_BYTES + 1;
     const bodies = createBodyReader(systemClock);
     const { text: body } = await bodies.read(request, limitBytes).catch(() => ({ text: '' }));
     try {

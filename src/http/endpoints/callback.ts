@@ -5,12 +5,12 @@ import type { Provider } from '../../providers/provider.ts';
 import { isRefusal, type TokenFailure } from '../../providers/token-response.ts';
 import { isCapability, signInIdOf } from '../../sign-ins/secrets.ts';
 import type { ErrorResult } from '../../sign-ins/session.ts';
-import type { EndedCallback, SignIns, Unended } from '../../sign-ins/sign-ins.ts';
+import type { EndedCallback, NotFinal, SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
 import { redirectResponse } from '../responses.ts';
-import { endsSignIn } from '../sign-in-log.ts';
+import { isFinal } from '../sign-in-log.ts';
 import { outcomePageOf } from './confirmation.ts';
 
 export type BrowserDependencies = Pick<
@@ -75,10 +75,10 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
     const ended = await endSignIn(request, provider, browserState, dependencies);
     const { outcome, deviceName } = ended;
     signInLog.finished(request, service, browserState, outcome);
-    if (!endsSignIn(outcome)) {
-      const isKnown = cookies.isKnown(request, browserState);
+    if (!isFinal(outcome)) {
+      const hasContinued = cookies.hasContinued(request, browserState);
       const session = { service, browserState };
-      return respondToSecondCallback(dependencies, request, session, outcome, isKnown);
+      return respondToSecondCallback(dependencies, request, session, outcome, hasContinued);
     }
     // Without a device name it is the page of /auth/done.
     if (outcome === 'signed_in' && deviceName === undefined) {
@@ -97,11 +97,11 @@ export async function respondToSecondCallback(
   { signIns, pages }: Pick<BrowserDependencies, 'signIns' | 'pages'>,
   request: RelayRequest,
   { service, browserState }: { readonly service: string; readonly browserState: string },
-  outcome: Unended,
-  isKnown: boolean,
+  outcome: NotFinal,
+  hasContinued: boolean,
 ): Promise<Response> {
   const found =
-    outcome === 'link_invalid' && isKnown && (await signIns.find({ browserState }, service));
+    outcome === 'link_invalid' && hasContinued && (await signIns.find({ browserState }, service));
   return pages.respondWithPage(typeof found === 'string' ? outcomePageOf(found) : outcome, request);
 }
 

@@ -75,7 +75,7 @@ export async function handleChoice(
   }
   if (!lookup.ok) return pages.responseTo(lookup, request, browserState);
   return choice === undefined
-    ? ask(dependencies, request, found, lookup.provider, userCode)
+    ? respondWithConfirmation(dependencies, request, found, lookup.provider, userCode)
     : redirectToProvider(dependencies, request, lookup.provider, browserState);
 }
 
@@ -91,7 +91,7 @@ function findDestination(
   return providers.has(service) ? providers.find(service) : undefined;
 }
 
-function ask(
+function respondWithConfirmation(
   { pages, baseUrl }: ConfirmationDependencies,
   request: RelayRequest,
   { ageMs, deviceName }: SessionInfo,

@@ -25,7 +25,7 @@ import {
   shortLinkOf,
 } from '../request.ts';
 import { type Refusal, refuse } from '../responses.ts';
-import { MAX_REFRESH_BODY_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
+import { MAX_TOKEN_REQUEST_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
 import { canRevoke } from './services.ts';
 import { type StartDependencies, tokensOf } from './start.ts';
 
@@ -193,7 +193,7 @@ export async function readParameters(
   names: readonly string[],
 ): Promise<TokenParameters | undefined> {
   try {
-    const { text, isTruncated } = await bodies.read(raw, MAX_REFRESH_BODY_BYTES);
+    const { text, isTruncated } = await bodies.read(raw, MAX_TOKEN_REQUEST_BYTES);
     const contentType = raw.headers.get('content-type');
     return isTruncated ? undefined : parseTokenParameters(text, contentType, names);
   } catch {

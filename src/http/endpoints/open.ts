@@ -20,7 +20,7 @@ import type { ContinueCookies } from '../continue-cookies.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
 import { jsonResponse, refuse, textResponse } from '../responses.ts';
-import { endsSignIn } from '../sign-in-log.ts';
+import { isFinal } from '../sign-in-log.ts';
 import { cancelledPageOf, errorOf, respondToSecondCallback } from './callback.ts';
 import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
 import { describeStarted } from './start.ts';
@@ -102,8 +102,8 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     const session = { service: OPEN_SERVICE, browserState };
     const found = await signIns.find({ browserState }, OPEN_SERVICE);
     if (typeof found !== 'object' || found.delivery.kind !== 'callback') {
-      const isKnown = openCookies.isKnown(request, browserState);
-      return respondToSecondCallback(dependencies, request, session, 'link_invalid', isKnown);
+      const hasContinued = openCookies.hasContinued(request, browserState);
+      return respondToSecondCallback(dependencies, request, session, 'link_invalid', hasContinued);
     }
     if (!openCookies.allowsCallback(request, browserState)) {
       return pages.respondWithPage('other_browser', request);
@@ -111,7 +111,7 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     const query = request.parameters(MAX_CALLBACK_CHARACTERS);
     const { outcome } = await end(browserState, query, found.delivery);
     signInLog.finished(request, OPEN_SERVICE, browserState, outcome);
-    if (!endsSignIn(outcome)) {
+    if (!isFinal(outcome)) {
       return respondToSecondCallback(dependencies, request, session, outcome, true);
     }
     const { host } = openDestinationOf(found.delivery.authorizationUrl, baseUrl);

@@ -42,7 +42,7 @@ export function createQr(
     if (!isKeyOf(MEDIA_TYPES, extension)) return refuse('not_found');
     const admitted = await admission.admitToPair(request, qrLimits, 'qr');
     if (!admitted.ok) return admitted;
-    const link = createShortLink(name, baseUrl) ?? (await findLink(name));
+    const link = shortLinkOfCode(name, baseUrl) ?? (await findLink(name));
     if (link === undefined) return refuse('not_found');
     // Loaded on demand, because most devices draw the code themselves.
     const { drawQr } = await import('../qr-image.ts');
@@ -58,12 +58,12 @@ function parseSize(asked: string | undefined): number | undefined {
 }
 
 /**
- * The short link of a user code. The code is not looked up, so the picture does not
+ * The short link, if the name is a user code. The code is not looked up, so the picture does not
  * reveal which codes exist. Capitals need only the small alphabet of ISO/IEC 18004
  * §7.4.4, which gives fewer and larger modules. Scheme and host ignore case (RFC 3986
  * §6.2.2.1), a path does not.
  */
-function createShortLink(name: string, baseUrl: string): string | undefined {
+function shortLinkOfCode(name: string, baseUrl: string): string | undefined {
   const userCode = parseUserCode(name);
   if (userCode === undefined) return undefined;
   const base = basePathOf(baseUrl) === '' ? new URL(baseUrl).origin.toUpperCase() : baseUrl;

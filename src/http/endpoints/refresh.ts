@@ -5,8 +5,8 @@ import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
 import { describeTokens, jsonResponse, type Refusal, refuse } from '../responses.ts';
 
-/** Refresh tokens of 4 KB have been seen. */
-export const MAX_REFRESH_BODY_BYTES = 16_384;
+/** The largest body with tokens: a refresh, a revocation, or a request of the device grant. Refresh tokens of 4 KB have been seen. */
+export const MAX_TOKEN_REQUEST_BYTES = 16_384;
 
 export type RefreshDependencies = Pick<
   Dependencies,
@@ -53,7 +53,7 @@ export async function readTokenRequest(
 ) {
   const { members: asked, isTruncated } = await bodies.readMembers(
     request.raw,
-    MAX_REFRESH_BODY_BYTES,
+    MAX_TOKEN_REQUEST_BYTES,
   );
   if (asked === undefined || isTruncated) return refuse('invalid_json');
   const service = readText(asked.service) ?? '';

@@ -2,7 +2,7 @@
 
 import { MAX_WAIT_SECONDS } from '../../limits.ts';
 import { DEFAULT_SIZE_PX, MAX_SIZE_PX, MIN_SIZE_PX } from '../endpoints/qr.ts';
-import { MAX_REFRESH_BODY_BYTES } from '../endpoints/refresh.ts';
+import { MAX_TOKEN_REQUEST_BYTES } from '../endpoints/refresh.ts';
 import { EXTENSIONS } from '../endpoints/services.ts';
 import { MAX_START_BYTES } from '../endpoints/start.ts';
 import {
@@ -156,7 +156,7 @@ export const devicePaths = {
       tags: ['device'],
       summary: 'Refreshes tokens',
       requestBody: body(
-        `At most ${MAX_REFRESH_BODY_BYTES} bytes; the content type does not matter.`,
+        `At most ${MAX_TOKEN_REQUEST_BYTES} bytes; the content type does not matter.`,
         json(
           open({
             service: SERVICE,
@@ -192,9 +192,9 @@ export const devicePaths = {
       tags: ['device'],
       summary: 'Revokes tokens at the provider: the user signs out',
       description:
-        'May be repeated: tokens that the provider does not know, or no longer, are a success.',
+        'May be repeated: it succeeds too if the provider does not know the tokens, or no longer does.',
       requestBody: body(
-        `At least one token. At most ${MAX_REFRESH_BODY_BYTES} bytes; the content type does not matter.`,
+        `At least one token. At most ${MAX_TOKEN_REQUEST_BYTES} bytes; the content type does not matter.`,
         json(
           open({
             service: SERVICE,
@@ -206,7 +206,7 @@ export const devicePaths = {
       ),
       responses: {
         200: message(
-          'The provider accepts the tokens no longer',
+          'The provider no longer accepts the tokens',
           json({ type: 'object', additionalProperties: false }, { revoked: {} }),
         ),
         400: message(

@@ -1,5 +1,5 @@
 /** The device grant for standard clients. docs/device-grant.md. */
-import { MAX_REFRESH_BODY_BYTES } from '../endpoints/refresh.ts';
+import { MAX_TOKEN_REQUEST_BYTES } from '../endpoints/refresh.ts';
 import {
   body,
   formOrJson,
@@ -13,7 +13,7 @@ import {
   string,
 } from './elements.ts';
 
-const BODY = `At most ${MAX_REFRESH_BODY_BYTES} bytes, as a form or as JSON. Unknown parameters are ignored, \`client_id\` among them.`;
+const BODY = `At most ${MAX_TOKEN_REQUEST_BYTES} bytes, as a form or as JSON. Unknown parameters are ignored, \`client_id\` among them.`;
 
 export const grantPaths = {
   '/oauth2/{service}/device_authorization': {
@@ -94,10 +94,10 @@ export const grantPaths = {
       tags: ['device-grant'],
       summary: 'Revokes a token at the provider (RFC 7009)',
       description:
-        'May be repeated: a token that the provider does not know, or no longer, is a success.',
+        'May be repeated: it succeeds too if the provider does not know the token, or no longer does.',
       requestBody: body(BODY, formOrJson('Revocation')),
       responses: {
-        200: message('The provider accepts the token no longer', undefined, NO_CACHE),
+        200: message('The provider no longer accepts the token', undefined, NO_CACHE),
         400: response(
           'OAuthError',
           '`unsupported_token_type` if the provider has no revocation endpoint, and the errors of RFC 6749 section 5.2',

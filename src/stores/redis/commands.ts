@@ -47,8 +47,9 @@ export function createRedisCommands(options: RedisCommandsOptions) {
 
   /**
    * `args` follow the clock, which is the first argument of every script. Throws
-   * StoreUnavailable: offline, refused, or no reply in time. After the last it is unknown
-   * whether the script was executed. Without a policy it is not repeated.
+   * StoreUnavailable if the client is offline, the server refuses, the connection is lost, or no
+   * reply comes in time. After the last two nobody knows whether the script was executed, so it
+   * is repeated only if `policy` says so.
    */
   function run(
     script: Script,

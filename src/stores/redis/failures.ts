@@ -100,7 +100,7 @@ function describeReply(reply: ErrorReply, isSentinel: boolean): ConnectFailure {
   const reason = reasonOf(reply);
   const known = MESSAGES.find(([pattern]) => pattern.test(reply.message));
   const login = (isSentinel ? SENTINEL_LOGIN_REPLIES : LOGIN_REPLIES)[reason];
-  const problem = known?.[1] ?? `${login ?? remedyFor(reply)} (${reason})`;
+  const problem = known?.[1] ?? `${login ?? remedyForReply(reply)} (${reason})`;
   return { problem, isFinal: login !== undefined, reason };
 }
 
@@ -122,7 +122,7 @@ function describeSocket(error: Error, target: RedisTarget): string | undefined {
 }
 
 /** What the operator should do about an error reply. */
-export function remedyFor(reply: ErrorReply): string {
+export function remedyForReply(reply: ErrorReply): string {
   const reason = reasonOf(reply);
   const login = LOGIN_REPLIES[reason];
   if (login !== undefined) return `${login}: correct REDIS_URL, and restart the relay`;

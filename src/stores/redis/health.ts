@@ -12,7 +12,7 @@ import {
   describeConnectFailure,
   noAnswer,
   reasonOf,
-  remedyFor,
+  remedyForReply,
   replyIn,
   stopsEverything,
   TRANSIENT,
@@ -41,7 +41,7 @@ export interface HealthOptions {
 /** The pause between two probes. */
 export const STORE_PROBE_MS = 1_000;
 
-/** How long a refusal must not have occurred before it counts as over: a server may be at the limit of its memory for a while. */
+/** A refusal counts as over when it has not occurred for this long: a server may hover at the limit of its memory. */
 export const STORE_REFUSAL_QUIET_MS = 5_000;
 
 export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: HealthOptions) {
@@ -59,7 +59,7 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
   function refused(reply: ErrorReply): void {
     const reason = reasonOf(reply);
     if (TRANSIENT.has(reason)) return;
-    const remedy = refusals.get(reason)?.remedy ?? remedyFor(reply);
+    const remedy = refusals.get(reason)?.remedy ?? remedyForReply(reply);
     if (!refusals.has(reason)) onEvent({ type: 'store_refuses', reason, remedy });
     refusals.set(reason, { remedy, lastMs: clock.now() });
     void keepProbing();

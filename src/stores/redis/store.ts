@@ -25,7 +25,7 @@ import { type RedisKeys, SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
 const MAX_TRIES = 20;
 
 /** How far this process may be wrong about the store's time. */
-const GUESS_MARGIN_MS = 2_000;
+const CLOCK_MARGIN_MS = 2_000;
 
 /** Characters of the records that are remembered at most. In memory they take 30 MB. */
 export const REMEMBERED_CHARACTERS = 12 * 1_048_576;
@@ -102,11 +102,11 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   }
 
   /** The session as this process knows it. Undefined if it does not, or if time changes the session soon. */
-  function guess(known: StoredSession | undefined): StoredSession | undefined {
+  function recall(known: StoredSession | undefined): StoredSession | undefined {
     const nowMs = commands.storeNow();
     if (nowMs === undefined || known === undefined) return undefined;
     const { tokens, session } = known;
-    const isUnchanged = nowMs + GUESS_MARGIN_MS < machine.unchangedUntilMs(session);
+    const isUnchanged = nowMs + CLOCK_MARGIN_MS < machine.unchangedUntilMs(session);
     return isUnchanged ? { tokens, session, nowMs } : undefined;
   }
 
@@ -149,7 +149,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     change: Event<Reply>,
     policy: RetryPolicy,
   ): Promise<Reply | undefined> {
-    let found = guess(recent.get(link));
+    let found = recall(recent.get(link));
     let isGuess = found !== undefined;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       found ??= await read(link);
