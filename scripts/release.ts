@@ -53,7 +53,7 @@ async function writeRelease(release: string): Promise<void> {
     await buildExecutable(file(`-${ending}`), target as ExecutableTarget);
   }
   const owner = ['--sort=name', '--owner=0', '--group=0'];
-  run(['tar', ...owner, '-czf', file('-deploy.tar.gz'), '--', ...listTracked('deploy')]);
+  run(['tar', ...owner, '-czf', file('-deploy.tar.gz'), '--', ...listTracked(['deploy'])]);
   writeFileSync(file('.cdx.json'), describeMaterials());
   copyFileSync(join(ROOT, 'CHANGELOG.md'), join(release, 'CHANGELOG.md'));
   const checksums = run(['sh', '-c', 'cd "$1" && sha256sum *', 'sh', release]);

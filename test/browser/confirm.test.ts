@@ -5,7 +5,6 @@ import {
   agree,
   comeBack,
   type Device,
-  declineAtProvider,
   open,
   pressContinue,
   SIGNED_IN,
@@ -82,20 +81,6 @@ describe('CONFIRM=always', async () => {
     expect(await comeBack(page, () => agree(page, 'mal'))).toMatchObject(SIGNED_IN);
     expect((await device.poll()).status).toBe(200);
   }
-
-  test("the provider's URL in another browser signs no one in, and ends nothing", async () => {
-    const device = await startDevice('mal');
-    const { page, complaints } = await continueTo(device.url);
-    const before = mal.exchanges();
-    for (const act of [agree, declineAtProvider]) {
-      const { page: victim } = await openPhone();
-      await victim.goto(page.url());
-      expect(await comeBack(victim, () => act(victim, 'mal'))).toMatchObject(OTHER_BROWSER);
-    }
-    expect(mal.exchanges()).toBe(before);
-    await expectSignedIn(page, device);
-    expect(complaints).toEqual([]);
-  });
 
   test('a host of the same site cannot make another browser pass for the one that asked', async () => {
     const device = await startDevice('mal');

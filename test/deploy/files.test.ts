@@ -16,7 +16,6 @@ const POLL_SECONDS = Number(RELAY_SETTINGS.POLL_SECONDS.default);
 const read = (file: string) => readFileSync(`${ROOT}deploy/${file}`, 'utf8');
 
 interface Container {
-  readonly logging?: { readonly driver: string };
   readonly environment?: Record<string, string>;
   readonly env_file?: string;
   readonly volumes?: readonly string[];
@@ -42,15 +41,6 @@ test('nginx looks for the relays by a name that they have in compose.yaml', () =
 });
 
 test.each(['compose.yaml', 'compose.home.yaml'])(
-  'in %s no log fills the disk: each container has the driver that drops old lines',
-  (file) => {
-    const { services } = Bun.YAML.parse(read(file)) as Pick<Compose, 'services'>;
-    const drivers = Object.values(services).map(({ logging }) => logging?.driver);
-    expect(new Set(drivers)).toEqual(new Set(['local']));
-  },
-);
-
-test.each(['compose.yaml', 'compose.home.yaml'])(
   'in %s the relay gets each provider of .env, secrets as files, and known settings',
   (file) => {
     const { services } = Bun.YAML.parse(read(file)) as Pick<Compose, 'services'>;
@@ -62,26 +52,6 @@ test.each(['compose.yaml', 'compose.home.yaml'])(
     expect(names.filter((name) => !known.includes(name) || /CLIENT/.test(name))).toEqual([]);
   },
 );
-
-test('Prometheus of compose.yaml scrapes its relays, with the token that both read', () => {
-  const { prometheus, 'relay-1': relay } = compose.services;
-  const targets = /targets: \[(.+)\]$/m.exec(read('prometheus.yaml'))?.[1]?.split(', ') ?? [];
-  const relays = Object.keys(compose.services).filter((name) => name.startsWith('relay-'));
-  expect(targets).toEqual(relays.map((name) => `${name}:9090`));
-  const [, atRelay] = /^ADMIN_TOKEN_FILE=(.+)\/admin-token$/m.exec(read('README.md')) ?? [];
-  expect(relay?.volumes).toContain(`./secrets/metrics:${atRelay}:ro`);
-  const [, credentials] =
-    /#authorization: \{ credentials_file: (.+)\/admin-token \}/.exec(read('prometheus.yaml')) ?? [];
-  // A relative path begins at the configuration, here and in the container.
-  expect(prometheus?.volumes).toContain(`./secrets/metrics:/etc/prometheus/${credentials}:ro`);
-});
-
-test('README.md makes each folder of secrets before Docker would make it as root', () => {
-  const volumes = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes);
-  const mounted = volumes.flatMap((each) => /^\.\/(secrets\/[^:]+):/.exec(each)?.[1] ?? []);
-  const [, made = ''] = /^mkdir .*&& mkdir -m 755 (.+)\npassword=/m.exec(read('README.md')) ?? [];
-  expect(made.split(' ').toSorted()).toEqual([...new Set(mounted)].toSorted());
-});
 
 test('everything that sets up a new relay lets every user confirm', () => {
   const deploy = readdirSync(`${ROOT}deploy`, { recursive: true, withFileTypes: true })

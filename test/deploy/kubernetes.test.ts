@@ -35,29 +35,6 @@ test('every part finds the pods by their labels', () => {
   for (const selector of selectors) expect(selector).toEqual(labels as unknown as Tree);
 });
 
-test('a request comes from the Ingress by the Service to the port of the relay', () => {
-  const backend = find('Ingress').spec?.rules?.[0]?.http?.paths?.[0]?.backend?.service;
-  expect(backend).toEqual({ name: 'sign-in-relay', port: { name: 'http' } } as unknown as Tree);
-  expect(find('Service').metadata?.name).toEqual(backend?.name);
-  const port = { name: 'http', port: 80, targetPort: 'http' };
-  expect(find('Service').spec?.ports as unknown).toEqual([port]);
-  expect(relay?.ports as unknown).toEqual([{ name: 'http', containerPort: 8080 }]);
-  const { hosts } = find('Ingress').spec?.tls?.[0] ?? {};
-  const host = String(find('Ingress').spec?.rules?.[0]?.host);
-  expect(hosts as unknown).toEqual([host]);
-  expect(env).toContainEqual({ name: 'OAUTH_BASE_URL', value: `https://${host}` });
-});
-
-// Whoever reaches a relay may claim any address of TRUSTED_PROXY_CIDRS.
-test('only the namespace of the controller reaches the relay', () => {
-  const { policyTypes, ingress } = find('NetworkPolicy').spec ?? {};
-  expect(policyTypes as unknown).toEqual(['Ingress']);
-  const controller = { matchLabels: { 'kubernetes.io/metadata.name': 'traefik' } };
-  expect(ingress as unknown).toEqual([
-    { from: [{ namespaceSelector: controller }], ports: [{ port: 'http' }] },
-  ]);
-});
-
 test('it has only settings of the relay, and no secret: those come from a Secret', () => {
   const names = env.map(({ name }) => name).filter((name) => name !== 'MAL_CLIENT_ID');
   const known = namesOf(RELAY_SETTINGS);

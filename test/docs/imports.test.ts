@@ -16,7 +16,6 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   [/^sign-ins\//, /^(sign-ins\/|limits|node:(crypto|buffer)$)/],
   [/^(log|limits|body|monitor|text-file|version)\.ts/, /^(node:|package\.json)/],
   [/^notify\.ts/, /^(log|monitor|service|providers\/con|sign-ins\/time|node:)/],
-  [/^providers\/profiles\//, /^providers\/profile(\.ts|s\/)/],
   [/^providers\//, /^(providers\/|sign-ins\/|limits|body|monitor|node:|ipaddr)/],
   [/^stores\/redis\//, /^(stores\/(redis\/|[\w-]+\.ts)|sign-ins\/|limits|monitor|node:|@redis\/)/],
   [/^stores\//, /^(stores\/(sqlite\/|[\w-]+\.ts)|sign-ins\/|limits|node:)/],

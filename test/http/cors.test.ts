@@ -26,15 +26,6 @@ test.each([
   expect((await ask(path, PREFLIGHT)).status).toBe(204);
 });
 
-test.each(['/auth/mal', '/link', '/L/BCDF-GHJK'])(
-  'CORS_ORIGINS=*: no page may read %s, which users open',
-  async (path) => {
-    const { ask } = createTestService({ corsOrigins: ['*'] });
-    const { headers } = await ask(path, { headers: { Origin: 'https://tv.example' } });
-    expect(headers.get('access-control-allow-origin')).toBeNull();
-  },
-);
-
 /** A form, or `fetch` with `no-cors`, reaches the relay from any page. */
 describe.each(['/auth/start', '/oauth2/mal/device_authorization'])('%s', (path) => {
   const FOREIGN = 'https://other.example';

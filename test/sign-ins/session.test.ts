@@ -109,6 +109,8 @@ test('a session lives to its last millisecond; after it every event is refused',
       const isOfDevice = ['poll', 'acknowledge', 'cancel'].includes(name);
       const cell = cellOf(event, session, EXPIRES_AT_MS + 1);
       expect([name, cell]).toEqual([name, isOfDevice ? 'gone' : 'undefined']);
+      const last = cellOf(machine.find, session, EXPIRES_AT_MS);
+      expect([session.state, last]).not.toEqual([session.state, 'undefined']);
     }
   }
 });
@@ -151,31 +153,4 @@ test('a lease that ran out completes the session with nothing to deliver', () =>
     result: undefined,
     completedAtMs: EXCHANGE_LEASE_MS,
   });
-});
-
-test('a device that asks learns once that its link was opened, and not after a result', () => {
-  const opened = { ...PENDING, opening: 'unreported' } as const;
-  expect(machine.open(PENDING, 0).next).toEqual(opened);
-  expect(machine.open(opened, 0)).toEqual({ reply: { pending: opened, isFirst: false } });
-  expect(machine.poll(false)(opened, 0).next).toBeUndefined();
-  const { reply, next: told = PENDING } = machine.poll(true)(opened, 0);
-  expect(reply).toMatchObject({ state: 'pending', isOpened: true });
-  expect(machine.poll(true)(told, 0).reply).toMatchObject({ isOpened: false });
-  const leased = machine.lease(opened, 0).next ?? PENDING;
-  expect(machine.poll(true)(leased, 0).reply).toMatchObject({ isOpened: true });
-});
-
-test('a pending session says how long it stays as it is', () => {
-  const unchangedForMs = (session: machine.Session, nowMs: number) =>
-    Object(machine.poll(false)(session, nowMs).reply).unchangedForMs;
-  expect(unchangedForMs(PENDING, 1_000)).toBe(EXPIRES_AT_MS - 999);
-  expect(unchangedForMs(EXCHANGING, 1_000)).toBe(EXCHANGE_LEASE_MS - 999);
-  const late = { ...EXCHANGING, leaseEndsAtMs: EXPIRES_AT_MS + 5 };
-  expect(unchangedForMs(late, EXPIRES_AT_MS)).toBe(1);
-});
-
-test('a session that was delivered or cancelled reports no expiry', () => {
-  for (const session of [DELIVERED, ENDED, CANCELLED]) {
-    expect(machine.stageOf(session)).toBeUndefined();
-  }
 });
