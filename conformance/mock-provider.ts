@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { sleep } from './async.ts';
 import type { Options } from './options.ts';
-import type { Secrets } from './records.ts';
+import type { Secrets } from './secrets.ts';
 
 /** What the token endpoint answers. `trapUrl` is a URL that no relay may request. */
 export type Reply = (response: ServerResponse, trapUrl: string, tokenUrl: string) => void;

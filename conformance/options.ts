@@ -51,7 +51,6 @@ export interface Options {
   readonly extensions: ReadonlySet<Extension>;
   readonly printEnv: boolean;
   readonly secretsFile: string | undefined;
-  readonly answersFile: string | undefined;
 }
 
 const FLAGS = {
@@ -69,7 +68,6 @@ const FLAGS = {
   with: { type: 'string' },
   'print-env': { type: 'boolean', default: false },
   'secrets-file': { type: 'string' },
-  'answers-file': { type: 'string' },
 } as const;
 
 /** The message names every problem of the command line. */
@@ -125,7 +123,6 @@ export function parseOptions(args: readonly string[], all: readonly Group[]): Op
     extensions: new Set(chosen.flatMap(({ extension }) => extension ?? [])),
     printEnv: flags['print-env'],
     secretsFile: flags['secrets-file'],
-    answersFile: flags['answers-file'],
   };
   if (problems.length === 0 && chosen.length === 0) {
     problems.push('--only and --except leave no group to run');

@@ -13,7 +13,7 @@ import {
   send as sendHttp,
 } from './http.ts';
 import { type Options, POLL_SECONDS, SERVICE_A } from './options.ts';
-import type { RecordAnswer, Secrets } from './records.ts';
+import type { Secrets } from './secrets.ts';
 
 export interface Session {
   readonly service: string;
@@ -33,7 +33,6 @@ export interface Shared {
   readonly options: Options;
   readonly nextAddress: NextAddress;
   readonly secrets: Secrets;
-  readonly recordAnswer: RecordAnswer;
   /** By poll secret: every session of the suite that may be open. The `cap` group counts with them. */
   readonly live: Map<string, Session>;
 }
@@ -71,7 +70,7 @@ const CLEAN_UP_MS = 5_000;
 
 export type Relay = ReturnType<typeof createRelay>;
 
-export function createRelay({ options, nextAddress, secrets, recordAnswer, live }: Shared) {
+export function createRelay({ options, nextAddress, secrets, live }: Shared) {
   const own = new Map<string, Session>();
   const cancelled = new Set<string>();
   const cookies = new Map<string, string>();
@@ -87,7 +86,6 @@ export function createRelay({ options, nextAddress, secrets, recordAnswer, live 
   };
   const sendTo = async (baseUrl: string, call: Call): Promise<Answer> => {
     const answer = await sendHttp(baseUrl, call);
-    recordAnswer(call, answer);
     // Of whatever a case asks them: docs/protocol.md §7.
     if (/^\/auth\/(?:start|result)(?:\?|$)/.test(call.path)) expect.noStore(answer);
     return answer;

@@ -15,10 +15,10 @@ import {
   registrationAt,
   SERVICE_B,
 } from './options.ts';
-import { createRecordAnswer, createSecrets } from './records.ts';
 import { createRelay, type Session } from './relay.ts';
 import { createReport, type Report } from './report.ts';
 import { runGroups } from './runner.ts';
+import { createSecrets } from './secrets.ts';
 import { noteControl } from './slowness.ts';
 
 const PASSED = 0;
@@ -49,7 +49,6 @@ async function runAll(options: Options): Promise<Report> {
     options,
     secrets,
     nextAddress: createClientAddresses(),
-    recordAnswer: createRecordAnswer(options.answersFile),
     live: new Map<string, Session>(),
   };
   const provider = createMockProvider(options, secrets);

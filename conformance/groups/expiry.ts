@@ -85,15 +85,12 @@ export const expiry = cases((test) => {
 });
 
 export const deviceExpiry = cases((test) => {
-  test('docs/device-grant.md "Polling": a poll that is held when the lifetime ends gets expired_token at once', async (kit) => {
+  test('docs/device-grant.md "Polling"; RFC 8628 §3.5: a held poll gets expired_token when the lifetime ends; then the user code is unknown', async (kit) => {
     const { session } = await startGrant(kit);
+    const end = lifetime(kit);
     const poll = () => pollGrant(kit, session, { Prefer: 'wait=50' });
     expect.oauthError(await pollOverEnd(kit, poll), 'expired_token');
-  });
-
-  test('RFC 8628 §3.5: after the lifetime a poll gets expired_token, and the user code is unknown', async (kit) => {
-    const { session } = await startGrant(kit);
-    await lifetime(kit);
+    await end;
     expect.oauthError(await pollGrant(kit, session), 'expired_token');
     const { status } = await kit.relay.decide(session, 'continue');
     equal('status of the code', status, 404);

@@ -86,25 +86,6 @@ test('nginx starts before any relay, serves once there is one, and uses the next
   await expectSignsIn(proxy, waiting);
 });
 
-test('behind nginx no poll fails when both relays are killed and restarted in turn', async () => {
-  await using stage = await startStage();
-  stage.know(FIRST, SECOND);
-  const first = await stage.startAt(FIRST);
-  const second = await stage.startAt(SECOND);
-  const proxy = await stage.startBefore();
-  await untilServed(proxy);
-  const waiting = [];
-  for (let count = 0; count < POLLS; count += 1) waiting.push(await startSignIn(proxy));
-  await pollUntil('all polls wait', () => countPolls(first) + countPolls(second) === POLLS);
-  await first.stop('SIGKILL');
-  await second.untilParked(POLLS);
-  const firstAgain = await stage.startAt(FIRST);
-  await second.stop('SIGKILL');
-  await firstAgain.untilParked(POLLS);
-  await stage.startAt(SECOND);
-  for (const each of waiting) await expectSignsIn(proxy, each);
-});
-
 const countPolls = (relay: Awaited<ReturnType<typeof startRelay>>) =>
   relay.events('poll_waiting').length;
 

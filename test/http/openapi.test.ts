@@ -37,6 +37,19 @@ test('it names the public address with its path, and where RFC 8414 has the meta
   );
 });
 
+/** Each answer that a service of the tests gives is checked. These come up in no other test. */
+test.each<[path: string, status: number, init?: RequestInit]>([
+  ['/.well-known/oauth-authorization-server/oauth2/mal', 200],
+  ['/.well-known/oauth-authorization-server/oauth2/nobody', 404],
+  ['/auth/result?session=x&wait=x', 400],
+  ['/qr/BCDF-GHJK.png?size=x', 400],
+  ['/oauth2/nobody/device_authorization', 404, { method: 'POST' }],
+  ['/oauth2/nobody/token', 404, { method: 'POST' }],
+  ['/oauth2/nobody/revoke', 404, { method: 'POST' }],
+])('the document describes the answer of %s: %d', async (path, status, init) => {
+  expect((await createTestService().ask(path, init)).status).toBe(status);
+});
+
 test("every endpoint is in the stranger's cost table of docs/security.md", () => {
   const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
   const page = read('docs/security.md');

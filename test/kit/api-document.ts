@@ -2,7 +2,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
 
 /** An answer, and the request that it answers. */
-export interface Seen {
+interface Seen {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
@@ -21,7 +21,7 @@ interface Described {
 }
 
 /** The function returns what is wrong with an answer: nothing if the document describes it. */
-export function createFindProblems(document: Node) {
+function createFindProblems(document: Node) {
   const validatorAt = createValidators(document);
   const findPath = createFindPath(document);
 

@@ -64,15 +64,12 @@ test.each([
     held.release();
     const statuses = await Promise.all(pages);
     expect(statuses.filter((status) => status === 200)).toHaveLength(most);
-    for (const [nth, { session, state, url, code }] of signIns.entries()) {
-      const isRefused = statuses[nth] === 503;
-      expect(hanging.requestsFor(code)).toBe(isRefused ? 0 : 1);
-      if (!isRefused) continue;
-      // Link and code still work.
-      expect((await fetch(url, { redirect: 'manual' })).status).toBe(302);
-      expect((await bringCode(relay, state, code)).status).toBe(200);
-      expect(await (await poll(relay, session)).json()).toEqual(tokensFor(code));
+    // The codes of the others are not spent, and still work.
+    for (const [nth, { code }] of signIns.entries()) {
+      expect(hanging.requestsFor(code)).toBe(statuses[nth] === 503 ? 0 : 1);
     }
+    const refusedOne = signIns.find((_, nth) => statuses[nth] === 503) ?? expect.unreachable();
+    expect((await bringCode(relay, refusedOne.state, refusedOne.code)).status).toBe(200);
   },
   60_000,
 );
