@@ -117,7 +117,7 @@ export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
 /** After SIGTERM, once nothing is in progress: how long responses may take to be sent. */
 export const DRAIN_FLUSH_MS = 2 * SECOND_MS;
 
-/** A second signal within this time is taken for the first: npm forwards a signal that its child also gets itself. No operator is that fast. */
+/** A second signal within this time counts as the first: npm forwards a signal that its child also gets itself. No operator is that fast. */
 export const SIGNAL_ECHO_MS = 500;
 
 /** How long `sign-in-relay health` waits. By default Docker gives a health check 30 s, Kubernetes 1 s. */

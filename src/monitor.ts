@@ -34,7 +34,7 @@ export const SIGN_IN_OUTCOMES = [
   'expired',
 ] as const;
 
-/** RFC 6749 §5.2, and the last one RFC 7009 §2.2.1. Any other error of a provider could contain anything, so it is neither logged nor passed on as one. */
+/** The errors of RFC 6749 §5.2, and the last one of RFC 7009 §2.2.1. Any other error of a provider could contain anything, so it is neither logged nor passed on as one. */
 export const TOKEN_ERRORS = [
   'invalid_request',
   'invalid_client',
@@ -74,7 +74,7 @@ export interface FailureEvent {
   /** The id of the sign-in in the log. */
   readonly signIn: string | undefined;
   readonly hint: string;
-  /** Of a store that refuses: the first word of its error, such as OOM. */
+  /** If a store refuses: the first word of its error, such as OOM. */
   readonly reason?: string | undefined;
 }
 

@@ -12,7 +12,7 @@ const MAX_FAILURES = 20;
 export interface RecentFailure extends FailureEvent {
   readonly atMs: number;
   readonly count: number;
-  /** Of the store: when it had ended. */
+  /** When a failure of the store had ended. */
   readonly endedAtMs?: number;
 }
 

@@ -13,7 +13,7 @@ export class CommandError extends Error {
   }
 }
 
-/** As `parseArgs`, but what is wrong is a CommandError. */
+/** Like `parseArgs`, but throws a CommandError if something is wrong. */
 export function parseOptions<const Config extends ParseArgsConfig>(
   config: Config,
   usage: string,

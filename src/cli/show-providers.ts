@@ -9,7 +9,7 @@ import { wrap } from '../settings/names.ts';
 
 const GUIDES: ReadonlyMap<string, string> = new Map(Object.entries(readGuides()));
 
-/** Those that can't be enabled by their names. Their guides say why, and what to do instead. */
+/** Providers that can't be enabled by their names. Their guides say why, and what to do instead. */
 const UNSUPPORTED = [...GUIDES.keys()].filter((name) => !PROFILES.has(name));
 
 const hasSection = (name: string, title: string) =>
@@ -18,7 +18,7 @@ const hasSection = (name: string, title: string) =>
 /** True if some facts in the profile may be wrong. The guide says which, and why. */
 export const hasUnverified = (name: string) => hasSection(name, 'Unverified');
 
-/** Shows all of them if no name is given. */
+/** Shows all providers if no name is given. */
 export function showProviders(name: string | undefined) {
   if (name === undefined) return { isFound: true, text: describeAll() };
   const guide = GUIDES.get(name);

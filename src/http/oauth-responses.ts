@@ -51,7 +51,7 @@ export type OAuthError = keyof typeof ERRORS | ErrorResult['error'];
 export interface OAuthErrorDetails {
   readonly status?: number;
   readonly headers?: HeaderFields;
-  /** Instead of the usual one. Contains nothing from the request. */
+  /** Replaces the usual description. Contains nothing from the request. */
   readonly description?: string | undefined;
 }
 
@@ -85,7 +85,7 @@ export function oauthResponseTo(
     case 'rate_limited':
       return oauthErrorResponse('slow_down', { headers, status: limitedStatus });
     case 'origin_not_allowed':
-      // Only browsers get it, and no page may read it.
+      // Only browsers get this refusal, and no page may read it.
       return errorResponse(refusal);
     case 'invalid_client_address':
       return oauthErrorResponse('invalid_request', { description: 'Invalid client address' });

@@ -62,7 +62,7 @@ export function renderCodeForm(form: CodeForm): string {
           action={action}
           written={written}
           isWrong={alert !== undefined}
-          // Not if there is text to read first: a keyboard on the screen would cover it.
+          // No focus if there is text to read first: a keyboard on the screen would cover it.
           hasFocus={written === '' && !home && !alert && !error}
         />
         {home && (
@@ -106,7 +106,7 @@ export function CodeField({ words, action, written = '', isWrong = false, hasFoc
         placeholder={EXAMPLE}
         dir="ltr"
         autocapitalize="characters"
-        // Not kept in the history of the field, and offered where a code was copied from.
+        // The browser keeps no code in the history of the field, and may offer one that was copied.
         autocomplete="one-time-code"
         spellcheck={false}
         enterkeyhint="go"

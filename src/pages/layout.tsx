@@ -14,7 +14,7 @@ import { withoutMarks } from './words.tsx';
 export interface Frame {
   readonly style: string;
   readonly appName: string | undefined;
-  /** Of the relay. It stands for an app without a name. */
+  /** The relay's host. It stands for an app without a name. */
   readonly host: string;
   /** A path on the relay. Undefined if there is no logo. */
   readonly logo: string | undefined;

@@ -37,7 +37,7 @@ export function hintForTokenFailure(
   }
   if (providerError !== undefined) return hintForError(provider, providerError, grant);
   if (status >= 300 && status < 400) return `${host} redirects: correct ${url}`;
-  // Also if the body is JSON: gateways send such errors.
+  // This holds for a JSON body too: gateways send such errors.
   if (status === 404 || status === 405) {
     return `${host} has no ${kind} endpoint there (${status}): correct ${url}`;
   }
@@ -79,7 +79,7 @@ function causesOf({ redirectUri }: Provider, grant: Grant, settings: string): st
     : `check ${settings} and the redirect URI ${redirectUri}`;
 }
 
-/** Its host and port, and the setting that names it. */
+/** The host and port of an endpoint, and the setting that names it. */
 function endpointOf(provider: Provider, grant: Grant) {
   const { name, tokenHost, refreshHost, revocationHost: host = '' } = provider;
   const prefix = prefixOf(name);

@@ -16,19 +16,19 @@ const MAX_URL_CHARACTERS = 2_000;
 /** The service of every open sign-in, also in the log and the metrics: no provider may have this name. */
 export const OPEN_SERVICE = 'open';
 
-/** They could replace what the user is shown, or send the code elsewhere. RFC 9101, OAuth 2.0 Multiple Response Types. */
+/** These parameters could replace what the user is shown, or send the code elsewhere. RFC 9101, OAuth 2.0 Multiple Response Types. */
 const FORBIDDEN = ['request', 'request_uri', 'response_mode'];
 
 /** The relay replaces these with its own values. */
 const REPLACED = ['redirect_uri', 'state'];
 
-/** RFC 8707 §2 allows several. */
+/** The only parameter of which a request may have several. RFC 8707 §2. */
 const REPEATABLE = 'resource';
 
 /** Address and query, without fragment and user name, in printable ASCII. A backslash is a slash to some parsers. */
 const FORM = /^(https?:\/\/[^/?#@\\]+\/[^?#\\]*)\?([^#\\]*)$/;
 
-/** Where any https endpoint may be: a name of the DNS, or an address. RFC 1035 §2.3.4. */
+/** The host of an endpoint, if any https endpoint is allowed: a name of the DNS, or an address. RFC 1035 §2.3.4. */
 const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])$/;
 
 /** `problem` is for the client's developer. */

@@ -474,7 +474,7 @@ const profiles: Readonly<Record<string, Profile>> = {
   },
 };
 
-/** By the name that `PROVIDERS` has. */
+/** Every profile by the name that `PROVIDERS` has. */
 export const PROFILES: ReadonlyMap<string, Profile> = new Map(Object.entries(profiles));
 
 /** The default of `PROVIDERS`. */

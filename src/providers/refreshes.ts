@@ -46,7 +46,7 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
   async function takeTurn(
     id: string,
   ): Promise<(RefreshTurn & { readonly leaseEndsAtMs: number }) | undefined> {
-    // Until the lease of any other instance has run out, which frees its turn.
+    // By then the lease of any other instance has run out, which frees its turn.
     const untilMs = clock.now() + EXCHANGE_LEASE_MS + REFRESH_CHECK_MS;
     for (;;) {
       const leaseEndsAtMs = clock.now() + EXCHANGE_LEASE_MS;
@@ -104,7 +104,7 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
       return own;
     },
     track,
-    /** From now on nothing starts, or waits for another instance. */
+    /** From now on nothing is sent, and nobody waits for another instance. */
     drain(): void {
       draining = true;
     },

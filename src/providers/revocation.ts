@@ -50,7 +50,7 @@ function createRequest(
     const { 'Content-Type': _, ...others } = headers;
     return { url, grant, method, headers: { ...others, Authorization: `Bearer ${token}` } };
   }
-  // The others know no such parameter.
+  // An endpoint for one kind of token, or without authentication, knows no such parameter.
   const takesHint = tokenKind !== undefined && takes === undefined && clientAuth !== 'none';
   const hint = takesHint ? `&token_type_hint=${tokenKind}` : '';
   const credentials = clientAuth === 'none' ? '' : credentialsInBody(client);

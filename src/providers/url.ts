@@ -65,7 +65,7 @@ const OWN_PARAMETERS = {
   revocation_endpoint: ['token', 'token_type_hint', 'access_token', 'client_id', 'client_secret'],
 } as const;
 
-/** As RFC 8414 §2 names it. */
+/** An endpoint by its name in RFC 8414 §2. */
 export type Endpoint = keyof typeof OWN_PARAMETERS;
 
 /** The first parameter that the relay sets itself: no parameter may appear twice (RFC 6749 §3.1). */

@@ -44,7 +44,7 @@ function findFileDescriptorWarning({ maxSessions }: Settings): SettingWarning[] 
   return [{ setting: 'MAX_SESSIONS', problem }];
 }
 
-/** What providers, Redis, files and the log need. */
+/** File descriptors that providers, Redis, files and the log need. */
 const OTHER_FILE_DESCRIPTORS = 100;
 
 /** Each sign-in may have a device that waits, and each connection is a file descriptor. */

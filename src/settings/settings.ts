@@ -44,7 +44,7 @@ export function settingsFrom(
     adminNames: relay.ADMIN_NAMES ?? [],
     adminToken: relay.ADMIN_TOKEN,
     trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
-    /** Those that are enabled, in the order of `PROVIDERS`. */
+    /** The enabled providers, in the order of `PROVIDERS`. */
     providers,
     /** Without it and without `redis` sessions are in memory. */
     sessionsFile: relay.SESSIONS_FILE,

@@ -45,7 +45,7 @@ export function createPolls(
 ) {
   /** By poll id. */
   const parked = new Map<string, ParkedPoll[]>();
-  /** Those that count against the limits, the oldest first. */
+  /** Polls that count against the limits, the oldest first. */
   const counted = new Set<ParkedPoll>();
   /** Polls whose session could not be looked up, because the store is down. */
   const unconfirmed = new Set<ParkedPoll>();
@@ -180,7 +180,7 @@ class ParkedPoll implements Deadline {
   dueAtMs = 0;
   isOver = false;
   isEvicted = false;
-  /** Since its last look at the session. */
+  /** Woken since its last look at the session. */
   wasWoken = false;
   readonly recheck: Deadline = { dueAtMs: 0, onDue: () => this.wake() };
   #resume: (() => void) | undefined;
@@ -223,7 +223,7 @@ class ParkedPoll implements Deadline {
     this.#recheckQueue?.cancel(this.recheck);
   }
 
-  /** Until it is woken, or the session may have changed by itself. */
+  /** Waits until the poll is woken, or the session may have changed by itself. */
   sleep(clock: Clock, rechecks: DeadlineQueue, unchangedForMs: number): Promise<void> | undefined {
     if (this.wasWoken) return undefined;
     // Short waits use a deadline queue too: after a pause of the process it leaves time to read a disconnection first.

@@ -30,7 +30,7 @@ export interface TokenResult {
   readonly accessToken: string;
   readonly refreshToken?: string;
   readonly expiresIn?: number;
-  /* As the provider gave them. Passed on by the device grant (RFC 6749 §5.1), and with `details`. */
+  /* These three are as the provider gave them, for the device grant (RFC 6749 §5.1), or with `details`. */
   readonly tokenType?: string;
   readonly scope?: string;
   readonly idToken?: string;

@@ -43,7 +43,7 @@ export interface Store {
   ): Awaitable<Reply | undefined>;
 
   /**
-   * From now on notifies of every notice. A poll that registers with its listener before it looks
+   * Notifies the listener of every notice from now on. A poll that registers with its listener before it looks
    * misses none. Nobody sends a notice when a time runs out.
    */
   listen(listener: Listener): void;
@@ -82,7 +82,7 @@ export interface RefreshStore {
 export interface StoreProblem {
   /** For the operator. */
   readonly text: string;
-  /** Otherwise only some requests fail, such as starts while the store is full. */
+  /** False if only some requests fail, such as starts while the store is full. */
   readonly stopsEverything: boolean;
 }
 

@@ -14,7 +14,7 @@ const WITHOUT_MEANING: readonly (readonly [RegExp, string])[] = [
   [/_CLIENT_SECRET_FILE$/, 'a Worker has no files; use wrangler secret put for the secret itself'],
 ];
 
-/** Of an earlier version. */
+/** A setting of an earlier version. */
 const IGNORED = {
   setting: 'OBJECTS',
   problem: 'has no effect any more: all sign-ins are in one object (docs/cloudflare.md)',

@@ -49,7 +49,7 @@ export default {
   },
 };
 
-/** Its name. All sign-ins are there. */
+/** The name of the object, which has all sign-ins. */
 const OBJECT = '0';
 
 /** Logs the faults at each `/ready` too, because an operator may have just begun to read the log. */

@@ -62,7 +62,7 @@ export const login = (args: readonly string[]): Promise<number> =>
     const session = openSession(target, {
       device: values.device ?? `Terminal on ${hostname()}`,
       details: values.details,
-      // The tokens as most apps get them. If the relay demands it, it is blind.
+      // `login` gets tokens as most apps do. If the relay demands a blind sign-in, it is one.
       blind: false,
       open,
     });

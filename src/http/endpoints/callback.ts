@@ -188,7 +188,7 @@ const CANCELLATIONS: ReadonlySet<string> = new Set([
   ...['user_cancelled_login', 'user_cancelled_authorize'],
 ]);
 
-/** For the log, which has no text of a stranger. Facebook has only an `error_code` if the app is not set up. */
+/** The error for the log, which has no text of a stranger. Facebook has only an `error_code` if the app is not set up. */
 function shownErrorOf(request: RelayRequest): string {
   const error = request.query('error');
   if (error) return STANDARD_ERRORS.has(error) ? error : 'other';

@@ -79,7 +79,7 @@ export async function handleChoice(
     : redirectToProvider(dependencies, request, lookup.provider, browserState);
 }
 
-/** Undefined if the operator has removed the service, or disabled open sign-ins, since it started. */
+/** Undefined if the operator has removed the service, or disabled open sign-ins, since the sign-in started. */
 function findDestination(
   { providers, openCookies, baseUrl }: ConfirmationDependencies,
   { service, delivery }: SessionInfo,

@@ -69,13 +69,13 @@ function parseWait(wait: string | undefined): number {
   return isWhole ? Number(wait) : Number.NaN;
 }
 
-/** 204 also before delivery. */
+/** The response is a 204 also before the delivery. */
 async function acknowledge(signIns: SignIns, pollSecret: string): Promise<Response | Refusal> {
   const outcome = isCapability(pollSecret) ? await signIns.acknowledge(pollSecret) : 'gone';
   return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
 }
 
-/** 204 also when repeated. 410 if there is nothing to cancel. */
+/** The response is a 204 also when repeated, and a 410 if there is nothing to cancel. */
 async function cancel(
   signIns: SignIns,
   pollSecret: string,

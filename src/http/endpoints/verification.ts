@@ -73,7 +73,7 @@ export function createShortLink(dependencies: ShortLinkDependencies): Handler {
       return redirectResponse(location, request.method === 'GET' ? 302 : 303);
     }
     const choice = await readChoice(dependencies, request);
-    // Before anything is looked up, so that a refusal does not reveal whether the code exists.
+    // The limit comes before any lookup, so that a refusal does not reveal whether the code exists.
     const admitted = await admission.admitToPair(request, codeLimits, 'code');
     if (!admitted.ok) return admitted;
     const found = await signIns.find({ userCode });

@@ -60,7 +60,7 @@ const TEMPLATE = {
   },
 };
 
-/** As JSON. */
+/** The API document of a relay, as JSON. */
 export function describeApi(baseUrl: string): string {
   return JSON.stringify(TEMPLATE)
     .replaceAll('{{BASE_URL}}', () => baseUrl)

@@ -11,12 +11,12 @@ export const en = {
     message: (app = 'the app') => `You can close this tab and return to ${app}.`,
   },
   failed: {
-    /** Also the heading. */
+    /** The heading has the same text. */
     title: 'Sign-in failed',
     cancelled: 'Sign-in was cancelled.',
     /** After `cancelled`: what that means. */
     notSignedIn: 'Your device wasn’t signed in. You can close this tab.',
-    /** Also what the heading says, and in the two below an instruction: docs/protocol.md §5 has them. */
+    /** The texts of docs/protocol.md §5: this one repeats the heading, and all three end with an instruction. */
     tryAgain: 'Sign-in failed. Please try again.',
     incomplete: 'Sign-in response was incomplete. Please try again.',
     notCompleted: "Couldn't complete sign-in. Please try again.",

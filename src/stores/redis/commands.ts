@@ -157,7 +157,7 @@ async function repeat(
   }
 }
 
-/** It came too late and was not executed. */
+/** True if the command came too late and was not executed. */
 const isTooLate = (error: unknown) => error instanceof ErrorReply && reasonOf(error) === TOO_LATE;
 
 /*

@@ -50,7 +50,7 @@ export function createNotices(options: NoticesOptions) {
   let othersSeenAtMs = clock.now() - OTHERS_MS + UNSURE_MS;
   let stopped = false;
   let cancel: () => void = () => {};
-  /** After a pause of the process: by then the sockets have been read. */
+  /** When the sockets will have been read after a pause of the process. */
   let readAtMs = 0;
 
   /**
@@ -129,7 +129,7 @@ export function createNotices(options: NoticesOptions) {
     /** Subscribes, and sends heartbeats from now on. */
     async start(): Promise<void> {
       await subscribe();
-      // Nobody waits yet.
+      // No poll waits yet, so no message can have been missed.
       mayBeMissing = false;
       await beat();
       beatLater();

@@ -8,7 +8,7 @@ import type { Clock } from '../../sign-ins/time.ts';
 import type { RedisCommands } from './commands.ts';
 import { type RedisKeys, SCRIPTS } from './scripts.ts';
 
-/** At the limit all are removed, and the store refuses those addresses again. */
+/** How many refused addresses are remembered. At this limit all are forgotten, and the store refuses them again. */
 const MAX_REFUSED_ADDRESSES = 10_000;
 
 /** `name` is part of the keys of its buckets. */
@@ -35,7 +35,7 @@ export function createRedisRateLimiter(
       else refusedUntilMs.delete(address);
       return waitMs;
     },
-    /** Not repeated: if its outcome is unknown, the address loses one token at most. */
+    /** A refund is not repeated: if its outcome is unknown, the address loses one token at most. */
     async refund(address) {
       refusedUntilMs.delete(address);
       await commands.run(SCRIPTS.refundToken, [bucketOf(address)], [intervalMs]);

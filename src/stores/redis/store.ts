@@ -88,7 +88,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     const header = `${tokens} ${version} ${startedAtMs} ${expiresAtMs} `;
     const body = record.slice(header.length);
     const session = readBody(body, Number(startedAtMs), Number(expiresAtMs));
-    // A record that was put in another's place.
+    // Somebody put this record in another's place.
     if (session?.ids.link !== link) return undefined;
     const found = { tokens, session, nowMs };
     if (!isBefore(found, known)) recent.set(found, body.length);
@@ -120,7 +120,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   ): Promise<StoredSession | undefined> {
     const { ids } = found.session;
     const body = writeBody(next);
-    // The change is valid only until time changes the state again that it was computed for.
+    // The change was computed for this state, so it is valid only until time changes the state.
     const before = machine.stateAt(found.session, found.nowMs) ?? found.session;
     const unchangedUntilMs = machine.unchangedUntilMs(before);
     const args = [
@@ -172,7 +172,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
   }
 
   return {
-    /** Not repeated: the device is refused, and a session that was created expires unused. */
+    /** The command is not repeated: the device is refused, and a session that was created expires unused. */
     async create(newSession, lifetimeMs) {
       const { ids } = newSession;
       const token = createCallId(randomBytes);
@@ -224,7 +224,7 @@ export function createRedisRefreshStore({
   randomBytes,
 }: RedisStoreOptions): RefreshStore {
   return {
-    /** Repeated under one id. If the outcome stays unknown, nothing is sent to the provider. */
+    /** The command is repeated under one id. If the outcome stays unknown, nothing is sent to the provider. */
     async begin(id) {
       const args = [EXCHANGE_LEASE_MS, createCallId(randomBytes)];
       const reply = await commands.run(SCRIPTS.beginRefresh, [keys.refresh(id)], args, 'briefly');
@@ -232,7 +232,7 @@ export function createRedisRefreshStore({
       return state === 'finished' ? { state, result } : { state };
     },
 
-    /** Repeated only for a while: the device has its result, and a repeated refresh is sent to the provider. */
+    /** The command is repeated only for a while: the device has its result, and a repeated refresh is sent to the provider. */
     async finish(id, result = '') {
       const args = [REFRESH_RESULT_MS, result];
       await commands.run(SCRIPTS.finishRefresh, [keys.refresh(id)], args, 'briefly');
