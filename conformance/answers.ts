@@ -85,7 +85,7 @@ export function retryAfter(answer: Answer): void {
 }
 
 export function html(answer: Answer): Page {
-  matches('Content-Type', answer.headers['content-type'], /^text\/html\s*(;|$)/i);
+  matches('Content-Type', answer.headers['content-type'], /^text\/html; ?charset=utf-8$/i);
   return readPage(answer.body);
 }
 

@@ -2,7 +2,7 @@
 
 import * as expect from '../answers.ts';
 import { expectRequests, expectResult, expectSignsIn } from '../device.ts';
-import { holds, matches } from '../expect.ts';
+import { holds } from '../expect.ts';
 import { json } from '../mock-provider.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import type { Parameters } from '../relay.ts';
@@ -57,23 +57,6 @@ export const callback = cases((test) => {
 });
 
 export const callbackPages = cases((test) => {
-  test('What the browser does: every page of the callback is text/html; charset=utf-8', async (kit) => {
-    const { relay, provider } = kit;
-    const failing = provider.issue(json({}, 500));
-    const { code } = provider.issueCode();
-    const errors: Parameters[] = [{ error: 'access_denied' }, { error: 'x' }, {}];
-    const answers = [await relay.send({ path: `/auth/${SERVICE_A}/callback?code=x` })];
-    for (const parameters of [...errors, { code: failing }, { code }]) {
-      const session = await relay.start();
-      answers.push(await relay.callback(session, parameters));
-      // Once more, for the page of a session that cannot take the result.
-      answers.push(await relay.callback(session, parameters));
-    }
-    for (const { headers } of answers) {
-      matches('Content-Type', headers['content-type'], /^text\/html; ?charset=utf-8$/i);
-    }
-  });
-
   test('What the browser does: no page contains anything that the callback was sent, escaped or not', async (kit) => {
     const mark = 'conformance7341';
     for (const sent of [`<script>${mark}</script>`, `"><img src=x onerror=${mark}>`, mark]) {

@@ -1,6 +1,6 @@
 /**
- * What openid-client and oauth4webapi make of the relay where the programs of
- * docs/device-grant.md do not show it: metadata, ID tokens, and refreshes that fail.
+ * What openid-client makes of the relay where the programs of docs/device-grant.md do not
+ * show it: ID tokens, and refreshes that fail.
  */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
@@ -17,12 +17,10 @@ const setup = await setUp();
 afterAll(setup.stop);
 const { relay, providers } = setup;
 
-function discover(issuer: string, algorithm?: 'oidc' | 'oauth2') {
-  return openid.discovery(new URL(issuer), 'tv', undefined, openid.None(), {
+const discover = (issuer: string) =>
+  openid.discovery(new URL(issuer), 'tv', undefined, openid.None(), {
     execute: [openid.allowInsecureRequests],
-    ...(algorithm && { algorithm }),
   });
-}
 
 /** The code of a refusal, as either library names it. */
 async function refusalOf(asked: Promise<unknown>): Promise<string> {
@@ -30,21 +28,6 @@ async function refusalOf(asked: Promise<unknown>): Promise<string> {
   if (refusal instanceof openid.ResponseBodyError) return refusal.error;
   return refusal instanceof openid.ClientError ? (refusal.code ?? '') : String(refusal);
 }
-
-test.each(['oidc', 'oauth2'] as const)(
-  'both find the metadata at its place in %s',
-  async (algorithm) => {
-    const issuer = `${relay.baseUrl}/oauth2/mal`;
-    const config = await discover(issuer, algorithm);
-    expect(config.serverMetadata().token_endpoint).toBe(`${issuer}/token`);
-    const found = await oauth.discoveryRequest(new URL(issuer), {
-      algorithm,
-      [oauth.allowInsecureRequests]: true,
-    });
-    const server = await oauth.processDiscoveryResponse(new URL(issuer), found);
-    expect(server.device_authorization_endpoint).toBe(`${issuer}/device_authorization`);
-  },
-);
 
 test("a client with the relay's metadata refuses an ID token of the provider", async () => {
   const found = (await discover(`${relay.baseUrl}/oauth2/demo`)).serverMetadata();

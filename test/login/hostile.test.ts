@@ -1,13 +1,14 @@
 /** `login` against a relay, a proxy or a network that does harm: nothing of it reaches the terminal as it is, and everything ends. */
 import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { jsonText, printable } from '../../src/cli/terminal.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { startChild } from '../kit/process.ts';
+import { serveBytes } from '../kit/provider.ts';
 import { TERMINAL_SEQUENCES, testSeed, UNSEEN } from '../kit/random.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
@@ -26,32 +27,24 @@ const STARTED = {
   userCode: 'BCDF-GHJK',
 };
 
-const servers: Server[] = [];
+const servers: Disposable[] = [];
 afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
+  for (const server of servers.splice(0)) server[Symbol.dispose]();
 });
 
 /** Writes what the test says, byte by byte, to each client. */
-function serve(answer: (path: string, socket: Socket) => void): Promise<string> {
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    let asked = '';
-    socket.on('data', (part) => {
-      asked += part.toString('latin1');
-      const [head = '', body] = asked.split('\r\n\r\n');
-      const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-      if (body === undefined || body.length < length) return;
-      asked = '';
-      answer(/^\w+ (\S+)/.exec(head)?.[1] ?? '', socket);
-    });
+async function serve(answer: (path: string, socket: Socket) => void): Promise<string> {
+  const asked = new WeakMap<Socket, string>();
+  const server = await serveBytes((socket, _, part) => {
+    const text = (asked.get(socket) ?? '') + part;
+    const [head = '', body] = text.split('\r\n\r\n');
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    const isWhole = body !== undefined && body.length >= length;
+    asked.set(socket, isWhole ? '' : text);
+    if (isWhole) answer(/^\w+ (\S+)/.exec(head)?.[1] ?? '', socket);
   });
   servers.push(server);
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      resolve(`http://127.0.0.1:${port}`);
-    });
-  });
+  return new URL(server.url).origin;
 }
 
 const respond = (status: number, body: string, headers = '') =>

@@ -4,28 +4,25 @@ import { DISCOVERY_BYTES } from '../../src/limits.ts';
 import { discoverProvider, type ProviderToDiscover } from '../../src/providers/discovery.ts';
 import { poll, start } from '../kit/device.ts';
 import { startOpenId } from '../kit/openid.ts';
+import { serveUpstream } from '../kit/provider.ts';
 import { captureLog, createTestService } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 
-/** The issuer's server: it answers what `answers` has for a path, else 404, and records what it was asked. */
+/** The issuer's server: it answers what `answers` has for a path, else 404. */
 let answers: Record<string, () => Response | Promise<Response>> = {};
-let asked: string[] = [];
 beforeEach(() => {
   answers = {};
-  asked = [];
+  requests.length = 0;
 });
-const server = Bun.serve({
-  port: 0,
-  hostname: '127.0.0.1',
-  fetch(request) {
-    const { pathname } = new URL(request.url);
-    asked.push(pathname);
-    return answers[pathname]?.() ?? new Response('not here', { status: 404 });
-  },
+const server = serveUpstream((request) => {
+  const { pathname } = new URL(request.url);
+  return answers[pathname]?.() ?? new Response('not here', { status: 404 });
 });
-afterAll(() => server.stop(true));
+const { requests } = server;
+afterAll(server.stop);
 
-const origin = `http://127.0.0.1:${server.port}`;
+const origin = new URL(server.url).origin;
+const asked = () => requests.map(({ path }) => path);
 const OPENID = '/.well-known/openid-configuration';
 const OAUTH = '/.well-known/oauth-authorization-server';
 const ENDPOINTS = {
@@ -64,7 +61,7 @@ test('one request to the OpenID address, and a provider that is ready for use', 
       ...given,
     },
   });
-  expect(asked).toEqual([OPENID]);
+  expect(asked()).toEqual([OPENID]);
 });
 
 test.each([
@@ -77,7 +74,7 @@ test.each([
   answers[paths[1] ?? ''] = () => Response.json({ issuer, ...ENDPOINTS });
   const discovery = await discoverProvider(acme({ issuer }), fetch);
   expect(discovery.provider?.name).toBe('acme');
-  expect(asked).toEqual(paths);
+  expect(asked()).toEqual(paths);
 });
 
 const NO_DOCUMENT = ['is not a discovery document', true] as const;

@@ -83,18 +83,6 @@ describe.concurrent('a connection that makes no progress is closed by the relay'
     }
     expect(statusOf(await connection.closed)).toBe(200);
   });
-
-  test("and a poll is held to its end, beyond the runtime's limits on idle connections", async () => {
-    // The runtime's own limit is 10 s, which it keeps to within 4 s.
-    const slow = await startOne({ POLL_SECONDS: '15' });
-    const { session } = await start(slow);
-    const connection = openRaw(slow.baseUrl);
-    await connection.send(GET_POLL(session));
-    expect(statusOf(await connection.until('\r\n\r\n'))).toBe(204);
-    await connection.send('GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
-    expect(await connection.until('ok')).toContain('HTTP/1.1 200');
-    connection.leave();
-  });
 });
 
 describe('a device that leaves while its poll is parked', () => {

@@ -1,25 +1,16 @@
 /** Discovery in an object: before the first request, once, and again after a while where it failed. */
 import { expect, test } from 'bun:test';
 import { start, startRequest } from '../kit/device.ts';
-import { discoveryDocumentOf } from '../kit/provider.ts';
+import { discoveryDocumentOf, serveUpstream } from '../kit/provider.ts';
 import { startWorkers } from '../kit/workers.ts';
 
 function serveIssuer(status: number) {
-  let asked = 0;
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    fetch({ url }) {
-      asked += 1;
-      return Response.json(discoveryDocumentOf(new URL(url).origin), { status });
-    },
-  });
-  const env = {
-    PROVIDERS: 'mal,acme',
-    ACME_CLIENT_ID: 'acme-client',
-    ACME_ISSUER: server.url.origin,
-  };
-  return { env, asked: () => asked, [Symbol.dispose]: () => void server.stop(true) };
+  const { url, requests, ...stop } = serveUpstream(() =>
+    Response.json(discoveryDocumentOf(issuer), { status }),
+  );
+  const issuer = new URL(url).origin;
+  const env = { PROVIDERS: 'mal,acme', ACME_CLIENT_ID: 'acme-client', ACME_ISSUER: issuer };
+  return { ...stop, env, asked: () => requests.length };
 }
 
 test('the first start already finds the provider, and the issuer is asked once', async () => {
