@@ -100,24 +100,6 @@ test('the keyboard alone is enough, and the focus is visible', async () => {
   await expectDelivered(device, 'mal');
 });
 
-test("another site's form decides nothing", async () => {
-  const device = await startDeviceWithCode('mal');
-  const html = `<!doctype html><form method="post" action="${device.shortUrl}"><button name="choice" value="decline">A prize</button></form>`;
-  await using elsewhere = Bun.serve({
-    // To a browser `localhost` is another site than 127.0.0.1.
-    hostname: 'localhost',
-    port: 0,
-    fetch: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
-  });
-  const { page } = await openPhone();
-  await page.goto(elsewhere.url.href);
-  expect(await follow(page, () => press(page, 'A prize'))).toMatchObject(CONFIRMATION);
-
-  await pressContinue(page);
-  expect(await comeBack(page, () => agree(page, 'mal'))).toMatchObject(SIGNED_IN);
-  await expectDelivered(device, 'mal');
-});
-
 test('inside another app the page to confirm shows its address, which one tap selects', async () => {
   const device = await startDeviceWithCode('mal');
   const { page } = await openPhone({ userAgent: IN_APP_BROWSER });

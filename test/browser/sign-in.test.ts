@@ -2,10 +2,8 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   agree,
-  CANCELLED,
   comeBack,
   type Device,
-  declineAtProvider,
   NAMES,
   SERVICES,
   type Service,
@@ -75,19 +73,6 @@ describe('a whole sign-in', () => {
     expect(referrers.filter((referrer) => referrer && !referrer.startsWith(origin))).toEqual([]);
   });
 });
-
-test.each(SERVICES)(
-  '%s: the user declines at the provider, and the device gets access_denied',
-  async (service) => {
-    const device = await startDevice(service);
-    const polled = device.poll();
-    const { page, complaints } = await openPhone();
-    await page.goto(device.url);
-    expect(await comeBack(page, () => declineAtProvider(page, service))).toMatchObject(CANCELLED);
-    expect(await polled).toEqual({ status: 200, error: 'access_denied' });
-    expect(complaints).toEqual([]);
-  },
-);
 
 test('the tab is closed during the exchange: the device gets its tokens', async () => {
   const device = await startDevice('demo');

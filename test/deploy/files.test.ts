@@ -4,13 +4,13 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
-import { FETCHES_AT_ONCE, IDLE_MARGIN_SECONDS } from '../../src/limits.ts';
+import { IDLE_MARGIN_SECONDS } from '../../src/limits.ts';
 import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { readAcl } from '../kit/redis/acl.ts';
-import { LAUNCHER, ROOT } from '../kit/relay.ts';
+import { ROOT } from '../kit/relay.ts';
 
 const POLL_SECONDS = Number(RELAY_SETTINGS.POLL_SECONDS.default);
 const read = (file: string) => readFileSync(`${ROOT}deploy/${file}`, 'utf8');
@@ -133,14 +133,6 @@ test('the Dockerfile names each foreign image by its digest, since a tag may be 
   const images = stages.map((stage) => stage.split(/\s/)[0] ?? '');
   const ofOthers = images.filter((image) => image !== 'scratch' && !names.includes(image));
   expect(ofOthers).toEqual([expect.stringMatching(/^[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}$/)]);
-});
-
-test('whatever starts the relay lets Bun make as many requests at once', () => {
-  const setting = `BUN_CONFIG_MAX_HTTP_REQUESTS=${FETCHES_AT_ONCE}`;
-  for (const file of ['Dockerfile', 'sign-in-relay.service']) {
-    expect(read(file)).toContain(setting);
-  }
-  expect(readFileSync(LAUNCHER, 'utf8')).toContain(`HTTP_REQUESTS || '${FETCHES_AT_ONCE}'`);
 });
 
 test('the user in Valkey has the rights of docs/scaling.md, and no others', () => {

