@@ -1,6 +1,7 @@
 /** `GET /auth/<service>/callback`: what each outcome answers and leaves behind; and which links and callbacks are refused. */
 
 import * as expect from '../answers.ts';
+import { sleep } from '../async.ts';
 import { expectRequests, expectResult, expectSignsIn } from '../device.ts';
 import { holds } from '../expect.ts';
 import { json } from '../mock-provider.ts';
@@ -8,7 +9,7 @@ import { SERVICE_A, SERVICE_B } from '../options.ts';
 import type { Parameters } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
-/** With either service: this callback ends the session with this page and error, and no exchange is made. */
+/** With either service: this callback ends the session with this page and error, for a parked poll at once, and no exchange is made. */
 async function expectError(
   kit: Kit,
   parameters: Parameters,
@@ -17,9 +18,12 @@ async function expectError(
 ) {
   for (const service of [SERVICE_A, SERVICE_B]) {
     const session = await kit.relay.start({ service });
+    const { answer } = kit.relay.park(session);
+    await sleep(100);
     expect.failurePage(await kit.relay.callback(session, parameters), page);
     expectRequests(kit, parameters.code ?? '', 0);
-    await expectResult(kit, session, { error });
+    expect.json(await answer, { error });
+    expect.atOnce(await answer);
   }
 }
 

@@ -54,29 +54,4 @@ export const races = cases((test) => {
     expectRequests(kit, code, 1);
     await expectResult(kit, session, tokens);
   });
-
-  test('What the browser does: callbacks of every kind at once: one wins, and the device gets its result', async (kit) => {
-    const { relay, provider } = kit;
-    for (const _ of ROUNDS) {
-      const session = await relay.start({ service: SERVICE_B });
-      const { code, tokens } = provider.issueCode();
-      const kinds = [
-        { parameters: { error: 'access_denied' }, result: { error: 'access_denied' } },
-        { parameters: { error: 'x' }, result: { error: 'authorization_failed' } },
-        { parameters: {}, result: { error: 'missing_code' } },
-        { parameters: { code }, result: tokens },
-      ];
-      const sent = [...kinds, ...kinds, ...kinds];
-      const answers = await Promise.all(
-        sent.map(async ({ parameters, result }) => ({
-          result,
-          page: await relay.callback(session, parameters),
-        })),
-      );
-      const taken = answers.filter(({ page }) => page.status !== 404);
-      equal('callbacks that took the session', taken.length, 1);
-      for (const { page } of answers) if (page.status === 404) expect.invalidLink(page);
-      await expectResult(kit, session, taken[0]?.result ?? {});
-    }
-  });
 });

@@ -29,23 +29,6 @@ export const result = cases((test) => {
     for (const over of [session, denied]) expect.sessionNotFound(await kit.relay.poll(over));
   });
 
-  test('Waiting for the result: a parked poll is answered at once with each kind of error', async (kit) => {
-    for (const [parameters, error] of [
-      [{ error: 'access_denied' }, 'access_denied'],
-      [{ error: 'x' }, 'authorization_failed'],
-      [{}, 'missing_code'],
-      [{ code: 'conformance-unknown-code' }, 'exchange_failed'],
-    ] as const) {
-      const session = await kit.relay.start();
-      const parked = kit.relay.park(session);
-      await sleep(100);
-      await kit.relay.callback(session, parameters);
-      const answer = await parked.answer;
-      expect.json(answer, { error });
-      expect.atOnce(answer);
-    }
-  });
-
   test('Waiting for the result: a poll whose connection was closed claims nothing: the next poll gets the tokens', async (kit) => {
     const { relay, provider } = kit;
     for (const pauseMs of [50, 100, 300]) {

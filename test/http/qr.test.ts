@@ -1,4 +1,4 @@
-/** Pictures of QR codes, read by a scanner and measured in pixels (docs/qr.md). How a browser draws the SVG is in test/browser. */
+/** Pictures of QR codes, read by a scanner and measured in pixels (docs/qr.md). How a browser draws the SVG is in test/browser/qr.test.ts. */
 import { describe, expect, test } from 'bun:test';
 import { start } from '../kit/device.ts';
 import { QR_LIMIT_OVERALL } from '../kit/limits.ts';

@@ -20,8 +20,8 @@ interface Described {
   readonly pointer: string;
 }
 
-/** The function returns what is wrong with an answer: nothing if the document describes it. */
-function createFindProblems(document: Node) {
+/** The function throws if the document does not describe an answer. */
+export function createApiCheck(document: Node) {
   const validatorAt = createValidators(document);
   const findPath = createFindPath(document);
 
@@ -67,7 +67,7 @@ function createFindProblems(document: Node) {
     return problemsOf('body', type === 'application/json' ? parse(body) : body, validate);
   }
 
-  return (seen: Seen): string[] => {
+  function findProblems(seen: Seen): string[] {
     const general = findInHeaders('/x-every-response/headers', seen);
     const described = isForBrowser(seen) ? undefined : describedFor(seen);
     if (described === undefined) return general;
@@ -78,16 +78,8 @@ function createFindProblems(document: Node) {
     ]);
     if (problems.some(({ length }) => length === 0)) return [];
     return problems[0] ?? ['the document has no such answer'];
-  };
-}
+  }
 
-/** A page or a redirect, of which the document says only what every answer has. */
-const isForBrowser = ({ status, headers }: Seen) =>
-  Math.floor(status / 100) === 3 || /^text\/html/.test(headers['content-type'] ?? '');
-
-/** Throws if the document does not describe the answer. */
-export function createApiCheck(document: Node) {
-  const findProblems = createFindProblems(document);
   return async ({ method, url }: Request, answer: Response): Promise<void> => {
     const { status } = answer;
     const headers = Object.fromEntries(answer.headers);
@@ -98,6 +90,10 @@ export function createApiCheck(document: Node) {
     throw new Error(`not in the API document: ${method} ${path} ${status}: ${problems.join('; ')}`);
   };
 }
+
+/** A page or a redirect, of which the document says only what every answer has. */
+const isForBrowser = ({ status, headers }: Seen) =>
+  Math.floor(status / 100) === 3 || /^text\/html/.test(headers['content-type'] ?? '');
 
 function createValidators(document: Node): (pointer: string) => ValidateFunction {
   // The document is more than a schema, and formats are for its readers.

@@ -122,12 +122,6 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
         ),
       {},
     ],
-    [
-      'a redirect, which is not followed',
-      (socket) =>
-        void socket.write('HTTP/1.1 307 Found\r\nLocation: /token\r\nContent-Length: 0\r\n\r\n'),
-      { reason: 'status', status: 307 },
-    ],
   ])('%s fails the exchange, and the code was sent once', async (_, respond, expected) => {
     const { result, failure, before, provider } = await signIn((socket, nth, request) => {
       respond(socket, nth, request);
