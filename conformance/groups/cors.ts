@@ -87,7 +87,8 @@ export const cors = cases((test) => {
   test('On request: no page that a browser opens has a CORS header, for listed origins either', async (kit) => {
     const session = await kit.relay.start();
     const callback = `/auth/${session.service}/callback?state=nosuch&code=x`;
-    for (const path of [linkPath(session), callback, '/auth/done']) {
+    const ofCode = kit.options.extensions.has('user-code') ? ['/L/BCDF-GHJK'] : [];
+    for (const path of [linkPath(session), callback, '/auth/done', ...ofCode]) {
       for (const origin of LISTED_ORIGINS) {
         const refused = await preflight(kit, path, 'GET', origin);
         expect.status(refused, 405);

@@ -84,6 +84,13 @@ describe('records that were written as in the vectors', () => {
     expect(poll.resultOf(completed)).toEqual(result);
   });
 
+  test('the result of a refresh', () => {
+    const derivation = vectors.derivations.find(({ what }) => what === 'refresh');
+    const result = vectors.seals.find(({ what }) => what === 'refresh');
+    const { open } = vault.refresh(derivation?.secret ?? '');
+    expect(open(result?.sealed ?? '')).toBe(fromHex(result?.plaintext ?? '').toString());
+  });
+
   test('the result of one refresh token does not open for another', () => {
     const [own, other] = [vault.refresh('mal victim'), vault.refresh('mal other')];
     expect(other.open(other.keep('{}'))).toBe('{}');
