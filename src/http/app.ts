@@ -18,8 +18,8 @@ export type Handler = (request: RelayRequest) => Response | Refusal | Promise<Re
 
 export interface Route {
   /**
-   * An exact path, or one with an open segment (`/auth/:service/callback`), or a prefix
-   * (`/oauth2/*`). Paths are compared without decoding.
+   * An exact path, or one with an open segment (`/auth/:service/callback`), or with any text
+   * at an end (`/oauth2/*`). Paths are compared without decoding.
    */
   readonly path: string;
   /** The handler of each method. Absent: `respond` handles every method; without it the path is not found. */
@@ -97,7 +97,7 @@ interface RouteMatch {
   readonly parameter: string;
 }
 
-/** A path with an open segment, or that ends with `*`. */
+/** A path with an open segment, or with `*`. */
 interface Pattern {
   readonly route: Route;
   /** The path before and after what is open. */
@@ -111,7 +111,7 @@ function findPattern(patterns: readonly Pattern[], path: string): RouteMatch | u
     if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
     const parameter = path.slice(prefix.length, path.length - suffix.length);
     const isSegment = parameter !== '' && !parameter.includes('/');
-    const fits = route.path.endsWith('*') || (isSegment && (route.isKnown?.(parameter) ?? true));
+    const fits = route.path.includes('*') || (isSegment && (route.isKnown?.(parameter) ?? true));
     if (fits) return { route, parameter };
   }
   return undefined;
@@ -131,7 +131,7 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
     }
     // A path that lacks the base path belongs to another issuer.
     if (path.startsWith(`${wellKnown}/`)) return MISPLACED;
-    const isOwn = starts.some((start) => start !== `${basePath}/` && path.startsWith(start));
+    const isOwn = starts.some((start) => !home.includes(start) && path.startsWith(start));
     return isOwn ? path.slice(basePath.length) : path;
   };
 }

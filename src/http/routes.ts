@@ -77,6 +77,8 @@ export function createRoutes(options: RoutesOptions): Route[] {
     ...createHealthRoutes(options.health),
     // Devices and programs get plain text.
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
+    // Also an app whose base URL has a wrong path, and a web app may read that.
+    ...['*/services', '*/auth/start'].map((path) => ({ path, ...forDevices })),
     { path: '/*', respond: createNotFound(endpoints.pages, basePath) },
   ];
 }

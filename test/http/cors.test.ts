@@ -18,6 +18,8 @@ test.each([
   '/oauth2/mal/token',
   '/oauth2/mal/revoke',
   '/oauth2/mal/.well-known/openid-configuration',
+  '/wrong/path/services',
+  '/wrong/path/auth/start',
 ])('CORS_ORIGINS=*: every page may ask %s, and read when to try again', async (path) => {
   const { ask } = createTestService({ corsOrigins: ['*'] });
   const { headers } = await ask(path, { headers: { Origin: 'https://tv.example' } });

@@ -86,6 +86,13 @@ describe('a mistyped address', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([302, location]);
   });
 
+  test('an app whose base URL has a wrong path reads that, and gets no page', async () => {
+    for (const path of ['/wrong/services', `${basePath}/wrong/services`, '/wrong/auth/start']) {
+      const answer = await service.ask(path);
+      expect([answer.status, await answer.text()]).toEqual([404, '404 page not found\n']);
+    }
+  });
+
   test.each([
     ['/L/WDJB-MJH', 404, 'This code is not valid'],
     ['/l/%E0%A4%A', 404, 'This code is not valid'],

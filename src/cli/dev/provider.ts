@@ -146,6 +146,10 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
       const headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
       return c.json({ error: 'invalid_token' }, 401, headers);
     })
+    // An app that takes the provider for the relay.
+    .on('ALL', ['/services', '/auth/start'], cors(), (c) =>
+      c.text(`The relay is at ${baseUrl}`, 404),
+    )
     .use(rejectCrossSite)
     .get('/', (c) => c.html(listPage(relay)))
     .on(['GET', 'POST'], '/authorize', authorize)
