@@ -176,7 +176,7 @@ const send = (call: Call, request: Request): Promise<Response> =>
     let cancelTimer = wait(platform, timeoutMs, body === undefined, () => {
       cancelTimer = platform.later(TICK_MS, () => {
         cancelRequest();
-        const cause = Error(`no response within ${timeoutMs} ms`);
+        const cause = Error(`no answer within ${timeoutMs} ms`);
         end({ status: 0, text: '', cause });
       });
     });

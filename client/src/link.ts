@@ -166,7 +166,7 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
   const made = isTried ? await platform.challenge() : undefined;
   if (isNeeded && !(isOffered && made)) {
     const who = isOffered ? 'This device has no cryptography for' : 'The relay does not offer';
-    const what = open ? 'an open sign-in' : 'a blind sign-in with this service';
+    const what = open ? 'an open sign-in' : 'a blind sign-in';
     throw new SignInError('refused', `${who} ${what}`);
   }
   const { verifier, challenge } = made || {};
@@ -277,7 +277,7 @@ export async function poll(
       countdown.confirm(askedSkewMs);
       // The link had already expired when polling began, so it is not on any screen.
       if (!restMs || now() >= endMs + PATIENCE_MS) {
-        throw new SignInError('expired', 'The time of the link has passed');
+        throw new SignInError('expired', 'The link has expired');
       }
     } else if (!json.progress) {
       return takeResult(call, options, link, json);
@@ -327,7 +327,7 @@ function exchange(
   const own = `${addressOf(options.relay)}/`;
   const isElsewhere = isText(tokenUrl) && (!!named || tokenUrl.indexOf(own) !== 0);
   if (!isText(code) || !isElsewhere || !isText(clientId)) {
-    const what = 'The relay sent tokens, no code, or its own token URL for a blind sign-in';
+    const what = 'The relay sent no code for a blind sign-in, or its own token URL';
     throw new SignInError('refused', what);
   }
   const form = {

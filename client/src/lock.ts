@@ -16,15 +16,19 @@ export const lockFor =
   (platform: Platform, items: SessionStorage, key: string): Lock =>
   (run) =>
     new Promise((resolve, reject) => {
+      let isGivenUp = false;
       const fail = (code: 'busy' | 'storage_failed', detail: string, cause?: unknown) => {
+        isGivenUp = true;
         cancelTimer();
         reject(new SignInError(code, detail, cause));
       };
-      const held = `Another process has had the lock for ${LOCK_MS / 1_000} s`;
-      const cancelTimer = platform.later(LOCK_MS, () => fail('busy', held));
+      const cancelTimer = platform.later(LOCK_MS, () =>
+        fail('busy', 'Another process keeps the lock'),
+      );
       const runAlone = () => {
         cancelTimer();
-        return run().then(resolve, reject);
+        // Once nobody waits for it, a run could only spend a refresh token.
+        return isGivenUp ? Promise.resolve() : run().then(resolve, reject);
       };
       const runAndWait = () => runAlone().then(() => sleep(platform, LAG_MS));
       const take = async () => {
@@ -32,5 +36,5 @@ export const lockFor =
         if (items.lock) await items.lock(key, runAlone);
         else await (locks ? locks.request(key, runAndWait).catch(runAlone) : runAlone());
       };
-      take().catch((cause) => fail('storage_failed', 'The lock of the storage failed', cause));
+      take().catch((cause) => fail('storage_failed', 'The storage failed to lock', cause));
     });

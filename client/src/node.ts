@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { parse } from './ask.ts';
 import type { SessionStorage } from './storage.ts';
 
@@ -110,7 +111,8 @@ async function take(path: string): Promise<() => Promise<void>> {
   while (!(await create(path, owner))) {
     const other = await readIfThere(path);
     if (other !== undefined && (await isStale(path, other))) await breakLock(path, other);
-    else await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    // Does not keep the process running: whoever waits for the lock has a timer that does.
+    else await pause(RETRY_MS, undefined, { ref: false });
   }
   return release;
 }
