@@ -198,6 +198,8 @@ async function fetchWith(
   const isStream = Object(init.body).getReader || Symbol.asyncIterator in Object(init.body);
   if (response.status !== 401 || isStream) return response;
   const fresh = await getToken({ rejected, signal });
+  // For a while a relay repeats its response to a refresh, so this may be the same token.
+  if (fresh === rejected) return response;
   // Nobody reads it, and it would keep its connection.
   void (response.body as Partial<ReadableStream> | null | undefined)?.cancel?.().catch(() => {});
   return ask(fresh, again);

@@ -66,7 +66,7 @@ export type Effect =
   | { readonly type: 'save'; readonly tokens: Tokens; readonly attempt?: number }
   /** Stores why the tokens are gone. */
   | { readonly type: 'store-reason'; readonly error: SignInError }
-  /** Deletes and revokes what is stored. If the storage cannot be read, revokes `known`. */
+  /** Deletes and revokes what is stored. If nothing is, or the storage cannot be read, revokes `known`. */
   | { readonly type: 'clear'; readonly known: Tokens | undefined }
   /** Nothing refers to these tokens now. */
   | { readonly type: 'revoke'; readonly tokens: Tokens };

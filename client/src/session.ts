@@ -15,7 +15,14 @@ import type { Lock } from './lock.ts';
 import * as machine from './machine.ts';
 import { type Platform, sleep } from './platform.ts';
 import { notRevoked, revoke, type SignedOut } from './revoke.ts';
-import { createMemory, keyOf, type Owner, openStorage, type SessionStorage } from './storage.ts';
+import {
+  createMemory,
+  keyOf,
+  type Owner,
+  openStorage,
+  type SessionStorage,
+  type StoredState,
+} from './storage.ts';
 import { isEnding, isExpired, isValid, refresh, type Tokens } from './tokens.ts';
 
 export interface SessionOptions extends StartOptions, Owner {
@@ -208,7 +215,8 @@ export function createCore(
     const unfinished = await storage.unfinished.read();
     own.link = resume(platform, options, unfinished);
     if (call.isStopped) {
-      if (own.link) sendAckOrCancel(call, own.link, 'cancel');
+      // Cancelled before the link was known. An attempt that the app has begun since continues it.
+      if (running === own) end('cancelled');
       return;
     }
     // Stores the tokens that its last sign-in could not store: its code cannot be exchanged again.
@@ -257,7 +265,7 @@ export function createCore(
     stop(call);
     if (link && how !== 'failed') sendAckOrCancel(call, link, how === 'saved' ? 'ack' : 'cancel');
     // If storing failed, keep the link: the relay still has the result for a minute.
-    const isKept = isA('storage_failed', error);
+    const isKept = !link || isA('storage_failed', error);
     const removed = isKept ? Promise.resolve() : storage.unfinished.remove();
     void removed.then(() => settle(how !== 'cancelled', error));
   }
@@ -308,13 +316,15 @@ export function createCore(
   async function clear(known: Tokens | undefined): Promise<SignedOut> {
     const { version } = state;
     // Queued now, before anything that the app does next.
-    const found = storage.read().catch(() => ({ tokens: known }));
+    const found: Promise<StoredState & { readonly detail?: string }> = storage
+      .read()
+      .catch(({ detail }) => ({ detail }));
     void storage.unfinished.remove();
     const cleared = storage.clear().then(ignore, (reason: SignInError) => reason);
-    const { tokens } = await found;
+    const { tokens = known, detail = NOBODY } = await found;
     const error = await cleared;
     if (error) apply(machine.ended(version, error));
-    const result = tokens ? await revoke(newCall(), options, tokens) : notRevoked(NOBODY);
+    const result = tokens ? await revoke(newCall(), options, tokens) : notRevoked(detail);
     if (error) throw error;
     return result;
   }

@@ -56,7 +56,7 @@ const ANSWER_MS = 30_000;
 const MAX_REASON = 400;
 
 /** Empty if nobody is signed in. */
-interface StoredState {
+export interface StoredState {
   readonly tokens?: Tokens | undefined;
   /** Why the provider ended the last session. */
   readonly ended?: string | undefined;
@@ -90,7 +90,7 @@ export function openStorage(
 
   const get = (name: string) => inTurn('read', () => items.getItem(name));
   const remove = (name: string) =>
-    inTurn('delete', () => (removeItem || deleteItemAsync)?.call(items, name));
+    inTurn('delete', () => (removeItem || (deleteItemAsync as Remove)).call(items, name));
 
   return {
     /** Reads what is valid. */
@@ -106,7 +106,8 @@ export function openStorage(
     /** Stores the tokens, or why there are none, if they are still current. */
     save: (value: object, isCurrent: () => boolean) =>
       inTurn('write', () => isCurrent() && items.setItem(key, JSON.stringify(value))),
-    clear: () => remove(key),
+    /** Overwrites what cannot be deleted. */
+    clear: () => remove(key).catch(() => inTurn('delete', () => items.setItem(key, '{}'))),
     unfinished: {
       read: () => get(unfinishedKey),
       save: (text: string) => inTurn('write', () => items.setItem(unfinishedKey, text)),

@@ -170,6 +170,18 @@ describe('an unfinished sign-in', () => {
     expect(network.asked.map(({ url }) => url)).toEqual([expect.stringContaining('&cancel=1')]);
   });
 
+  test('goes on if the app cancels and signs in at once, as React does in StrictMode', async () => {
+    const { items } = createItems(await leave(1_000));
+    const network = createNetwork({ '/auth/result': [GRANTED] }, 2_000);
+    const { session, prompts } = begin(network, { items });
+    session.cancel();
+    void session.signIn();
+    await network.advance(1_000);
+    expect(prompts.map(({ link }) => link)).toEqual([LINK]);
+    expect([network.asksOf('&cancel=1'), network.asksOf('/auth/start')]).toEqual([[], []]);
+    expect(session.state.status).toBe('signed-in');
+  });
+
   test('goes on with the same link, and what is left of its time', async () => {
     const { items } = createItems(await leave(100_000));
     const network = createNetwork({ '/auth/result': [[204], GRANTED] }, 250_000);

@@ -121,13 +121,31 @@ describe('the storage', () => {
         if (how === 'throws') throw cause;
         return Promise.reject(cause);
       };
-      const { advance, ends, asked } = begin([REVOKED], TOKENS, { removeItem } as object);
+      const items = createMemory();
+      items.setItem(KEY, JSON.stringify(TOKENS));
+      const broken = { ...items, removeItem, setItem: removeItem };
+      const { advance, ends, asked } = begin([REVOKED], null, broken);
       await advance(10);
       expect(asked).toHaveLength(1);
       const failure = { code: 'storage_failed', cause };
       expect(ends).toMatchObject([{ failure }]);
     },
   );
+
+  test('that can write and not delete: the tokens are overwritten', async () => {
+    const removeItem = () => Promise.reject(new Error('no deletion'));
+    const { advance, ends, items } = begin([REVOKED], TOKENS, { removeItem } as object);
+    await advance(10);
+    expect([ends[0]?.result, items.getItem(KEY)]).toEqual([{ revoked: true }, '{}']);
+  });
+
+  test('that cannot be read: the result says that, and not that nobody was signed in', async () => {
+    const getItem = () => Promise.reject(new Error('keychain locked'));
+    const { advance, asked, ends } = begin([REVOKED], TOKENS, { getItem } as object);
+    await advance(10);
+    const detail = 'The storage failed to read';
+    expect([asked, ends[0]?.result]).toEqual([[], { revoked: false, detail }]);
+  });
 });
 
 describe('after a blind sign-in', () => {

@@ -404,6 +404,20 @@ describe('session.fetch', () => {
     return { asked, session: createSession({ ...place, fetch, ...options }) };
   }
 
+  test('returns the 401 if a refresh brings the same token again', async () => {
+    let asked = 0;
+    const { session } = count({
+      fetch: async (url) => {
+        if (url.endsWith('/refresh')) return Response.json({ accessToken: 'same' });
+        asked += 1;
+        return new Response('', { status: 401 });
+      },
+    });
+    const statuses: number[] = [];
+    for (const _ of [1, 2]) statuses.push((await session.fetch('https://api.example')).status);
+    expect([statuses, asked]).toEqual([[401, 401], 3]);
+  });
+
   test('abandons the body of a 401 before it asks again', async () => {
     const abandoned = Promise.withResolvers<void>();
     const endless = new ReadableStream({ cancel: () => abandoned.resolve() });
