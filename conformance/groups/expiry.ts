@@ -85,7 +85,7 @@ export const expiry = cases((test) => {
 });
 
 export const deviceExpiry = cases((test) => {
-  test('docs/device-grant.md "Polling"; RFC 8628 §3.5: a held poll gets expired_token when the lifetime ends; then the user code is unknown', async (kit) => {
+  test('docs/device-grant.md "Polling"; RFC 8628 §3.5: at the end of the lifetime a held poll gets expired_token; the code is unknown', async (kit) => {
     const { session } = await startGrant(kit);
     const end = lifetime(kit);
     const poll = () => pollGrant(kit, session, { Prefer: 'wait=50' });

@@ -42,7 +42,7 @@ export const rateLimit = cases((test) => {
     expect.status(await kit.relay.send({ path: '/auth/done', from }), 200);
   });
 
-  test('Limits: an empty bucket has one start again after a second, and its burst of three after a pause', async (kit) => {
+  test('Limits: an empty bucket has a start again after a second, and three after a pause', async (kit) => {
     const from = kit.relay.nextAddress();
     await startRepeatedly(kit, from, 6);
     expectBucket(await startRepeatedly(kit, from, 6, 1_000), 1);

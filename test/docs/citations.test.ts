@@ -146,3 +146,22 @@ test('a case of the conformance suite names a section that is there', () => {
     texts.has(section) || /^RFC \d+ §[\d.]*\d$|^docs\/[\w-]+\.md "[^"]+"$/.test(section);
   expect(sections.filter((section) => !isKnown(section))).toEqual([]);
 });
+
+/** A reader sees titles in a list. */
+const TITLE_CHARACTERS = 80;
+/** A literal before the function of a test or a group. */
+const TITLE =
+  /(?:\b(?:test|describe)[\w.]*|\))\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1,\s*(?:async )?[\w(]/g;
+
+test('a title is a rule of at most 80 characters, without the sections before it', () => {
+  const files = [...new Bun.Glob('test/*/**/*.ts').scanSync(ROOT)].filter(
+    (path) => !path.includes('node_modules'),
+  );
+  const titles = files.flatMap((path) =>
+    [...readFileSync(join(ROOT, path), 'utf8').matchAll(TITLE)].map(([, , title = '']) => title),
+  );
+  expect(titles.length).toBeGreaterThan(1_000);
+  const rules = GROUPS.flatMap(({ cases }) => cases).map(({ title }) => title.split(/: (.*)/s)[1]);
+  const all = [...titles, ...rules.map(String)];
+  expect(all.filter((title) => title.length > TITLE_CHARACTERS)).toEqual([]);
+});
