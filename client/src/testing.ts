@@ -2,6 +2,7 @@
 /** A relay and a provider for an app's own tests: `sign-in-relay dev`, of the package sign-in-relay. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { request } from 'node:http';
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
@@ -66,6 +67,18 @@ function findPackage(): string {
   throw new Error('The package sign-in-relay is not installed: npm i -D sign-in-relay');
 }
 
+/** Not by `fetch`, which happy-dom and others replace by one that obeys CORS. */
+const send = (url: URL, method: string, body?: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const headers = { 'Content-Type': 'application/json' };
+    const sent = request(url, { method, headers }, async (response) => {
+      const text = (await response.setEncoding('utf8').toArray()).join('');
+      if (response.statusCode === 200) resolve();
+      else reject(new Error(text));
+    });
+    sent.on('error', reject).end(body);
+  });
+
 /** Rejects if the package sign-in-relay is not installed, or if the relay does not start. */
 export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevRelay> {
   const { services = ['dev'], blind = 'no' } = options;
@@ -92,12 +105,8 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   const [url, providerUrl] = addresses;
   if (!url || !providerUrl) throw new Error('The dev relay did not start');
 
-  async function ask(path: string, body: object, method = 'POST'): Promise<void> {
-    const headers = { 'Content-Type': 'application/json' };
-    const init = { method, headers, body: JSON.stringify(body) };
-    const response = await fetch(new URL(path, providerUrl), init);
-    if (!response.ok) throw new Error(await response.text());
-  }
+  const ask = (path: string, body: object) =>
+    send(new URL(path, providerUrl), 'POST', JSON.stringify(body));
 
   async function open(user: DevUser | undefined, ending?: string): Promise<void> {
     const untilMs = Date.now() + LINK_WITHIN_MS;
@@ -118,7 +127,7 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   async function stop(): Promise<void> {
     child.ref();
     // Let what the app has just sent arrive, such as an acknowledgement, which it would repeat for a minute.
-    await fetch(new URL('/health', url)).catch(() => {});
+    await send(new URL('/health', url), 'GET').catch(() => {});
     kill();
     await exited;
   }
@@ -129,7 +138,7 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
     next: (ending, { seconds } = {}) => ask('/next', { ending, seconds }),
     approve: (user) => open(user),
     decline: (user) => open(user, 'deny'),
-    reset: () => ask('/next', {}, 'DELETE'),
+    reset: () => send(new URL('/next', providerUrl), 'DELETE'),
     stop,
   };
 }

@@ -218,6 +218,16 @@ test('after a reset nothing is planned, and nobody who waited is approved', asyn
   await relay.stop();
 });
 
+test('the kit does not need the global fetch, which happy-dom replaces', async () => {
+  const relay = await startDevRelay();
+  const { fetch } = globalThis;
+  globalThis.fetch = () => Promise.reject(new Error('Cross-Origin Request Blocked'));
+  await relay.next('deny');
+  await relay.reset();
+  await relay.stop();
+  globalThis.fetch = fetch;
+});
+
 // Nobody stops this one: the process ends all the same.
 test('a test that fails before it stops the relay', { todo: true }, async () => {
   await startDevRelay();
@@ -228,7 +238,7 @@ test('a test that fails before it stops the relay', { todo: true }, async () => 
     writeFileSync(join(cwd, 'app.test.mjs'), snippet('import assert') + KIT);
     const env = { ...ON_NODE, NO_PROXY: '127.0.0.1' };
     const { exitCode, output } = await runChild(['node', '--test', 'app.test.mjs'], { cwd, env });
-    expect([exitCode, output]).toEqual([0, expect.stringContaining('pass 4')]);
+    expect([exitCode, output]).toEqual([0, expect.stringContaining('pass 5')]);
     expect(output).toContain('The connection is cut off, as planned.');
     expect(output).not.toContain('chunk-');
   });
