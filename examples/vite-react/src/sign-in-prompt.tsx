@@ -15,7 +15,12 @@ export function SignInPrompt({ session }: { session: Session }) {
     case 'signed-in':
       return null;
     case 'signed-out':
-      return action('Sign in', session.signIn);
+      return (
+        <>
+          {state.error && <p role="alert">{state.error.show}</p>}
+          {action('Sign in', session.signIn)}
+        </>
+      );
     case 'failed':
       return (
         <>
@@ -28,7 +33,9 @@ export function SignInPrompt({ session }: { session: Session }) {
       return (
         <>
           <p role="status">{SHOWN[state.status]}</p>
-          {state.status === 'waiting' && <Link {...state} />}
+          {'prompt' in state && state.prompt && (
+            <Link prompt={state.prompt} secondsLeft={state.secondsLeft} />
+          )}
           {action('Cancel', session.cancel)}
         </>
       );
