@@ -121,6 +121,8 @@ export function createService(
     sessionSeconds: settings.sessionSeconds,
     maxParkedPolls: dependencies.maxParkedPolls,
   });
+  /** Of each provider that is not discovered, the last one. */
+  const problems = new Map<string, string | undefined>();
   let draining = false;
   let closed = false;
 
@@ -133,7 +135,9 @@ export function createService(
     const outcome = await discoverProvider(provider, dependencies.fetch);
     const problem = outcome.problem ?? findBlindProblem(outcome.provider, settings.blind);
     if (outcome.provider !== undefined && problem === undefined) return enable(outcome.provider);
-    if (closed) return;
+    // Each problem is logged once, and not at every try.
+    if (closed || problems.get(provider.name) === problem) return;
+    problems.set(provider.name, problem);
     log.warning('provider_not_discovered', { service: provider.name, problem });
   }
 

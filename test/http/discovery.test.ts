@@ -16,7 +16,12 @@ import {
 } from '../kit/device.ts';
 import { DISCOVERY_RETRY_MS, SWEEP_INTERVAL_MS } from '../kit/limits.ts';
 import { discoveryDocumentOf } from '../kit/provider.ts';
-import { createTestService, SETTINGS, type TestServiceOptions } from '../kit/service.ts';
+import {
+  captureLog,
+  createTestService,
+  SETTINGS,
+  type TestServiceOptions,
+} from '../kit/service.ts';
 import { callback, createUser, decide } from '../kit/user.ts';
 
 const ISSUER = 'https://login.acme.test';
@@ -59,9 +64,12 @@ async function createUndiscovered(confirm: 'code' | 'always' = 'code') {
 
 describe('while an issuer has not answered', () => {
   test('it is asked again every 30 s; until it answers starts and refreshes get a 503', async () => {
+    const log = captureLog();
     const service = await createUndiscovered();
     for (let tries = 1; tries <= 2; tries += 1) {
       expect(service.asked).toHaveLength(tries);
+      // The same problem is logged once.
+      expect(log.named('provider_not_discovered')).toHaveLength(1);
       const refused = await service.ask('/auth/start', startRequest('acme'));
       expect([refused.status, await refused.text()]).toEqual([503, 'Server busy\n']);
       expect(refused.headers.get('retry-after')).toBe(RETRY_AFTER);
