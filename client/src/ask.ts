@@ -36,7 +36,7 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
 /** A proxy that says a day in `Retry-After` is asked again sooner. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
-/** How often the clocks are compared, and how long a resumed process gets to read what is waiting in its socket. */
+/** How often the clocks are compared. After a pause of the process, data in its socket gets as long to be read. */
 const TICK_MS = 1_000;
 /** If one clock has moved by so much against the other, the device slept or its clock was set. */
 const JUMP_MS = 2_000;

@@ -83,7 +83,7 @@ interface ResumableSignIn extends RelayService {
 
 /** Shorter than the relay's 50 s: some proxies cut after 30 s, and a dead connection is noticed sooner. */
 const WAIT_SECONDS = 25;
-/** How long after a poll should have ended a dead connection is noticed. */
+/** A poll that is this late is given up: its connection is dead. */
 const LATENCY_MS = 10_000;
 /** A relay that restarts answers polls at once. */
 const POLL_GAP_MS = 2_000;

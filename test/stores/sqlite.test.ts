@@ -76,7 +76,7 @@ test('what has expired leaves a sessions file, which does not grow', async () =>
   expect(kept).toEqual([]);
 });
 
-const DAMAGED = 'is damaged, or no SQLite file: move it away';
+const DAMAGED = 'is damaged, or not an SQLite file: move it away';
 const NEWER = 'PRAGMA application_id = 0x53524c59; PRAGMA user_version = 2; CREATE TABLE a (a)';
 
 function makeOpenFolder(path: string): string {

@@ -17,7 +17,7 @@ const TRANSIENT: Readonly<Record<string, string>> = {
 
 const NOT_WRITABLE = 'may not be written by this user';
 const READ_ONLY = 'cannot be written: its file system is read-only';
-const DAMAGED = 'is damaged, or no SQLite file: move it away, which ends open sign-ins';
+const DAMAGED = 'is damaged, or not an SQLite file: move it away, which ends sign-ins in progress';
 
 const FINAL: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
