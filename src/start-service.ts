@@ -73,15 +73,13 @@ async function openStores(
   const onEvent = (event: RedisEvent) => reportStoreEvent(event, monitor);
   if (sessionsFile !== undefined) {
     const { openSessionsFile, remedyFor } = await import('./stores/sqlite/file.ts');
-    let reason = '';
     return openSessionsFile({
       path: sessionsFile,
       maxSessions,
       clock,
       randomBytes,
-      onProblem(problem) {
-        reason = problem ?? reason;
-        if (problem === undefined) onEvent({ type: 'store_accepts', reason });
+      onProblem(reason, isOver) {
+        if (isOver) onEvent({ type: 'store_accepts', reason });
         else onEvent({ type: 'store_refuses', reason, remedy: remedyFor(sessionsFile, reason) });
       },
     });

@@ -218,7 +218,7 @@ export function openMemory({ maxSessions = 5_000, time = createFakeClock(NOW) } 
 interface DurableOptions {
   readonly maxSessions?: number;
   readonly time?: FakeClock;
-  readonly onProblem?: (problem: string | undefined) => void;
+  readonly onProblem?: (problem: string, isOver: boolean) => void;
 }
 
 /** SQLite as a Durable Object has it. */

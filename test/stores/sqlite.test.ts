@@ -202,7 +202,7 @@ test('a sign-in changes five rows: start, link, lease, result, delivery', async 
 test('while SQLite refuses, only tokens of an exchange are kept; all work afterwards', async () => {
   const sql = createSql();
   const problems: unknown[] = [];
-  const { store, stores } = openDurable(sql, { onProblem: (problem) => problems.push(problem) });
+  const { store, stores } = openDurable(sql, { onProblem: (...told) => problems.push(told) });
   const session = await create(store);
   const completed = await createCompleted(store);
   const exchanging = await create(store);
@@ -228,7 +228,10 @@ test('while SQLite refuses, only tokens of an exchange are kept; all work afterw
   expect(await store.poll(exchanging.pollSecret)).toEqual(DELIVERED);
   expect(await store.lease(session)).toBeDefined();
   expect(await store.poll(completed.pollSecret)).toEqual(DELIVERED);
-  expect(problems).toEqual(['SQLITE_FULL', undefined]);
+  expect(problems).toEqual([
+    ['SQLITE_FULL', false],
+    ['SQLITE_FULL', true],
+  ]);
   expect(stores.findProblem()).toBeUndefined();
 });
 

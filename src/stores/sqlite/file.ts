@@ -34,7 +34,7 @@ const FORMAT = 1;
 export interface SessionsFileOptions extends Omit<SqliteStoresOptions, 'sql' | 'onWrite'> {
   readonly path: string;
   /** Called when the file refuses changes, and when it accepts them again. */
-  readonly onProblem: (problem: string | undefined) => void;
+  readonly onProblem: (problem: string, isOver: boolean) => void;
 }
 
 /**
@@ -62,9 +62,9 @@ export async function openSessionsFile(all: SessionsFileOptions) {
       ...options,
       sql: createSql(database),
       onWrite() {},
-      onProblem(problem) {
-        onProblem(problem);
-        if (problem === undefined) stopProbing();
+      onProblem(problem, isOver) {
+        onProblem(problem, isOver);
+        if (isOver) stopProbing();
         else probeLater();
       },
     });

@@ -18,7 +18,7 @@ export interface RowsOptions {
   /** Called after each write. */
   onWrite(untilMs: number): void;
   /** Called when statements begin to fail, and when new rows are accepted again. */
-  onProblem(problem: string | undefined): void;
+  onProblem(problem: string, isOver: boolean): void;
 }
 
 /**
@@ -34,14 +34,15 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions) {
       const rows = [...sql.exec(statement, ...values)];
       // A full database still allows reading, and a DELETE that matches no row.
       if (problem !== undefined && statement.startsWith('INSERT')) {
+        const over = problem;
         problem = undefined;
-        onProblem(undefined);
+        onProblem(over, true);
       }
       return rows;
     } catch (error) {
       const isFirst = problem === undefined;
       problem = codeOf(error);
-      if (isFirst) onProblem(problem);
+      if (isFirst) onProblem(problem, false);
       throw new StoreUnavailable(`the storage refuses (${problem})`);
     }
   }
