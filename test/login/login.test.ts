@@ -135,12 +135,13 @@ describe('login in a pipe', () => {
   });
 });
 
-test('that the link is open is said once, also after a connection that broke', async () => {
+test('that the link is open is not said again after a connection that broke', async () => {
   await dev.plan({ ending: 'cut-off', auto: true });
   const { exitCode, stderr } = await runLogin(atDev());
   expect(exitCode).toBe(EXIT_CODES.signedIn);
   expect(stderr).toContain('Problem: ');
-  expect(stderr.match(/The link is open/g)).toHaveLength(1);
+  // Not at all, if the user was faster than the first poll.
+  expect(stderr.match(/The link is open/g)?.length ?? 0).toBeLessThanOrEqual(1);
 });
 
 describe('token', () => {
