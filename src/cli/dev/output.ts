@@ -1,4 +1,5 @@
 /** What the dev relay writes to its terminal: one line for each event. */
+import { START_PATH } from '../../http/routes.ts';
 import { printable, styleFor } from '../terminal.ts';
 
 export const style = styleFor(process.stdout);
@@ -37,7 +38,7 @@ export function takeLog(json: string): void {
 
 /** What a device did. Undefined: not a device, or a poll of the device grant, whose errors have a description. */
 export function describeRequest({ pathname, searchParams }: URL): string | undefined {
-  if (/^\/(auth\/start|oauth2\/[^/]+\/device_authorization)$/.test(pathname)) return 'a start';
+  if (pathname !== '/open' && START_PATH.test(pathname)) return 'a start';
   if (pathname !== '/auth/result') return undefined;
   if (searchParams.get('ack') === '1') return 'an acknowledgement';
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
