@@ -108,6 +108,8 @@ export async function readMetadata(
         'User-Agent': USER_AGENT,
       },
       redirect: 'manual',
+      // Otherwise the first exchange may get this connection just as the provider closes it.
+      keepalive: false,
       signal,
     });
     if (response.status !== 200 || response.body === null) {

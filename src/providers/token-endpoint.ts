@@ -57,14 +57,14 @@ export interface TokenEndpointOptions {
 export class TokenEndpoint {
   readonly #options: TokenEndpointOptions;
   /**
-   * Endpoints that have responded. Keep-alive connections save a TLS handshake, which
+   * Origins that have responded. Keep-alive connections save a TLS handshake, which
    * costs more than the rest of a sign-in. A provider may close one just as it is reused. Then
    * it is unknown whether the request arrived, and the relay repeats it once over a new
    * connection. This loses nothing, although a code can be spent only once: if the first
    * request did arrive, its response is lost and the second request is refused. The result is
    * `exchange_failed`, as it would be without the repeat. A revocation does no harm twice, and a
    * refresh without a response would be repeated by the device.
-   * Never repeated: a request to an endpoint that has not responded before, and one with a
+   * Never repeated: a request to an origin that has not responded before, and one with a
    * partial response.
    */
   readonly #answered = new Set<string>();
@@ -137,14 +137,15 @@ export class TokenEndpoint {
     const { fetch } = this.#options;
     // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
     const init = { ...request, redirect: 'manual', signal } as const;
+    const { origin } = new URL(url);
     let response: ProviderResponse;
     try {
       response = await fetch(url, init);
     } catch (error) {
-      if (!this.#answered.has(url) || !RESETS.has(codeOf(error))) throw error;
+      if (!this.#answered.has(origin) || !RESETS.has(codeOf(error))) throw error;
       response = await fetch(url, { ...init, keepalive: false });
     }
-    this.#answered.add(url);
+    this.#answered.add(origin);
     return response;
   }
 }

@@ -4,11 +4,11 @@ import type { Socket } from 'node:net';
 import { signInIdOf } from '../../src/sign-ins/secrets.ts';
 import { pollOnce, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
-import { serveBytes } from '../kit/provider.ts';
+import { discoveryDocumentOf, serveBytes } from '../kit/provider.ts';
 import { buildForNode, type LogEvent, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { bringCode, callback, makeCode } from '../kit/user.ts';
 
 setDefaultTimeout(60_000);
 await buildForNode();
@@ -80,6 +80,32 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       expect(reused).toBeGreaterThan(0);
     },
   );
+
+  test('so does one that was kept after discovery, or after a request to another endpoint', async () => {
+    using provider = await serveBytes((socket, nth, request) => {
+      if (nth > 1) return socket.end();
+      if (request.startsWith('POST')) return grant(socket, nth, request);
+      const document = JSON.stringify(discoveryDocumentOf(issuer));
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${document.length}\r\n\r\n${document}`);
+    });
+    const issuer = new URL(provider.url).origin;
+    await using relay = await startRelay(
+      {
+        PROVIDERS: 'demo,mal',
+        DEMO_ISSUER: issuer,
+        DEMO_CLIENT_ID: 'a',
+        MAL_TOKEN_URL: `${issuer}/other`,
+      },
+      { command },
+    );
+    for (const service of ['demo', 'mal']) {
+      const { session, state } = await start(relay, service);
+      const code = makeCode();
+      await callback(relay, state, `code=${code}`, service);
+      const result = await (await pollOnce(relay, session)).json();
+      expect(result).toEqual({ accessToken: tokenOf(code) });
+    }
+  });
 
   test('docs/protocol.md §9: bytes on an idle connection close it: nobody’s tokens', async () => {
     for (let count = 0; count < 5; count += 1) {
