@@ -104,7 +104,8 @@ test('a user who declined reads so, tries again, and cancels', async () => {
 test('while the relay restarts the user reads of no connection, and is then signed in', async () => {
   await dev.plan({ ending: 'restart', seconds: 3 });
   const page = await startApp();
-  await openPhone(await linkOf(page));
-  await untilShown(page, 'No connection. Trying again…');
+  // For three seconds only, which the phone may need for its page.
+  const shown = untilShown(page, 'No connection. Trying again…');
+  await Promise.all([openPhone(await linkOf(page)), shown]);
   await untilShown(page, 'Hello, Ada');
 });
