@@ -196,6 +196,13 @@ export const upstreamTimeout = cases((test) => {
 
   test('The exchange; Limits: a provider that answers after 12 seconds is in time', async (kit) => {
     const tokens = kit.provider.makeTokens();
-    await expectTokens(kit, after(12_000, json(tokenResponse(tokens))), tokens);
+    const reply = after(12_000, json(tokenResponse(tokens)));
+    let { session, page } = await exchange(kit, reply);
+    // On a busy machine those 12 seconds may have been 15. A relay that waits for less fails sooner.
+    if (page.status === 502 && page.seconds >= EXCHANGE_SECONDS) {
+      ({ session, page } = await exchange(kit, reply));
+    }
+    expect.successPage(page);
+    await expectResult(kit, session, tokens);
   });
 });
