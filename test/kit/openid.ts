@@ -77,7 +77,8 @@ export function describe(
 export async function startOpenId(redirectUri: string, clientSecret?: string) {
   const watch = createWatch();
   const clientId = 'relay-at-openid';
-  const server = createServer().listen(0, '127.0.0.1');
+  // Node's 5 s would end connections just as a client on a busy machine sends its next request.
+  const server = createServer({ keepAliveTimeout: 60_000 }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const secret = clientSecret !== undefined && { client_secret: plantSecret(clientSecret) };
