@@ -81,7 +81,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     },
   );
 
-  test('so does one that was kept after discovery, or after a request to another endpoint', async () => {
+  test('so does one that discovery or another endpoint used before', async () => {
     using provider = await serveBytes((socket, nth, request) => {
       if (nth > 1) return socket.end();
       if (request.startsWith('POST')) return grant(socket, nth, request);
