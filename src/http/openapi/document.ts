@@ -1,9 +1,8 @@
 /** The API document: what devices request, in OpenAPI 3.1. The tests check each response against it. docs/api.md. */
 import { basePathOf } from '../request.ts';
-import { components } from './components.ts';
-import { devicePaths } from './device-paths.ts';
-import { matching, message, refusal } from './elements.ts';
-import { grantPaths } from './grant-paths.ts';
+import { lines, matching, message } from './elements.ts';
+import { paths } from './paths.ts';
+import { schemas } from './schemas.ts';
 
 const TEMPLATE = {
   openapi: '3.1.1',
@@ -21,16 +20,16 @@ const TEMPLATE = {
     { name: 'device', description: 'Requests of devices (docs/protocol.md)' },
     { name: 'device-grant', description: 'The same for standard clients (RFC 8628)' },
   ],
-  paths: { ...devicePaths, ...grantPaths },
-  components,
+  paths,
+  components: { schemas },
   'x-any-path': {
     400: message(
       'A malformed request, such as one with two Host headers (RFC 9112 section 3.2)',
-      refusal('malformed_request'),
+      lines('malformed_request'),
     ),
     503: message(
       'Under /auth/, /oauth2/, /services, /refresh and /revoke, whatever the method: the relay has no OAUTH_BASE_URL',
-      refusal('not_configured'),
+      lines('not_configured'),
     ),
   },
   'x-every-response': {

@@ -3,33 +3,27 @@ import { REFUSALS, type TextRefusalName } from '../responses.ts';
 
 export type Element = Readonly<Record<string, unknown>>;
 
-/** A named component; `description` replaces its own. */
-const referenceTo = (kind: string) => (name: string, description?: string) =>
-  described({ $ref: `#/components/${kind}/${name}` }, description);
+const described = (element: Element) => (description?: string) =>
+  description === undefined ? element : { ...element, description };
 
-export const header = referenceTo('headers');
-export const parameter = referenceTo('parameters');
-export const response = referenceTo('responses');
-export const schema = referenceTo('schemas');
-
-export const boolean = (description?: string) => described({ type: 'boolean' }, description);
-export const positive = (description?: string) =>
-  described({ type: 'integer', minimum: 1 }, description);
-export const string = (description?: string) => described({ type: 'string' }, description);
-export const nonEmpty = (description?: string) =>
-  described({ type: 'string', minLength: 1 }, description);
-export const uri = (description?: string) =>
-  described({ type: 'string', format: 'uri' }, description);
+export const boolean = described({ type: 'boolean' });
+export const positive = described({ type: 'integer', minimum: 1 });
+export const string = described({ type: 'string' });
+export const nonEmpty = described({ type: 'string', minLength: 1 });
+export const uri = described({ type: 'string', format: 'uri' });
 export const matching = (pattern: string, description?: string) =>
-  described({ type: 'string', pattern }, description);
+  described({ type: 'string', pattern })(description);
 export const arrayOf = (items: Element, description?: string) =>
-  described({ type: 'array', items }, description);
+  described({ type: 'array', items })(description);
+
+/** A schema of schemas.ts. */
+export const schema = (name: string, description?: string) =>
+  described({ $ref: `#/components/schemas/${name}` })(description);
 
 /** An object that may have further members. A name with a `?` is of one that may be absent. */
-export function open(members: Readonly<Record<string, Element>>): Element {
-  const entries = Object.entries(members);
+export function open(members: Readonly<Record<string, Element>>) {
   const properties = Object.fromEntries(
-    entries.map(([name, element]) => [name.replace('?', ''), element]),
+    Object.entries(members).map(([name, element]) => [name.replace('?', ''), element]),
   );
   const required = Object.keys(members).filter((name) => !name.endsWith('?'));
   return { type: 'object', properties, required };
@@ -37,20 +31,23 @@ export function open(members: Readonly<Record<string, Element>>): Element {
 
 /** An object that has no other members. */
 export const closed = (members: Readonly<Record<string, Element>>, description?: string) =>
-  described({ ...open(members), additionalProperties: false }, description);
+  described({ ...open(members), additionalProperties: false })(description);
 
-export const query = (name: string, description: string, schema = string()) => ({
+export const query = (name: string, description: string, schema: Element = string()) => ({
   name,
   in: 'query',
   description,
   schema,
 });
 
-/** The body that a request must have. */
-export const body = (description: string, content: Element) => ({
+/** A part of the path. */
+export const segment = (name: string, description: string, example: string) => ({
+  name,
+  in: 'path',
   required: true,
   description,
-  content,
+  schema: string(),
+  example,
 });
 
 /** A response, or a body that a request may have. */
@@ -60,34 +57,29 @@ export const message = (description: string, content?: Element, headers?: Elemen
   ...(content && { content }),
 });
 
-export const json = (schema: Element, examples?: Element) => ({
-  'application/json': {
-    schema,
-    ...(examples && {
-      examples: Object.fromEntries(
-        Object.entries(examples).map(([name, value]) => [name, { value }]),
-      ),
-    }),
-  },
+export const json = (schema: Element, example?: unknown) => ({
+  'application/json': { schema, ...(example !== undefined && { example }) },
 });
-
-/** What standard clients send. */
-export const formOrJson = (name: string) => ({
-  'application/x-www-form-urlencoded': { schema: schema(name) },
-  ...json(schema(name)),
-});
-
-export const textOf = (schema: Element) => ({ 'text/plain': { schema } });
 
 /** The lines of text of these refusals. */
-export const linesOf = (...refusals: readonly TextRefusalName[]) => ({
-  enum: refusals.map((refusal) => `${REFUSALS[refusal].text}\n`),
+export const lines = (...names: readonly TextRefusalName[]) => ({
+  'text/plain': { schema: { enum: names.map((name) => `${REFUSALS[name].text}\n`) } },
 });
 
-export const refusal = (...refusals: readonly TextRefusalName[]) => textOf(linesOf(...refusals));
+const SECONDS = { description: 'Seconds', schema: positive() };
 
-export const NO_CACHE = { Pragma: header('NoCache') };
+export const RETRY_AFTER = { 'Retry-After': { ...SECONDS, required: true } };
+export const MAY_RETRY_AFTER = { 'Retry-After': SECONDS };
 
-function described(element: Element, description: string | undefined): Element {
-  return description === undefined ? element : { ...element, description };
+/** What these refusals become: one response for each status. */
+export function refusals(...names: readonly TextRefusalName[]) {
+  const responses = names.map((name) => {
+    const { status } = REFUSALS[name];
+    const same = names.filter((each) => REFUSALS[each].status === status);
+    const texts = same.map((each) => REFUSALS[each].text);
+    const isTimed = status === 429 || name.endsWith('_unavailable');
+    const retry = isTimed ? RETRY_AFTER : status === 503 ? MAY_RETRY_AFTER : undefined;
+    return [status, message(texts.join('; '), lines(...same), retry)] as const;
+  });
+  return Object.fromEntries(responses);
 }
