@@ -1,19 +1,14 @@
 /** The build for Bun, Node, Deno, browsers and React Native. It uses `fetch`. */
 import { addressProblem, type Call, originOf, stop } from './ask.ts';
 import { SignInError } from './errors.ts';
+import { createPlatform, type Fetch, type FetchResponse } from './fetch.ts';
 import { lockFor } from './lock.ts';
 import * as offers from './offer.ts';
-import {
-  challengeBy,
-  later,
-  MAX_CHARACTERS,
-  onStored,
-  type Platform,
-  type RequestOptions,
-} from './platform.ts';
+import type { RequestOptions } from './platform.ts';
 import * as core from './session.ts';
 
 export { SignInError, type SignInErrorCode } from './errors.ts';
+export type { FetchResponse } from './fetch.ts';
 export type { OpenClient, Prompt, StartOptions } from './link.ts';
 export type { SessionState } from './machine.ts';
 export type { Offer, Service } from './offer.ts';
@@ -34,74 +29,6 @@ export interface Cancellable {
   /** Ends the waiting: the promise rejects with the signal's reason, as that of `fetch` does. */
   readonly signal?: CancelSignal | undefined;
 }
-
-export interface FetchResponse {
-  readonly status: number;
-  readonly type?: string;
-  readonly url?: string;
-  readonly redirected?: boolean;
-  readonly headers: { get(name: string): string | null };
-  readonly body?: unknown;
-  text(): PromiseLike<string>;
-}
-
-type Fetch = (url: string, init: object) => PromiseLike<FetchResponse>;
-
-/** React Native has no streams, so the whole text is read there. */
-async function readText(response: FetchResponse): Promise<string> {
-  const body = response.body as Partial<ReadableStream<Uint8Array>> | null | undefined;
-  const reader = body?.getReader?.();
-  if (!reader) return (await response.text()).slice(0, MAX_CHARACTERS);
-  const decoder = new TextDecoder();
-  let text = '';
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return text;
-    text += decoder.decode(value, { stream: true });
-    if (text.length > MAX_CHARACTERS) {
-      void reader.cancel().catch(() => {});
-      throw new Error(`a response of more than ${MAX_CHARACTERS} characters`);
-    }
-  }
-}
-
-/** The target of a redirect, even if the platform followed it against `redirect: 'manual'`. */
-function redirectOf({ status, type, redirected, url, headers }: FetchResponse) {
-  if (redirected) return { status: 302, location: url };
-  if (type === 'opaqueredirect') return { status: 302, location: 'another address' };
-  return { status, location: /^3/.test(`${status}`) ? headers.get('Location') : undefined };
-}
-
-/** A page or one of its workers, where CORS applies. Other runtimes have at most one of the two. */
-const isPage =
-  typeof location !== 'undefined' &&
-  ('document' in globalThis || 'WorkerGlobalScope' in globalThis);
-
-const createPlatform = (fetch: Fetch = (url, init) => globalThis.fetch(url, init)): Platform => ({
-  send({ url, body }, headers, receive) {
-    const control = new AbortController();
-    const { signal } = control;
-    const post = body !== undefined && { method: 'POST', body };
-    const init = { signal, redirect: 'manual', headers, ...post };
-    const ask = async () => {
-      const response = await fetch(url, init);
-      const text = await readText(response);
-      return { text, retryAfter: response.headers.get('Retry-After'), ...redirectOf(response) };
-    };
-    ask().then(
-      (response) => signal.aborted || receive(response),
-      (cause) => signal.aborted || receive({ status: 0, text: '', cause }),
-    );
-    return () => control.abort();
-  },
-  now: () => performance.now(),
-  date: Date.now,
-  later,
-  random: Math.random,
-  ...(isPage && { onStored }),
-  challenge: () => challengeBy(globalThis.crypto),
-  origin: isPage ? location.origin : undefined,
-});
 
 export interface DiscoverOptions extends RequestOptions, Cancellable {
   readonly relay: string;

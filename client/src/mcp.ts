@@ -5,7 +5,10 @@
  * server. A session signs the user in, keeps the tokens and has the lock of a refresh.
  */
 import { isObject, parse } from './ask.ts';
-import { createSession, type Prompt, type Session, type SessionOptions } from './index.ts';
+import { createPlatform } from './fetch.ts';
+import type { Prompt, SessionOptions } from './index.ts';
+import { lockFor } from './lock.ts';
+import { createCore, type Session } from './session.ts';
 import { keyOf, type SessionStorage } from './storage.ts';
 import { addressOf } from './tokens.ts';
 
@@ -68,7 +71,9 @@ export function relayProvider(options: RelayProviderOptions) {
   const { relay, headers, allowHttp, name = 'An MCP client', storage, onPrompt } = options;
   const base = addressOf(relay);
   const service = `${options.server}`;
-  const key = `mcp-${keyOf({ relay, service })}`;
+  /** Where the session's tokens are kept, and what is stored beside them. */
+  const storedAs = keyOf({ relay, service });
+  const key = `mcp-${storedAs}`;
   const { fetch = (url: string, init: object) => globalThis.fetch(url, init) } = options;
 
   let kept: StoredRegistration = {};
@@ -123,14 +128,12 @@ export function relayProvider(options: RelayProviderOptions) {
     if (!discovery || !client) return undefined;
     const { authorizationServerMetadata: metadata, authorizationServerUrl } = discovery;
     const tokenUrl = metadata?.token_endpoint ?? new URL('/token', authorizationServerUrl).href;
-    return createSession({
+    const sessionOptions = {
       relay,
       service,
       headers,
       allowHttp,
       device: name,
-      // createSession returns the same session for the same storage object, so pass a new wrapper.
-      storage: anotherObject(storage),
       open: {
         authorizationUrl: authorizationUrl ?? authorizationEndpoint(discovery),
         tokenUrl,
@@ -139,8 +142,13 @@ export function relayProvider(options: RelayProviderOptions) {
         issuer: metadata?.issuer,
         issuerRequired: metadata?.authorization_response_iss_parameter_supported === true,
       },
-      fetch: (url, init) => (url === tokenUrl ? passOn(init) : fetch(url, init)),
-    });
+    };
+    // Every use of its tokens reads the storage, so it need not hear of changes.
+    const { onStored: _, ...platform } = createPlatform((url, init) =>
+      url === tokenUrl ? passOn(init) : fetch(url, init),
+    );
+    const lock = lockFor(platform, storage, storedAs);
+    return createCore(platform, sessionOptions, storage, storedAs, lock);
   }
 
   /** Lets the SDK send a token request of the session. If the SDK is not waiting for one, the session gives up. */
@@ -285,17 +293,6 @@ export function relayProvider(options: RelayProviderOptions) {
 }
 
 const refusal = (error: string) => Response.json({ error }, { status: 400 });
-
-function anotherObject(storage: SessionStorage): SessionStorage {
-  const { lock } = storage;
-  return {
-    getItem: (key) => storage.getItem(key),
-    setItem: (key, value) => storage.setItem(key, value),
-    removeItem: (key) =>
-      'removeItem' in storage ? storage.removeItem(key) : storage.deleteItemAsync(key),
-    ...(lock && { lock: (key: string, run: () => Promise<void>) => lock.call(storage, key, run) }),
-  };
-}
 
 const authorizationEndpoint = (discovery: Discovery): string =>
   discovery.authorizationServerMetadata?.authorization_endpoint ??
