@@ -32,7 +32,7 @@ const STARTING: ServiceState = {
 };
 
 export function createAdmin(options: AdminOptions) {
-  const { clock, services, maxSessions, runtime, names, token } = options;
+  const { clock, services, names, token } = options;
   let readNow = async () => STARTING;
   const readState = () => readNow();
   const recent = createRecent(clock);
@@ -58,7 +58,7 @@ export function createAdmin(options: AdminOptions) {
   );
 
   async function metricsResponse(): Promise<Response> {
-    return new Response(writeMetrics(counts, { maxSessions, runtime }, await readState()), {
+    return new Response(writeMetrics(counts, options, await readState()), {
       headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
     });
   }

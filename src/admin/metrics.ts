@@ -17,48 +17,25 @@ export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 type Labels = Readonly<Record<string, string | number>>;
 
-interface Sample {
-  /** `_bucket`, `_sum` or `_count` of a histogram. */
-  readonly suffix?: string;
-  readonly labels: Labels;
-  readonly value: number;
-}
+/** `suffix`: `_bucket`, `_sum` or `_count` of a histogram. */
+type Sample = readonly [labels: Labels, value: number, suffix?: string];
 
-interface Metric {
-  readonly type: 'counter' | 'gauge' | 'histogram';
-  readonly name: string;
-  readonly help: string;
-  readonly samples: readonly Sample[];
-}
-
-type Constants = Pick<Facts, 'maxSessions' | 'runtime'>;
-
-export function writeMetrics(counts: Counts, constants: Constants, state: ServiceState): string {
-  const metrics = [
+export function writeMetrics(counts: Counts, facts: Facts, state: ServiceState): string {
+  return [
     ...signInMetrics(counts),
     ...requestMetrics(counts),
-    ...relayMetrics(constants, state),
+    ...relayMetrics(facts, state),
     ...processMetrics(),
-  ];
-  return metrics.map(writeMetric).join('');
+  ].join('');
 }
 
-function writeMetric({ type, name, help, samples }: Metric): string {
-  const lines = samples.map(
-    ({ suffix = '', labels, value }) => `${name}${suffix}${writeLabels(labels)} ${value}\n`,
-  );
+function metric(type: string, name: string, help: string, samples: readonly Sample[]): string {
+  const lines = samples.map(([labels, value, suffix = '']) => {
+    // No label has a character that must be escaped: they are names of settings and of our own.
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${text}"`);
+    return `${name}${suffix}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${value}\n`;
+  });
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('')}`;
-}
-
-function writeLabels(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(value)}"`);
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
-}
-
-function escapeLabel(value: string | number): string {
-  return String(value).replace(/[\\"\n]/g, (character) =>
-    character === '\n' ? '\\n' : `\\${character}`,
-  );
 }
 
 /** The name of each metric, what it counts, and its help. */
@@ -70,34 +47,29 @@ const STEPS = [
   ['delivered', 'delivered', 'Sign-ins whose result a device fetched.'],
 ] as const;
 
-const ENDS = [
-  [
-    'expired',
-    'stage',
-    'Sign-ins that expired, by how far they came: started, opened or called_back.',
-  ],
-  [
-    'ended',
-    'outcome',
-    'Sign-ins that came to an end, by outcome as in the log, or cancelled, or expired.',
-  ],
-] as const;
-
-function signInMetrics({ providers }: Counts): Metric[] {
+function signInMetrics({ providers }: Counts): string[] {
   const each = [...providers];
+  const end = (name: 'expired' | 'ended', label: string, help: string) => {
+    const samples = each.flatMap(([provider, counts]) =>
+      samplesBy(label, counts[name], { provider }),
+    );
+    return counter(`sign_ins_${name}`, help, samples);
+  };
   return [
     ...STEPS.map(([step, counted, help]) => {
-      const samples = each.map(([provider, counts]) => {
-        return { labels: { provider }, value: counts[counted] };
-      });
+      const samples = each.map(([provider, counts]) => [{ provider }, counts[counted]] as const);
       return counter(`sign_ins_${step}`, help, samples);
     }),
-    ...ENDS.map(([end, label, help]) => {
-      const samples = each.flatMap(([provider, counts]) => {
-        return samplesBy(label, counts[end], { provider });
-      });
-      return counter(`sign_ins_${end}`, help, samples);
-    }),
+    end(
+      'expired',
+      'stage',
+      'Sign-ins that expired, by how far they came: started, opened or called_back.',
+    ),
+    end(
+      'ended',
+      'outcome',
+      'Sign-ins that came to an end, by outcome as in the log, or cancelled, or expired.',
+    ),
     histogram(
       'delivery_wait',
       'From the result in the store to its delivery.',
@@ -106,23 +78,20 @@ function signInMetrics({ providers }: Counts): Metric[] {
   ];
 }
 
-function requestMetrics({ providers, rateLimited, failedRequests, store }: Counts): Metric[] {
+function requestMetrics({ providers, rateLimited, failedRequests, store }: Counts): string[] {
   const grants = [...providers].flatMap(([provider, counts]) =>
-    GRANTS.map((grant) => ({
-      labels: { provider, grant },
-      counts: counts[grant],
-    })),
+    GRANTS.map((grant) => [{ provider, grant }, counts[grant]] as const),
   );
   return [
     counter(
       'upstream_requests',
       'Requests to token and revocation endpoints, by grant (exchange, refresh or revoke) and outcome.',
-      grants.flatMap(({ labels, counts }) => samplesBy('outcome', counts.outcomes, labels)),
+      grants.flatMap(([labels, { outcomes }]) => samplesBy('outcome', outcomes, labels)),
     ),
     histogram(
       'upstream_request_duration',
       'Requests to token and revocation endpoints, to the last byte of the response.',
-      grants.map(({ labels, counts }) => [labels, counts.duration]),
+      grants.map(([labels, { duration }]) => [labels, duration]),
     ),
     counter(
       'rate_limited',
@@ -143,7 +112,7 @@ function requestMetrics({ providers, rateLimited, failedRequests, store }: Count
   ];
 }
 
-function relayMetrics({ maxSessions, runtime }: Constants, state: ServiceState): Metric[] {
+function relayMetrics({ maxSessions, runtime }: Facts, state: ServiceState): string[] {
   const { liveSessions, parkedPolls, readiness } = state;
   const { version } = packageJson;
   return [
@@ -168,16 +137,13 @@ function relayMetrics({ maxSessions, runtime }: Constants, state: ServiceState):
 }
 
 /** Under the names that every client library uses. */
-function processMetrics(): Metric[] {
+function processMetrics(): string[] {
   const { user, system } = cpuUsage();
   const { open, max } = readFileDescriptors();
   return [
-    {
-      type: 'counter',
-      name: 'process_cpu_seconds_total',
-      help: 'Processor time, of user and system.',
-      samples: [{ labels: {}, value: (user + system) / 1e6 }],
-    },
+    metric('counter', 'process_cpu_seconds_total', 'Processor time, of user and system.', [
+      [{}, (user + system) / 1e6],
+    ]),
     gauge('process_resident_memory_bytes', 'Resident memory.', memoryUsage().rss),
     gauge('process_open_fds', 'Open file descriptors, which includes connections.', open),
     gauge('process_max_fds', 'File descriptors that the process may open.', max),
@@ -189,47 +155,30 @@ function processMetrics(): Metric[] {
   ];
 }
 
-function counter(name: string, help: string, samples: readonly Sample[]): Metric {
-  return { type: 'counter', name: `sign_in_relay_${name}_total`, help, samples };
-}
+const counter = (name: string, help: string, samples: readonly Sample[]) =>
+  metric('counter', `sign_in_relay_${name}_total`, help, samples);
 
 /** One sample for each name. */
-function samplesBy(
-  label: string,
-  counts: ReadonlyMap<string, number>,
-  labels: Labels = {},
-): Sample[] {
-  return [...counts].map(([name, value]) => ({ labels: { ...labels, [label]: name }, value }));
-}
+const samplesBy = (label: string, counts: ReadonlyMap<string, number>, labels: Labels = {}) =>
+  [...counts].map(([name, value]) => [{ ...labels, [label]: name }, value] as const);
 
 /** An unknown value has no sample. */
-function gauge(name: string, help: string, value: number | undefined, labels: Labels = {}): Metric {
-  return { type: 'gauge', name, help, samples: value === undefined ? [] : [{ labels, value }] };
-}
+const gauge = (name: string, help: string, value: number | undefined, labels: Labels = {}) =>
+  metric('gauge', name, help, value === undefined ? [] : [[labels, value]]);
 
+/** The buckets of Prometheus are cumulative. */
 function histogram(
   name: string,
   help: string,
   distributions: readonly (readonly [labels: Labels, distribution: Distribution])[],
-): Metric {
-  const samples = distributions.flatMap(([labels, each]) => samplesOf(labels, each));
-  return { type: 'histogram', name: `sign_in_relay_${name}_seconds`, help, samples };
-}
-
-/** The buckets of Prometheus are cumulative. */
-function samplesOf(labels: Labels, { bounds, counts, sum }: Distribution): Sample[] {
-  let below = 0;
-  const buckets = [...counts].map((count, index) => {
-    below += count;
-    return {
-      suffix: '_bucket',
-      labels: { ...labels, le: bounds[index] ?? '+Inf' },
-      value: below,
-    };
+): string {
+  const samples = distributions.flatMap(([labels, { bounds, counts, sum }]): Sample[] => {
+    let below = 0;
+    const buckets = [...counts].map((count, index): Sample => {
+      below += count;
+      return [{ ...labels, le: bounds[index] ?? '+Inf' }, below, '_bucket'];
+    });
+    return [...buckets, [labels, sum, '_sum'], [labels, below, '_count']];
   });
-  return [
-    ...buckets,
-    { suffix: '_sum', labels, value: sum },
-    { suffix: '_count', labels, value: below },
-  ];
+  return metric('histogram', `sign_in_relay_${name}_seconds`, help, samples);
 }
