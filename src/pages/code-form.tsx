@@ -5,23 +5,12 @@
  * would cut a code that is pasted with blanks in it.
  */
 import { Fact, type Frame, renderPage } from './layout.tsx';
-import type { Language } from './messages/catalogue.ts';
-import type { Messages, TitledMessage } from './messages/en.ts';
-import { Words } from './words.tsx';
+import type { TitledMessage } from './messages/en.ts';
+import { isolate, Words } from './words.tsx';
 
-export interface CodeForm {
-  readonly language: Language;
-  readonly words: Messages;
-  readonly frame: Frame;
-  /** Where the form is sent: a path, so that it works under any host name of the relay. */
-  readonly action: string;
-  /** The home page: what this service is, what it does with data, and where users may have accounts. */
-  readonly home?: {
-    readonly title: string;
-    readonly about: string;
-    readonly data: string;
-    readonly providers: string;
-  };
+interface CodeForm {
+  /** Names of the providers at which users may sign in: only on the home page. */
+  readonly providers?: readonly string[];
   /** Why the form is shown again. */
   readonly alert?: TitledMessage;
   /** Why the form is shown instead of another page. Its title is the heading. */
@@ -33,15 +22,14 @@ export interface CodeForm {
 /** What a code looks like. The same in all languages. */
 const EXAMPLE = 'XXXX-XXXX';
 
-export function renderCodeForm(form: CodeForm): string {
-  const { language, words, frame, action, home, alert, error, written = '' } = form;
-  const heading = error?.title ?? home?.title ?? words.codeForm.title;
-  return renderPage({
-    language,
-    words: words.links,
-    frame,
+export function renderCodeForm(frame: Frame, form: CodeForm = {}): string {
+  const { words, appName } = frame;
+  const { providers, alert, error, written = '' } = form;
+  const app = appName && isolate(appName);
+  const heading = error?.title ?? (providers ? words.home.title(app) : words.codeForm.title);
+  return renderPage(frame, {
     title: alert?.title ?? heading,
-    isPublic: home !== undefined,
+    isPublic: providers !== undefined,
     body: (
       <>
         <h1>
@@ -58,24 +46,23 @@ export function renderCodeForm(form: CodeForm): string {
           </p>
         )}
         <CodeField
-          words={words.codeForm}
-          action={action}
+          frame={frame}
           written={written}
           isWrong={alert !== undefined}
           // No focus if there is text to read first: a keyboard on the screen would cover it.
-          hasFocus={written === '' && !home && !alert && !error}
+          hasFocus={written === '' && !providers && !alert && !error}
         />
-        {home && (
+        {providers && (
           <div class="about">
             <p>
-              <Words>{home.about}</Words>
+              <Words>{words.home.about(app)}</Words>
             </p>
             <p>
-              <Words>{home.data}</Words>
+              <Words>{words.home.data(app ?? isolate(frame.host))}</Words>
             </p>
-            {home.providers !== '' && (
+            {providers.length > 0 && (
               <dl class="box">
-                <Fact name={words.home.providers}>{home.providers}</Fact>
+                <Fact name={words.home.providers}>{providers.join(', ')}</Fact>
               </dl>
             )}
           </div>
@@ -86,17 +73,17 @@ export function renderCodeForm(form: CodeForm): string {
 }
 
 interface Field {
-  readonly words: Messages['codeForm'];
-  readonly action: string;
+  readonly frame: Frame;
   readonly written?: string;
   readonly isWrong?: boolean;
   readonly hasFocus?: boolean;
 }
 
 /** The form alone. The element that says what is wrong has the id `alert`. */
-export function CodeField({ words, action, written = '', isWrong = false, hasFocus }: Field) {
+export function CodeField({ frame, written = '', isWrong = false, hasFocus }: Field) {
+  const words = frame.words.codeForm;
   return (
-    <form method="post" action={action}>
+    <form method="post" action={frame.codeForm}>
       <label for="code">{words.label}</label>
       <input
         id="code"

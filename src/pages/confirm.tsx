@@ -5,8 +5,6 @@
  * not complete a sign-in by itself. RFC 8628 §3.3.1, §5.4.
  */
 import { Fact, type Frame, renderPage } from './layout.tsx';
-import type { Language } from './messages/catalogue.ts';
-import type { Messages } from './messages/en.ts';
 import { isolate, Words } from './words.tsx';
 
 /** The sign-in to confirm. */
@@ -25,20 +23,15 @@ export interface AskingSignIn {
 }
 
 /** The form has no action, so it is sent to the page's own URL. */
-export function renderConfirm(
-  confirm: AskingSignIn & { language: Language; words: Messages; frame: Frame },
-): string {
-  const { language, frame, provider, providerHost, isOpen, deviceName, userCode, inApp } = confirm;
-  const words = confirm.words.confirm;
+export function renderConfirm(frame: Frame, asking: AskingSignIn): string {
+  const { provider, providerHost, isOpen, deviceName, userCode, inApp } = asking;
+  const words = frame.words.confirm;
   // The relay's operator knows nothing of the client of an open sign-in.
   const appName = isOpen ? undefined : frame.appName && isolate(frame.appName);
   const title = words.title(appName);
   const who = isOpen ? (deviceName ?? words.device) : frame.host;
   const consequence = words.consequence(isolate(provider), appName || isolate(who));
-  return renderPage({
-    language,
-    words: confirm.words.links,
-    frame,
+  return renderPage(frame, {
     title,
     kind: 'confirm',
     body: (
@@ -74,15 +67,12 @@ export function renderConfirm(
           )}
           <dl>
             {deviceName && <Fact name={words.device}>{deviceName}</Fact>}
-            <Fact name={words.started}>{formatAge(language, words.justNow, confirm.ageMs)}</Fact>
+            <Fact name={words.started}>{formatAge(frame, asking.ageMs)}</Fact>
             {!isOpen && <Fact name={words.service}>{provider}</Fact>}
             {!isOpen && (
-              <div>
-                <dt>{words.next}</dt>
-                <dd>
-                  <Words>{words.signInAt(isolate(providerHost))}</Words>
-                </dd>
-              </div>
+              <Fact name={words.next}>
+                <Words>{words.signInAt(isolate(providerHost))}</Words>
+              </Fact>
             )}
           </dl>
         </div>
@@ -120,10 +110,10 @@ export function renderConfirm(
 }
 
 /** "2 minutes ago". An age may be negative, because a store's clock may be set back. */
-function formatAge(language: Language, justNow: string, ageMs: number): string {
+function formatAge({ language, words }: Frame, ageMs: number): string {
   const format = new Intl.RelativeTimeFormat(language, { numeric: 'always' });
   const minutes = Math.max(0, Math.floor(ageMs / 60_000));
-  if (minutes === 0) return justNow;
+  if (minutes === 0) return words.confirm.justNow;
   return minutes < 60
     ? format.format(-minutes, 'minute')
     : format.format(-Math.floor(minutes / 60), 'hour');

@@ -10,8 +10,10 @@ import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/en.ts';
 import { withoutMarks } from './words.tsx';
 
-/** The operator's content of every page. */
+/** What all pages in one language share: the language, and the operator's content. */
 export interface Frame {
+  readonly language: Language;
+  readonly words: Messages;
   readonly style: string;
   readonly appName: string | undefined;
   /** The relay's host. It stands for an app without a name. */
@@ -19,6 +21,8 @@ export interface Frame {
   /** A path on the relay. Undefined if there is no logo. */
   readonly logo: string | undefined;
   readonly icon: string;
+  /** Where a code is sent: a path, so that it works under any host name of the relay. */
+  readonly codeForm: string;
   readonly links: Links;
 }
 
@@ -29,10 +33,7 @@ export interface Links {
   readonly support?: string;
 }
 
-export interface PageContent {
-  readonly language: Language;
-  readonly words: Messages['links'];
-  readonly frame: Frame;
+interface PageContent {
   readonly title: string;
   /** Class of the body, if the page differs from a form. */
   readonly kind?: 'confirm' | 'outcome';
@@ -46,20 +47,20 @@ export interface PageContent {
 const LINKS = ['privacy', 'terms', 'support'] as const;
 
 /** Returns the whole document as text. JSX escapes everything in it except the style. */
-export function renderPage(page: PageContent): string {
-  const { language, words, frame, title, isPublic = false } = page;
+export function renderPage(frame: Frame, page: PageContent): string {
+  const { language, words } = frame;
   const links = LINKS.flatMap((name) => {
     const address = frame.links[name];
-    return address === undefined ? [] : [<a href={address}>{words[name]}</a>];
+    return address === undefined ? [] : [<a href={address}>{words.links[name]}</a>];
   });
   const document = (
     <html lang={language} dir={directionOf(language)}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        {!isPublic && <meta name="robots" content="noindex" />}
+        {!page.isPublic && <meta name="robots" content="noindex" />}
         {page.refreshSeconds && <meta http-equiv="refresh" content={String(page.refreshSeconds)} />}
-        <title>{withoutMarks(title)}</title>
+        <title>{withoutMarks(page.title)}</title>
         <link rel="icon" href={frame.icon} />
         <style>{raw(frame.style)}</style>
       </head>
@@ -84,20 +85,10 @@ export function renderPage(page: PageContent): string {
   return `<!doctype html>${document}`;
 }
 
-/** A row of a list. Isolates the value, because a name may be in a script of the other direction. */
-export function Fact(fact: { name: string; isCode?: boolean; children: string }) {
-  return (
-    <div>
-      <dt>{fact.name}</dt>
-      <dd>
-        {fact.isCode ? (
-          <bdi dir="ltr" class="code whole">
-            {fact.children}
-          </bdi>
-        ) : (
-          <bdi>{fact.children}</bdi>
-        )}
-      </dd>
-    </div>
-  );
-}
+/** A row of a list. A text is isolated, because a name may be in a script of the other direction. */
+export const Fact = ({ name, children }: { name: string; children: Child }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{typeof children === 'string' ? <bdi>{children}</bdi> : children}</dd>
+  </div>
+);

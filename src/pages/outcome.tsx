@@ -3,7 +3,6 @@
 import { CODE_LIMIT_PER_ADDRESS } from '../limits.ts';
 import { CodeField } from './code-form.tsx';
 import { Fact, type Frame, renderPage } from './layout.tsx';
-import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/en.ts';
 import { isolate, Words } from './words.tsx';
 
@@ -141,19 +140,12 @@ export const HAS_CODE_FORM: ReadonlySet<OutcomeName> = new Set([
 /** The longest wait for the next try. */
 const SECONDS_PER_TRY = Math.ceil(1 / CODE_LIMIT_PER_ADDRESS.ratePerSecond);
 
-interface OutcomeFrame {
-  readonly language: Language;
-  readonly words: Messages;
-  readonly frame: Frame;
-  /** Where a code is sent to. */
-  readonly action: string;
-}
-
 export function renderOutcome(
+  frame: Frame,
   outcome: OutcomeName,
   { deviceName, provider, reference }: Names,
-  { language, words, frame, action }: OutcomeFrame,
 ): string {
+  const { words } = frame;
   const describe: Describe = OUTCOMES[outcome];
   const {
     mark,
@@ -167,10 +159,7 @@ export function renderOutcome(
     device: deviceName && isolate(deviceName),
     provider: isolate(provider ?? ''),
   });
-  return renderPage({
-    language,
-    words: words.links,
-    frame,
+  return renderPage(frame, {
     kind: 'outcome',
     title,
     refreshSeconds,
@@ -193,14 +182,16 @@ export function renderOutcome(
             {deviceName && <Fact name={words.confirm.device}>{deviceName}</Fact>}
             {provider && <Fact name={words.confirm.service}>{provider}</Fact>}
             {reference && (
-              <Fact name={words.failed.reference} isCode>
-                {reference}
+              <Fact name={words.failed.reference}>
+                <bdi dir="ltr" class="code whole">
+                  {reference}
+                </bdi>
               </Fact>
             )}
           </dl>
         )}
         {note && reference && <small>{note}</small>}
-        {HAS_CODE_FORM.has(outcome) && <CodeField words={words.codeForm} action={action} />}
+        {HAS_CODE_FORM.has(outcome) && <CodeField frame={frame} />}
       </>
     ),
   });

@@ -3,17 +3,16 @@
  * all users is rendered once; so is the page at the end of a sign-in, with placeholders
  * for the names.
  */
+import { html } from 'hono/html';
 import type { Accent } from './accent.ts';
 import { renderCodeForm } from './code-form.tsx';
 import { type AskingSignIn, renderConfirm } from './confirm.tsx';
 import { chooseLanguage } from './language.ts';
 import type { Frame, Links } from './layout.tsx';
 import { CATALOGUE, type Language } from './messages/catalogue.ts';
-import type { Messages } from './messages/en.ts';
 import { type Names, type OutcomeName, renderOutcome } from './outcome.tsx';
 import type { Picture } from './picture.ts';
 import { createStyle } from './style.ts';
-import { isolate } from './words.tsx';
 
 /** The operator's own content of the pages. */
 export interface Branding {
@@ -43,100 +42,72 @@ export type Pages = ReturnType<typeof createPages>;
 export function createPages({ branding, host, basePath, providers }: PagesOptions) {
   const { appName, accent, logo, links = {} } = branding;
   const style = createStyle(accent);
-  const frame: Frame = {
-    style,
-    appName,
-    host,
-    logo: logo && `${basePath}/logo`,
-    icon: `${basePath}/favicon.ico`,
-    links,
-  };
   const rendered = new Map<Language, LanguagePages>();
   /** The pages for an `Accept-Language` header. */
   function find(acceptLanguage: string | undefined): LanguagePages {
     const language = chooseLanguage(acceptLanguage);
     const known = rendered.get(language);
     if (known !== undefined) return known;
-    const pages = createLanguagePages(language, frame, codeFormOf(basePath), providers);
+    const frame = {
+      language,
+      words: CATALOGUE[language],
+      style,
+      appName,
+      host,
+      logo: logo && `${basePath}/logo`,
+      icon: `${basePath}/favicon.ico`,
+      codeForm: codeFormOf(basePath),
+      links,
+    };
+    const pages = createLanguagePages(frame, providers);
     rendered.set(language, pages);
     return pages;
   }
   return { find, style };
 }
 
-/** Placeholders for names in a page that is rendered once for all users. No name has these characters (shown-name.ts). */
-const PLACES = { deviceName: '\uE000', provider: '\uE001', reference: '\uE002' } as const;
+/**
+ * Placeholders for names in a page that is rendered once for all users, and whose text depends on
+ * which of them are known. No name has these characters (shown-name.ts).
+ */
+const PLACES: ReadonlyMap<string, keyof Names> = new Map([
+  ['\uE000', 'deviceName'],
+  ['\uE001', 'provider'],
+  ['\uE002', 'reference'],
+] as const);
 const PLACE = /([\uE000-\uE002])/;
 
-function createLanguagePages(
-  language: Language,
-  frame: Frame,
-  action: string,
-  providers: readonly string[],
-) {
-  const words: Messages = CATALOGUE[language];
-  const app = frame.appName === undefined ? undefined : isolate(frame.appName);
-  const form = { language, words, frame, action };
-  /** By outcome, then by which names are known. */
-  const templates = new Map<OutcomeName, (readonly string[])[]>();
+function createLanguagePages(frame: Frame, providers: readonly string[]) {
+  const { words } = frame;
+  /** By outcome and placeholders. */
+  const templates = new Map<string, readonly string[]>();
 
-  /** A page with placeholders for the names that are known, because its text depends on which are. */
-  function templateOf(name: OutcomeName, { deviceName, provider, reference }: Names) {
-    const known = (deviceName ? 1 : 0) + (provider ? 2 : 0) + (reference ? 4 : 0);
-    const ofOutcome = templates.get(name) ?? [];
-    templates.set(name, ofOutcome);
-    const rendered = ofOutcome[known];
+  function templateOf(outcome: OutcomeName, names: Names): readonly string[] {
+    const known = [...PLACES].filter(([, name]) => names[name]);
+    const key = outcome + known.map(([place]) => place).join('');
+    const rendered = templates.get(key);
     if (rendered !== undefined) return rendered;
-    const places: Names = {
-      deviceName: deviceName && PLACES.deviceName,
-      provider: provider && PLACES.provider,
-      reference: reference && PLACES.reference,
-    };
-    const template = renderOutcome(name, places, form).split(PLACE);
-    ofOutcome[known] = template;
+    const places: Names = Object.fromEntries(known.map(([place, name]) => [name, place]));
+    const template = renderOutcome(frame, outcome, places).split(PLACE);
+    templates.set(key, template);
     return template;
   }
 
-  const { home } = words;
   return {
     /** The page at the end of a sign-in, or where it cannot continue. */
-    outcome(name: OutcomeName, names: Names = {}): string {
-      let page = '';
-      for (const part of templateOf(name, names)) {
-        if (part === PLACES.deviceName) page += escapeHtml(names.deviceName);
-        else if (part === PLACES.provider) page += escapeHtml(names.provider);
-        else if (part === PLACES.reference) page += escapeHtml(names.reference);
-        else page += part;
-      }
-      return page;
+    outcome(outcome: OutcomeName, names: Names = {}): string {
+      const parts = templateOf(outcome, names).map((part) => {
+        const name = PLACES.get(part);
+        return name === undefined ? part : html`${names[name]}`;
+      });
+      return parts.join('');
     },
-    home: renderCodeForm({
-      ...form,
-      home: {
-        title: home.title(app),
-        about: home.about(app),
-        data: home.data(app ?? isolate(frame.host)),
-        providers: providers.join(', '),
-      },
-    }),
-    codeForm: renderCodeForm(form),
-    notFound: renderCodeForm({ ...form, error: words.notFound }),
+    home: renderCodeForm(frame, { providers }),
+    codeForm: renderCodeForm(frame),
+    notFound: renderCodeForm(frame, { error: words.notFound }),
     codeIncomplete: (written: string) =>
-      renderCodeForm({ ...form, alert: words.codeIncomplete, written }),
-    codeUnknown: (written: string) =>
-      renderCodeForm({ ...form, alert: words.codeUnknown, written }),
-    confirm: (asking: AskingSignIn) => renderConfirm({ ...asking, language, words, frame }),
+      renderCodeForm(frame, { alert: words.codeIncomplete, written }),
+    codeUnknown: (written: string) => renderCodeForm(frame, { alert: words.codeUnknown, written }),
+    confirm: (asking: AskingSignIn) => renderConfirm(frame, asking),
   };
-}
-
-const ESCAPED: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escapeHtml(text = ''): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPED[character] ?? '');
 }
