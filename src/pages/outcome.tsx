@@ -25,8 +25,10 @@ export interface Names {
 
 /** How a page looks, and what it says. */
 interface Description {
-  readonly mark: keyof typeof MARKS;
-  readonly title: string;
+  /** Default: `failed`. */
+  readonly mark?: keyof typeof MARKS;
+  /** Default: that the sign-in failed. */
+  readonly title?: string;
   /** Default: the title. */
   readonly heading?: string;
   readonly messages: readonly string[];
@@ -40,41 +42,29 @@ type Describe = (
   names: { app: string | undefined; device: string | undefined; provider: string },
 ) => Description;
 
-type Say = (...given: Parameters<Describe>) => string[];
-
-function failure(say: Say, mark: Description['mark'] = 'failed'): Describe {
-  return (words, names) => ({
-    mark,
-    title: words.failed.title,
-    messages: say(words, names),
-  });
-}
-
 /** The sentences of docs/protocol.md §5. */
 type Sentence = 'cancelled' | 'tryAgain' | 'incomplete' | 'notCompleted';
 
 /** The user declined at the provider. */
-const userDeclined = (sentence: Sentence) =>
-  failure(({ failed }) => [failed[sentence], failed.notSignedIn], 'stopped');
+const userDeclined =
+  (sentence: Sentence): Describe =>
+  ({ failed }) => ({ mark: 'stopped', messages: [failed[sentence], failed.notSignedIn] });
 
-const providerFailed = (sentence: Sentence) =>
-  failure(({ failed }, { provider, device }) => [
-    failed[sentence],
-    failed.providerFault(provider),
-    failed.startAgain(device),
-  ]);
+const providerFailed =
+  (sentence: Sentence): Describe =>
+  ({ failed }, { provider, device }) => ({
+    messages: [failed[sentence], failed.providerFault(provider), failed.startAgain(device)],
+  });
 
 /** The user is late, or the operator has to change something. */
-function providerRefused(sentence: Sentence): Describe {
-  const describe = failure(({ failed }, { provider, device }) => [
-    failed[sentence],
-    failed.refused(provider),
-    failed.startAgain(device),
-  ]);
-  return (words, names) => ({ ...describe(words, names), note: words.failed.tellOperator });
-}
+const providerRefused =
+  (sentence: Sentence): Describe =>
+  ({ failed }, { provider, device }) => ({
+    messages: [failed[sentence], failed.refused(provider), failed.startAgain(device)],
+    note: failed.tellOperator,
+  });
 
-const OWN_FAULT = failure(({ failed }) => [failed.notCompleted, failed.ownFault]);
+const ownFault: Describe = ({ failed }) => ({ messages: [failed.notCompleted, failed.ownFault] });
 
 /** The pages of docs/protocol.md §5: what happened, the probable cause, and one thing to do. */
 const OUTCOMES = {
@@ -99,17 +89,17 @@ const OUTCOMES = {
   user_cancelled_without_error: userDeclined('incomplete'),
   exchange_failed: providerFailed('notCompleted'),
   exchange_refused: providerRefused('notCompleted'),
-  busy: OWN_FAULT,
-  undiscovered: OWN_FAULT,
-  fault: OWN_FAULT,
-  link_invalid: failure(
-    ({ failed }, { app }) => [failed.linkInvalid(app), failed.linkEnded],
-    'stopped',
-  ),
-  other_browser: failure(({ failed }) => [failed.otherBrowser], 'stopped'),
-  origin_hidden: failure(({ failed }) => [failed.originHidden]),
+  busy: ownFault,
+  undiscovered: ownFault,
+  fault: ownFault,
+  link_invalid: ({ failed }, { app }) => ({
+    mark: 'stopped',
+    messages: [failed.linkInvalid(app), failed.linkEnded],
+  }),
+  other_browser: ({ failed }) => ({ mark: 'stopped', messages: [failed.otherBrowser] }),
+  origin_hidden: ({ failed }) => ({ messages: [failed.originHidden] }),
   /** For a user who comes back, after any failure. */
-  failed: failure(({ failed }, { device }) => [failed.tryAgain, failed.startAgain(device)]),
+  failed: ({ failed }, { device }) => ({ messages: [failed.tryAgain, failed.startAgain(device)] }),
   in_progress: ({ inProgress: { title, message } }) => ({
     mark: 'waiting',
     title,
@@ -147,18 +137,13 @@ export function renderOutcome(
 ): string {
   const { words } = frame;
   const describe: Describe = OUTCOMES[outcome];
-  const {
-    mark,
-    title,
-    heading = title,
-    messages,
-    note,
-    refreshSeconds,
-  } = describe(words, {
+  const description = describe(words, {
     app: frame.appName && isolate(frame.appName),
     device: deviceName && isolate(deviceName),
     provider: isolate(provider ?? ''),
   });
+  const { mark = 'failed', title = words.failed.title, messages, note } = description;
+  const { heading = title, refreshSeconds } = description;
   return renderPage(frame, {
     kind: 'outcome',
     title,
