@@ -11,8 +11,7 @@ import {
 } from './service.ts';
 import { type EnabledSettings, isEnabled, type Settings } from './settings/index.ts';
 import type { Clock } from './sign-ins/time.ts';
-import { plainVault } from './sign-ins/vault.ts';
-import { createMemoryRefreshStore, createMemoryStore } from './stores/memory.ts';
+import { createMemoryRefreshStore, createMemoryStore, plainVault } from './stores/memory.ts';
 import type { RedisEvent } from './stores/redis/open.ts';
 
 /**

@@ -15,8 +15,7 @@ import { signInIdOf } from '../sign-ins/secrets.ts';
 import type { ExpiredStage } from '../sign-ins/session.ts';
 import {
   type CallbackOutcome,
-  NOT_FINAL,
-  type NotFinal,
+  isFinal,
   type SignInObserver,
   type StartOutcome,
 } from '../sign-ins/sign-ins.ts';
@@ -34,13 +33,6 @@ const FAILED_GRANTS = {
   refresh_failed: 'refresh',
   revocation_failed: 'revoke',
 } as const;
-
-/** True if the sign-in has ended with this outcome. */
-export function isFinal<Outcome extends string>(
-  outcome: Outcome,
-): outcome is Exclude<Outcome, NotFinal> {
-  return !NOT_FINAL.some((each) => each === outcome);
-}
 
 export class SignInLog {
   readonly #warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);

@@ -73,6 +73,13 @@ export type NotFinal = (typeof NOT_FINAL)[number];
 /** How a callback ended. */
 export type CallbackOutcome = 'signed_in' | ErrorResult['error'] | NotFinal;
 
+/** True if the sign-in has ended with this outcome. */
+export function isFinal<Outcome extends string>(
+  outcome: Outcome,
+): outcome is Exclude<Outcome, NotFinal> {
+  return !NOT_FINAL.some((each) => each === outcome);
+}
+
 /** A callback, after it has ended. The page that the user sees shows the device's name. */
 export interface EndedCallback<Failure> {
   readonly outcome: CallbackOutcome;

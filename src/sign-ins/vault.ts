@@ -1,9 +1,9 @@
 /**
  * The secrets inside a session. The machine never opens them: a request's own secret does, by the
- * vault of its store. In memory a vault keeps them as they are; where others may read the store
- * it seals them (stores/sealed-vault.ts).
+ * vault of its store. In memory a vault keeps them as they are (stores/memory.ts); where others may
+ * read the store it seals them (stores/sealed-vault.ts).
  */
-import { digestOf, type SessionSecrets } from './secrets.ts';
+import type { SessionSecrets } from './secrets.ts';
 import type {
   Completed,
   Delivered,
@@ -67,30 +67,3 @@ export interface Vault {
 }
 
 export const EXCHANGE_FAILED = { error: 'exchange_failed' } as const;
-
-/** For a store in this process. Secrets are kept as they are, except for the poll secret and refresh tokens: a digest is enough. */
-export const plainVault: Vault = {
-  keep: ({ browserState, pollSecret, userCode, delivery, deviceName }) => ({
-    ids: { link: browserState, poll: digestOf(pollSecret), code: userCode },
-    delivery: plain(delivery),
-    deviceName: deviceName === undefined ? undefined : plain(deviceName),
-    keyMaterial: undefined,
-  }),
-  link: (browserState) => ({
-    id: browserState,
-    deliveryOf: ({ delivery }) => openPlain(delivery),
-    deviceNameOf: ({ deviceName }) => deviceName && openPlain(deviceName),
-    keepResult: (_, result) => plain(result),
-    keepError: plain,
-  }),
-  poll: (pollSecret) => ({ id: digestOf(pollSecret), resultOf }),
-  code: (userCode) => ({ id: userCode, browserStateOf: ({ ids }) => ids.link }),
-  refresh: (key) => ({ id: digestOf(key), keep: String, open: String }),
-};
-
-const plain = <Value>(value: Value) => value as unknown as Protected<Value>;
-/** What a plain vault keeps. */
-export const openPlain = <Value>(kept: Protected<Value>) => kept as unknown as Value;
-
-export const resultOf: PollKey['resultOf'] = ({ result }) =>
-  result === undefined ? EXCHANGE_FAILED : openPlain(result);

@@ -1,9 +1,10 @@
 /**
- * Sessions and refreshes in this process. Every function runs to its end without awaiting, which
+ * Sessions and refreshes in this process, and their vault. Every function runs to its end without awaiting, which
  * makes it atomic. A `Journal` keeps sessions elsewhere too, so that they survive the process.
  */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
-import type { NewSession, Session } from '../sign-ins/session.ts';
+import { digestOf } from '../sign-ins/secrets.ts';
+import type { NewSession, Protected, Session } from '../sign-ins/session.ts';
 import { createPending, keptUntilMs, stateAt } from '../sign-ins/session.ts';
 import type { Listener, RefreshStore, SessionKey, Store } from '../sign-ins/store.ts';
 import {
@@ -12,6 +13,7 @@ import {
   type Deadline,
   type DeadlineQueue,
 } from '../sign-ins/time.ts';
+import { EXCHANGE_FAILED, type PollKey, type Vault } from '../sign-ins/vault.ts';
 
 /** Where sessions are kept besides this process. If it throws, nothing has changed. */
 export interface Journal {
@@ -212,3 +214,30 @@ export function createMemoryRefreshStore(clock: Clock) {
     },
   } satisfies RefreshStore & { readonly size: number };
 }
+
+/** Secrets are kept as they are, except for the poll secret and refresh tokens: a digest is enough. */
+export const plainVault: Vault = {
+  keep: ({ browserState, pollSecret, userCode, delivery, deviceName }) => ({
+    ids: { link: browserState, poll: digestOf(pollSecret), code: userCode },
+    delivery: plain(delivery),
+    deviceName: deviceName === undefined ? undefined : plain(deviceName),
+    keyMaterial: undefined,
+  }),
+  link: (browserState) => ({
+    id: browserState,
+    deliveryOf: ({ delivery }) => openPlain(delivery),
+    deviceNameOf: ({ deviceName }) => deviceName && openPlain(deviceName),
+    keepResult: (_, result) => plain(result),
+    keepError: plain,
+  }),
+  poll: (pollSecret) => ({ id: digestOf(pollSecret), resultOf }),
+  code: (userCode) => ({ id: userCode, browserStateOf: ({ ids }) => ids.link }),
+  refresh: (key) => ({ id: digestOf(key), keep: String, open: String }),
+};
+
+const plain = <Value>(value: Value) => value as unknown as Protected<Value>;
+/** What a plain vault keeps. */
+export const openPlain = <Value>(kept: Protected<Value>) => kept as unknown as Value;
+
+export const resultOf: PollKey['resultOf'] = ({ result }) =>
+  result === undefined ? EXCHANGE_FAILED : openPlain(result);

@@ -8,7 +8,7 @@ import { createDisabledService, createService, type Stores } from '../service.ts
 import { countWrong, isEnabled } from '../settings/index.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';
 import { pause, systemClock } from '../sign-ins/time.ts';
-import { plainVault } from '../sign-ins/vault.ts';
+import { plainVault } from '../stores/memory.ts';
 import { DEPENDENCIES, type Env, PEERS } from './relay-object.ts';
 import { readWorkerSettings, type WorkerSettings } from './settings.ts';
 

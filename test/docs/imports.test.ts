@@ -31,7 +31,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   // A Worker is not a process: it has no server, no command line and no Redis.
   [
     /^workers\//,
-    /^(workers\/|service\.ts|settings\/|http\/|providers\/|sign-ins\/|stores\/sqlite\/|limits|log|monitor|node:|cloudflare:)/,
+    /^(workers\/|service\.ts|settings\/|http\/|providers\/|sign-ins\/|stores\/(sqlite\/|memory)|limits|log|monitor|node:|cloudflare:)/,
   ],
   // A device: an app of the client.
   [

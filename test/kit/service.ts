@@ -9,9 +9,13 @@ import type { EnabledSettings, Settings } from '../../src/settings/index.ts';
 import { createMemoryRateLimiter } from '../../src/sign-ins/rate-limits.ts';
 import type { Event, Pending } from '../../src/sign-ins/session.ts';
 import type { Awaitable, SessionKey, Store } from '../../src/sign-ins/store.ts';
-import { plainVault, type Vault } from '../../src/sign-ins/vault.ts';
+import type { Vault } from '../../src/sign-ins/vault.ts';
 import { startBackgroundTasks } from '../../src/start-service.ts';
-import { createMemoryRefreshStore, createMemoryStore } from '../../src/stores/memory.ts';
+import {
+  createMemoryRefreshStore,
+  createMemoryStore,
+  plainVault,
+} from '../../src/stores/memory.ts';
 import { createApiCheck } from './api-document.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 import { createEventLog } from './relay.ts';

@@ -26,8 +26,12 @@ import * as machine from '../../src/sign-ins/session.ts';
 import { createSignIns } from '../../src/sign-ins/sign-ins.ts';
 import type { Store } from '../../src/sign-ins/store.ts';
 import { type Clock, systemClock } from '../../src/sign-ins/time.ts';
-import { plainVault, type Vault } from '../../src/sign-ins/vault.ts';
-import { createMemoryRefreshStore, createMemoryStore } from '../../src/stores/memory.ts';
+import type { Vault } from '../../src/sign-ins/vault.ts';
+import {
+  createMemoryRefreshStore,
+  createMemoryStore,
+  plainVault,
+} from '../../src/stores/memory.ts';
 import { openRedis, type RedisOptions } from '../../src/stores/redis/open.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { openSessionsFile } from '../../src/stores/sqlite/file.ts';

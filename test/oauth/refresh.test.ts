@@ -7,8 +7,7 @@ import {
   REFRESH_CHECK_MS,
 } from '../../src/providers/refreshes.ts';
 import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
-import { plainVault } from '../../src/sign-ins/vault.ts';
-import { createMemoryRefreshStore } from '../../src/stores/memory.ts';
+import { createMemoryRefreshStore, plainVault } from '../../src/stores/memory.ts';
 import { createFakeClock, isPending, runReady, runTurns } from '../kit/clock.ts';
 import { refresh } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';

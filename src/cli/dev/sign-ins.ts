@@ -7,7 +7,7 @@ import { formatUserCode } from '../../sign-ins/secrets.ts';
 import type { Change, NewSession, Polled, Session, SessionResult } from '../../sign-ins/session.ts';
 import type { Listener, Store } from '../../sign-ins/store.ts';
 import { systemClock } from '../../sign-ins/time.ts';
-import { openPlain, resultOf } from '../../sign-ins/vault.ts';
+import { openPlain, resultOf } from '../../stores/memory.ts';
 import type { Plan } from './endings.ts';
 import { say } from './output.ts';
 

@@ -5,12 +5,16 @@ import type { Provider } from '../../providers/provider.ts';
 import { isRefusal, type TokenFailure } from '../../providers/token-response.ts';
 import { isCapability, signInIdOf } from '../../sign-ins/secrets.ts';
 import type { ErrorResult } from '../../sign-ins/session.ts';
-import type { EndedCallback, NotFinal, SignIns } from '../../sign-ins/sign-ins.ts';
+import {
+  type EndedCallback,
+  isFinal,
+  type NotFinal,
+  type SignIns,
+} from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
 import { redirectResponse } from '../responses.ts';
-import { isFinal } from '../sign-in-log.ts';
 import { outcomePageOf } from './confirmation.ts';
 
 export type BrowserDependencies = Pick<

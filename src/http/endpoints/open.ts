@@ -15,12 +15,12 @@ import {
 } from '../../providers/open.ts';
 import { isCapability } from '../../sign-ins/secrets.ts';
 import type { Delivery } from '../../sign-ins/session.ts';
+import { isFinal } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
 import { jsonResponse, refuse, textResponse } from '../responses.ts';
-import { isFinal } from '../sign-in-log.ts';
 import { cancelledPageOf, errorOf, respondToSecondCallback } from './callback.ts';
 import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
 import { describeStarted } from './start.ts';
