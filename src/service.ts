@@ -3,8 +3,8 @@
  * drain and close it. Uses no API of a particular runtime, and repeats nothing by itself: its
  * host calls `sweep` and `discover` periodically.
  */
+
 import { createApp, type HandleRequest } from './http/app.ts';
-import { createFindClientAddress } from './http/client-address.ts';
 import { createCors } from './http/cors.ts';
 import type { RateLimits } from './http/dependencies.ts';
 import { createDisabledRoutes, NOT_CONFIGURED, type Readiness } from './http/health.ts';
@@ -110,7 +110,6 @@ export function createService(
     monitor,
   });
   const providers = createProviders(settings.providers);
-  const findClientAddress = createFindClientAddress(settings.trustedProxyCidrs);
   const signInLog = new SignInLog(providers, monitor);
   const signIns = createSignIns({
     store: stores.sessions,
@@ -174,7 +173,7 @@ export function createService(
     refreshes,
     revocations,
     providers,
-    findClientAddress,
+    trustedProxyCidrs: settings.trustedProxyCidrs,
     clock,
     randomBytes: dependencies.randomBytes,
     monitor,

@@ -14,7 +14,6 @@ import type { RandomBytes } from '../sign-ins/secrets.ts';
 import type { SignIns } from '../sign-ins/sign-ins.ts';
 import type { Clock } from '../sign-ins/time.ts';
 import type { Admission } from './admission.ts';
-import type { FindClientAddress } from './client-address.ts';
 import type { ContinueCookies } from './continue-cookies.ts';
 import type { Health } from './health.ts';
 import type { BodyReader } from './request.ts';
@@ -27,7 +26,7 @@ export interface RoutesOptions extends RateLimits {
   readonly refreshes: Refreshes;
   readonly revocations: Revocations;
   readonly providers: Providers;
-  readonly findClientAddress: FindClientAddress;
+  readonly trustedProxyCidrs: readonly string[];
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly monitor: Monitor;

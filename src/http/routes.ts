@@ -51,7 +51,7 @@ import {
 /** An exact path comes before a pattern; of several patterns the first responds. */
 export function createRoutes(options: RoutesOptions): Route[] {
   const { baseUrl, branding, providerNames, corsOrigins, confirm, openEndpoints } = options;
-  const { findClientAddress, startLimiter, monitor, clock, sessionSeconds } = options;
+  const { trustedProxyCidrs, startLimiter, monitor, clock, sessionSeconds } = options;
   const { origin, host } = new URL(baseUrl);
   const basePath = basePathOf(baseUrl);
   const names = { branding, host, basePath, providers: providerNames };
@@ -63,7 +63,7 @@ export function createRoutes(options: RoutesOptions): Route[] {
     ...options,
     basePath,
     pages: createPageResponses(createPages(names)),
-    admission: createAdmission(findClientAddress, origins, startLimiter, monitor),
+    admission: createAdmission(trustedProxyCidrs, origins, startLimiter, monitor),
     bodies: createBodyReader(clock),
     cookies: createContinueCookies(baseUrl, sessionSeconds, asksAlways),
     openCookies,

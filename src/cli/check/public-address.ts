@@ -1,6 +1,6 @@
 /** The base URL: whether it is reachable and reaches this relay, and which client address the relay sees. */
 import { randomBytes } from 'node:crypto';
-import { createFindClientAddress } from '../../http/client-address.ts';
+import { createFindClientAddress } from '../../http/admission.ts';
 import type { Fetch } from '../../providers/config.ts';
 import { codeOf } from '../../providers/connect-problem.ts';
 import { describeListenFailure } from '../../server/listen.ts';
