@@ -7,6 +7,7 @@ import type { Route } from './app.ts';
 import { createContinueCookies } from './continue-cookies.ts';
 import type { Dependencies, RoutesOptions } from './dependencies.ts';
 import { createCallback, createLink } from './endpoints/callback.ts';
+import { createResult, createStart, respondToResultFault } from './endpoints/device.ts';
 import {
   blindResponse,
   createDeviceAuthorization,
@@ -23,10 +24,8 @@ import {
 import { createOpenApi } from './endpoints/openapi.ts';
 import { createQr } from './endpoints/qr.ts';
 import { createRefresh } from './endpoints/refresh.ts';
-import { createResult, respondToResultFault } from './endpoints/result.ts';
 import { createRevocation, createRevoke, REVOCATION_UNAVAILABLE } from './endpoints/revoke.ts';
 import { createServices } from './endpoints/services.ts';
-import { createStart } from './endpoints/start.ts';
 import {
   createCodeForm,
   createConfirmLink,

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, type HandleRequest, type Handler, type Route } from '../../http/app.ts';
-import { respondToResultFault } from '../../http/endpoints/result.ts';
+import { respondToResultFault } from '../../http/endpoints/device.ts';
 import { oauthErrorResponse } from '../../http/oauth-responses.ts';
 import { basePathOf, type RelayRequest, readPath } from '../../http/request.ts';
 import { errorResponse, retryAfter, textResponseWithoutNewline } from '../../http/responses.ts';

@@ -25,9 +25,9 @@ import {
   shortLinkOf,
 } from '../request.ts';
 import { type Refusal, refuse } from '../responses.ts';
+import { type StartDependencies, tokensOf } from './device.ts';
 import { MAX_TOKEN_REQUEST_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
 import { canRevoke } from './services.ts';
-import { type StartDependencies, tokensOf } from './start.ts';
 
 /** RFC 8628 §3.2, and its default. */
 const POLL_INTERVAL_SECONDS = 5;

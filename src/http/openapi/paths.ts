@@ -1,9 +1,9 @@
 /** What devices request, and how the relay responds. docs/protocol.md, docs/device-grant.md. */
 import { MAX_WAIT_SECONDS } from '../../limits.ts';
+import { MAX_START_BYTES } from '../endpoints/device.ts';
 import { DEFAULT_SIZE_PX, MAX_SIZE_PX, MIN_SIZE_PX } from '../endpoints/qr.ts';
 import { MAX_TOKEN_REQUEST_BYTES } from '../endpoints/refresh.ts';
 import { EXTENSIONS } from '../endpoints/services.ts';
-import { MAX_START_BYTES } from '../endpoints/start.ts';
 import {
   arrayOf,
   boolean,
