@@ -59,7 +59,11 @@ async function main(): Promise<void> {
     return;
   }
   if (/^\w/.test(command)) failAsUnknown(command);
-  const options = readOptions();
+  const options = readFlags(process.argv.slice(2), {
+    ...SETTINGS_OPTIONS,
+    help: { type: 'boolean', short: 'h' },
+    version: { type: 'boolean' },
+  });
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   const runtime = await loadRuntime();
   if (options.version) return print(`${VERSION} on ${runtime.name}\n`);
@@ -147,15 +151,20 @@ const COMMANDS = {
       relay: { type: 'string' },
       settings: { type: 'boolean' },
     });
-    const { check, checkSettingsAlone } = await import('./check/check.ts');
-    const { json: asJson = false, relay: relayUrl } = options;
+    const { json, relay } = options;
+    const { checkHere, checkSettings } = await import('./check/check.ts');
+    const { report } = await import('./check/finding.ts');
     if (options.settings) {
-      if (relayUrl !== undefined) fail('--settings reads those of this machine, not of --relay\n');
-      const { text, isGood } = checkSettingsAlone(readAllSettings(options, WRONG_SETTINGS), asJson);
-      return end({ text, exitCode: isGood ? 0 : WRONG_SETTINGS });
+      if (relay !== undefined) fail('--settings reads those of this machine, not of --relay\n');
+      const findings = checkSettings(readAllSettings(options, WRONG_SETTINGS));
+      return end(report(findings, json, WRONG_SETTINGS));
     }
-    const target = relayUrl === undefined ? { read: readAllSettings(options) } : { relayUrl };
-    end(await check({ target, runtime: await loadRuntime(), asJson }));
+    const runtime = await loadRuntime();
+    const findings =
+      relay === undefined
+        ? await checkHere(readAllSettings(options), runtime)
+        : await (await import('./check/relay.ts')).checkRelay(relay, runtime.fetch);
+    end(report(findings, json));
   },
   async health(args: readonly string[]) {
     const options = readFlags(args, { ...SETTINGS_OPTIONS, ready: { type: 'boolean' } });
@@ -198,14 +207,6 @@ function describeStartFailure(error: unknown, settings: Settings): string | unde
 function describeUnexpected(error: unknown): string {
   const { error: name, at = [] } = describeError(error);
   return [`sign-in-relay ended because of a bug: ${name}`, ...at, ''].join('\n  ');
-}
-
-function readOptions() {
-  return readFlags(process.argv.slice(2), {
-    ...SETTINGS_OPTIONS,
-    help: { type: 'boolean', short: 'h' },
-    version: { type: 'boolean' },
-  });
 }
 
 const readFlags = <const Options extends NonNullable<ParseArgsConfig['options']>>(

@@ -11,43 +11,17 @@ import {
   type Settings,
   type SettingsReading,
 } from '../../settings/index.ts';
-import { jsonText } from '../terminal.ts';
-import { describeFindings, type Finding, fault, ok, warning } from './finding.ts';
+import { type Finding, fault, ok, warning } from './finding.ts';
 import { checkProviders } from './providers.ts';
 import { checkPublicAddress } from './public-address.ts';
 
-export interface CheckOptions {
-  /** A relay elsewhere, whose settings are unknown, or the settings of one for this machine. */
-  readonly target: { readonly relayUrl: string } | { readonly read: SettingsReading };
-  readonly runtime: Runtime;
-  readonly asJson: boolean;
-}
-
-export async function check({ target, runtime, asJson }: CheckOptions) {
-  const findings =
-    'relayUrl' in target
-      ? await (await import('./relay.ts')).checkRelay(target.relayUrl, runtime.fetch)
-      : await checkHere(target.read, runtime);
-  const { text, isGood } = report(findings, asJson);
-  return { text, exitCode: isGood ? 0 : 1 };
-}
-
-/** Needs no network, so it can come before each restart. */
-export const checkSettingsAlone = (read: SettingsReading, asJson: boolean) =>
-  report(checkSettings(read), asJson);
-
-function report(findings: readonly Finding[], asJson: boolean) {
-  const isGood = findings.every(({ mark }) => mark !== 'fault');
-  const text = asJson ? jsonText({ ok: isGood, findings }) : describeFindings(findings);
-  return { text, isGood };
-}
-
-async function checkHere(read: SettingsReading, runtime: Runtime): Promise<Finding[]> {
+export async function checkHere(read: SettingsReading, runtime: Runtime): Promise<Finding[]> {
   const around = read.ok ? await checkSurroundings(read.settings, runtime) : [];
   return [...checkSettings(read), ...around];
 }
 
-function checkSettings(read: SettingsReading): Finding[] {
+/** Needs no network, so it can come before each restart. */
+export function checkSettings(read: SettingsReading): Finding[] {
   const faults = read.ok ? [] : read.faults;
   const wrong = faults.map(({ setting, problem }) => fault('settings', `${setting} ${problem}`));
   // File descriptors have a line of their own.

@@ -1,5 +1,5 @@
 /** One line of `sign-in-relay check`, and how all of them are written. No finding holds a secret. */
-import { printable } from '../terminal.ts';
+import { jsonText, printable } from '../terminal.ts';
 
 /** `fault`: sign-ins fail. `warning`: they may fail. */
 export type Mark = 'ok' | 'warning' | 'fault';
@@ -37,4 +37,11 @@ export function describeFindings(findings: readonly Finding[]): string {
     return `${found} ${mark}${found === 1 ? '' : 's'}`;
   };
   return [...lines, `${count('fault')}, ${count('warning')}`].join('\n');
+}
+
+/** `faultCode`: the exit code if anything is wrong. */
+export function report(findings: readonly Finding[], asJson = false, faultCode = 1) {
+  const isGood = findings.every(({ mark }) => mark !== 'fault');
+  const text = asJson ? jsonText({ ok: isGood, findings }) : describeFindings(findings);
+  return { text, exitCode: isGood ? 0 : faultCode };
 }

@@ -1,42 +1,38 @@
 /** A poll at the base URL: for how long it is held, and what ends it early. */
 import { MAX_WAIT_SECONDS } from '../../limits.ts';
-import type { Fetch, FetchInit } from '../../providers/config.ts';
+import type { Fetch } from '../../providers/config.ts';
 import { codeOf } from '../../providers/connect-problem.ts';
+import { parseObject } from '../../providers/token-response.ts';
 import { type Finding, fault, ok } from './finding.ts';
-import { isTimeout, readObject, readText, request } from './request.ts';
+import { ask, isTimeout, readText, request } from './request.ts';
 
 const POLL = 'poll';
 
 /** Beyond the hold time, before `check` gives up. */
 const MARGIN_MS = 10_000;
 
-interface PollOfSignIn {
-  readonly baseUrl: string;
-  readonly service: string;
-  /** Whether the device must exchange the code itself. */
-  readonly isBlind: boolean;
-  readonly pollSeconds: number;
-}
-
-/** Starts a sign-in and cancels it afterwards. */
+/** Starts a sign-in and cancels it afterwards. `isBlind`: the device must exchange the code itself. */
 export async function checkPollOfSignIn(
-  { baseUrl, service, isBlind, pollSeconds }: PollOfSignIn,
+  baseUrl: string,
+  service: string,
+  isBlind: boolean,
   fetch: Fetch,
+  pollSeconds = MAX_WAIT_SECONDS,
 ): Promise<Finding> {
   const challenge = isBlind ? { challenge: 'A'.repeat(43) } : {};
   const body = JSON.stringify({ service, device: 'sign-in-relay check', ...challenge });
-  const init: FetchInit = { ...request(), method: 'POST', body };
-  const started = await fetch(`${baseUrl}/auth/start`, init).catch(() => undefined);
-  const { session } = started === undefined ? {} : await readObject(started);
-  if (started?.status !== 200 || typeof session !== 'string') {
-    const got = started === undefined ? 'no answer' : `a ${started.status}`;
+  const init = { ...request(), method: 'POST', body } as const;
+  const { status, text } = await ask(`${baseUrl}/auth/start`, fetch, init);
+  const { session } = parseObject(text) ?? {};
+  if (status !== 200 || typeof session !== 'string') {
+    const got = status === undefined ? 'no answer' : `a ${status}`;
     return fault(POLL, `a start gets ${got}`, 'read the log of the relay');
   }
   const resultUrl = `${baseUrl}/auth/result?session=${session}`;
   // The relay may hold it longer than that, and then nothing is wrong.
   const wait = pollSeconds <= MAX_WAIT_SECONDS ? `&wait=${pollSeconds}` : '';
   const finding = await timePoll(`${resultUrl}${wait}`, pollSeconds, 204, fetch);
-  await fetch(`${resultUrl}&cancel=1`, request()).catch(() => {});
+  await ask(`${resultUrl}&cancel=1`, fetch);
   return finding;
 }
 
@@ -62,7 +58,7 @@ export async function timePoll(
   };
   try {
     const response = await fetch(url, request(timeoutMs));
-    await readText(response);
+    await readText(response.body);
     const { status, headers } = response;
     if (status === expected) return ok(POLL, `held for ${elapsed()} s, and nothing cut it`);
     const server = (headers.get('server') ?? '').replace(/[^\w./ -]/g, '').slice(0, 40);

@@ -16,7 +16,7 @@ import { createVerifier } from '../../sign-ins/secrets.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { hasUnverified } from '../show-providers.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
-import { describeUnreachable, request } from './request.ts';
+import { ask } from './request.ts';
 
 export async function checkProviders(settings: EnabledSettings, fetch: Fetch): Promise<Finding[]> {
   const { baseUrl, providers } = settings;
@@ -67,17 +67,13 @@ async function checkAuthorizationEndpoint(
   const what = `authorization endpoint of ${name}`;
   const setting = `${prefixOf(name)}AUTHORIZE_URL`;
   const { host } = new URL(authorizeUrl);
-  try {
-    const response = await fetch(authorizeUrl, request());
-    await response.body?.cancel();
-    const { status } = response;
-    if (status === 404) return fault(what, `${host} has no such page (404)`, `correct ${setting}`);
-    if (status >= 500) return warning(what, `${host} answers ${status}`, 'wait, and check again');
-    return ok(what, `${host} answers`);
-  } catch (error) {
-    // Users have their own networks, so it may work for them.
-    return warning(what, describeUnreachable(authorizeUrl, error).text, `check ${setting}`);
-  }
+  const answer = await ask(authorizeUrl, fetch);
+  const { status } = answer;
+  // Users have their own networks, so it may work for them.
+  if (status === undefined) return warning(what, answer.problem, `check ${setting}`);
+  if (status === 404) return fault(what, `${host} has no such page (404)`, `correct ${setting}`);
+  if (status >= 500) return warning(what, `${host} answers ${status}`, 'wait, and check again');
+  return ok(what, `${host} answers`);
 }
 
 async function checkClient(

@@ -10,7 +10,7 @@ import { askHealth } from '../health.ts';
 import { type Finding, fault, ok } from './finding.ts';
 import { checkPollOfSignIn, timePoll } from './poll.ts';
 import { type Arrival, PROBE_TEXT, type ProbeServer, startProbeServer } from './probe-server.ts';
-import { describeUnreachable, isRelayOf, readText, request } from './request.ts';
+import { ask, isRelayOf } from './request.ts';
 
 const BASE = 'base URL';
 const CLIENT = 'client address';
@@ -43,7 +43,7 @@ async function checkRunningRelay(settings: EnabledSettings, fetch: Fetch): Promi
   const { baseUrl, pollSeconds } = settings;
   const asked = await ask(`${baseUrl}/health`, fetch);
   const service = settings.providers[0]?.name;
-  if ('mark' in asked) return [asked];
+  if (asked.status === undefined) return [fault(BASE, asked.problem, asked.remedy)];
   if (!(await isRelayOf(baseUrl, service, fetch))) {
     const found = `${baseUrl} answers, but it is not a relay with this OAUTH_BASE_URL`;
     const remedy =
@@ -53,7 +53,7 @@ async function checkRunningRelay(settings: EnabledSettings, fetch: Fetch): Promi
   const answers = ok(BASE, `this relay answers at ${baseUrl}`);
   if (service === undefined) return [answers];
   const isBlind = settings.blind === 'always';
-  const poll = await checkPollOfSignIn({ baseUrl, service, isBlind, pollSeconds }, fetch);
+  const poll = await checkPollOfSignIn(baseUrl, service, isBlind, fetch, pollSeconds);
   return [answers, poll];
 }
 
@@ -65,7 +65,7 @@ async function checkByProbe(
 ): Promise<Finding[]> {
   const { baseUrl, port, pollSeconds } = settings;
   const asked = await ask(`${baseUrl}/health?check=${word}`, fetch);
-  if ('mark' in asked) return [asked];
+  if (asked.status === undefined) return [fault(BASE, asked.problem, asked.remedy)];
   const { status, text } = asked;
   const [arrival] = arrivals;
   if (arrival === undefined) {
@@ -83,17 +83,6 @@ async function checkByProbe(
     checkClientAddress(settings, arrival),
     await timePoll(`${baseUrl}/auth/result?check=${word}`, pollSeconds, 200, fetch),
   ];
-}
-
-/** Status and text, or why there is no response. */
-async function ask(url: string, fetch: Fetch) {
-  try {
-    const response = await fetch(url, request());
-    return { status: response.status, text: await readText(response) };
-  } catch (error) {
-    const { text, remedy } = describeUnreachable(url, error);
-    return fault(BASE, text, remedy);
-  }
 }
 
 function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): Finding {

@@ -1,12 +1,12 @@
 /** `sign-in-relay check --relay URL`: any relay from outside, without its settings. */
-import { MAX_WAIT_SECONDS } from '../../limits.ts';
-import type { Fetch, ProviderResponse } from '../../providers/config.ts';
+import type { Fetch } from '../../providers/config.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
+import { parseObject } from '../../providers/token-response.ts';
 import { hasUserInfo, isLoopback, parseUrl } from '../../providers/url.ts';
 import { withoutTrailingSlashes } from '../../settings/checks.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { checkPollOfSignIn } from './poll.ts';
-import { describeUnreachable, isRelayOf, readObject, readText, request } from './request.ts';
+import { ask, isRelayOf } from './request.ts';
 
 const RELAY = 'relay';
 
@@ -40,21 +40,12 @@ export async function checkRelay(relayUrl: string, fetch: Fetch): Promise<Findin
   const [address, headers, poll] = await Promise.all([
     checkAddress(baseUrl, first?.service, fetch),
     checkHeaders(baseUrl, fetch),
-    first === undefined ? [] : [await checkPollAt(baseUrl, first, fetch)],
+    first && checkPollOfSignIn(baseUrl, first.service, first.blind === 'must', fetch),
   ]);
   const redirects = services.map(({ service }) =>
     ok(`redirect URI of ${service}`, `register exactly ${redirectUriOf(service, baseUrl)}`),
   );
-  return [...all, address, headers, ...redirects, ...poll];
-}
-
-function checkPollAt(
-  baseUrl: string,
-  { service, blind }: OfferedService,
-  fetch: Fetch,
-): Promise<Finding> {
-  const isBlind = blind === 'must';
-  return checkPollOfSignIn({ baseUrl, service, isBlind, pollSeconds: MAX_WAIT_SECONDS }, fetch);
+  return [...all, address, headers, ...redirects, ...(poll ? [poll] : [])];
 }
 
 interface Offer {
@@ -63,15 +54,10 @@ interface Offer {
 }
 
 async function fetchServices(baseUrl: string, fetch: Fetch): Promise<Finding | Offer> {
-  let response: ProviderResponse;
-  try {
-    response = await fetch(`${baseUrl}/services`, request());
-  } catch (error) {
-    const { text, remedy } = describeUnreachable(baseUrl, error);
-    return fault(RELAY, text, remedy);
-  }
-  const { status } = response;
-  const { services, extensions } = await readObject(response);
+  const answer = await ask(`${baseUrl}/services`, fetch);
+  const { status, text } = answer;
+  if (status === undefined) return fault(RELAY, answer.problem, answer.remedy);
+  const { services, extensions } = parseObject(text) ?? {};
   if (status === 200 && Array.isArray(services) && services.every(isService)) {
     return { services, hasOpenSignIns: Array.isArray(extensions) && extensions.includes('open') };
   }
@@ -92,10 +78,10 @@ function isService(each: unknown): each is OfferedService {
 }
 
 async function checkReady(baseUrl: string, fetch: Fetch): Promise<Finding> {
-  const response = await fetch(`${baseUrl}/ready`, request()).catch(() => undefined);
-  const text = response === undefined ? '' : (await readText(response)).trim();
+  const answer = await ask(`${baseUrl}/ready`, fetch);
+  const text = answer.text.trim();
   const shown = text.slice(0, SHOWN_CHARACTERS);
-  if (response?.status !== 200) return fault('ready', `it is not: ${shown || 'no answer'}`);
+  if (answer.status !== 200) return fault('ready', `it is not: ${shown || 'no answer'}`);
   // What fails may follow.
   return text === 'ready' ? ok('ready', 'it can start sign-ins') : fault('ready', shown);
 }
@@ -115,15 +101,15 @@ async function checkAddress(
 /** Checks the headers of a response for one device, which something in front might store or change. */
 async function checkHeaders(baseUrl: string, fetch: Fetch): Promise<Finding> {
   const path = `/auth/result?session=${'A'.repeat(24)}`;
-  const response = await fetch(baseUrl + path, request()).catch(() => undefined);
+  const { status, headers } = await ask(baseUrl + path, fetch);
   const isKept =
-    response?.headers.get('cache-control') === 'no-store, private' &&
-    response.headers.get('referrer-policy') === 'no-referrer';
-  return response?.status === 410 && isKept
+    headers?.get('cache-control') === 'no-store, private' &&
+    headers.get('referrer-policy') === 'no-referrer';
+  return status === 410 && isKept
     ? ok('headers', 'responses arrive as the relay sends them')
     : fault(
         'headers',
-        `a poll of an unknown session gets a ${response?.status ?? 'broken connection'}${isKept ? '' : ' without the headers against storing it'}`,
+        `a poll of an unknown session gets a ${status ?? 'broken connection'}${isKept ? '' : ' without the headers against storing it'}`,
         'let what is in front pass on responses as they are, and store none',
       );
 }

@@ -24,18 +24,31 @@ export const isTimeout = (error: unknown) =>
 /** The server may not be a relay, and may never stop sending. Truncated JSON is ignored. */
 const RESPONSE_BYTES = 65_536;
 
+/** What a URL answered, or why nothing did. */
+type Answer =
+  | { readonly status: number; readonly headers: Headers; readonly text: string }
+  | {
+      readonly status: undefined;
+      readonly headers?: undefined;
+      readonly text: '';
+      readonly problem: string;
+      readonly remedy: string;
+    };
+
+export async function ask(url: string, fetch: Fetch, init = request()): Promise<Answer> {
+  try {
+    const { status, headers, body } = await fetch(url, init);
+    return { status, headers, text: await readText(body) };
+  } catch (error) {
+    return { status: undefined, text: '', ...describeUnreachable(url, error) };
+  }
+}
+
 /** Empty if it breaks off. */
-export async function readText({ body }: ProviderResponse): Promise<string> {
+export async function readText(body: ProviderResponse['body']): Promise<string> {
   if (body === null) return '';
   const reading = readAtMost(body.getReader(), RESPONSE_BYTES);
   return reading.then(({ text }) => text).catch(() => '');
-}
-
-/** An empty object if the response is not a JSON object. */
-export async function readObject(
-  response: ProviderResponse,
-): Promise<Readonly<Record<string, unknown>>> {
-  return parseObject(await readText(response)) ?? {};
 }
 
 /** What is said of the host, and what to do for who runs the relay there. */
@@ -54,12 +67,12 @@ const PROBLEMS: Readonly<Record<ConnectProblem, readonly [string, string]>> = {
   ],
 };
 
-export function describeUnreachable(url: string, error: unknown) {
+function describeUnreachable(url: string, error: unknown) {
   const { cause, code } = describeConnectProblem(error);
   const [problem, remedy] = PROBLEMS[cause];
   const timeout = isTimeout(error) ? ` within ${REQUEST_TIMEOUT_MS / 1_000} s` : '';
   const detail = code === undefined ? timeout : ` (${code})`;
-  return { text: `${new URL(url).host}: ${problem}${detail}`, remedy };
+  return { problem: `${new URL(url).host}: ${problem}${detail}`, remedy };
 }
 
 /** Metadata of a relay contain its base URL. Undefined: it has open sign-ins alone. */
@@ -71,7 +84,6 @@ export async function isRelayOf(
   const issuer = `${baseUrl}/oauth2/${service}`;
   const clientId = `${baseUrl}/open/client.json`;
   const url = service === undefined ? clientId : `${issuer}/.well-known/openid-configuration`;
-  const response = await fetch(url, request()).catch(() => undefined);
-  const found = response === undefined ? {} : await readObject(response);
+  const found = parseObject((await ask(url, fetch)).text) ?? {};
   return service === undefined ? found.client_id === clientId : found.issuer === issuer;
 }
