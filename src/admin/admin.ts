@@ -9,11 +9,10 @@ import { createApp, type Handler } from '../http/app.ts';
 import { cannotBeRegistered, type Peers } from '../http/request.ts';
 import { textResponse } from '../http/responses.ts';
 import type { ServiceState } from '../service.ts';
-import { createCounts } from './counts.ts';
+import { createCounts, type Facts } from './counts.ts';
 import { METRICS_CONTENT_TYPE, writeMetrics } from './metrics.ts';
-import { PAGE_HEADERS, renderNow, renderWholePage } from './page.tsx';
+import { PAGE_HEADERS, renderNow, renderWholePage, type Status } from './page.tsx';
 import { createRecent } from './recent.ts';
-import { createStatus, type Facts, type Status } from './status.ts';
 
 export interface AdminOptions extends Facts {
   /** Host names that requests may use, besides IP addresses and names without a dot. */
@@ -34,7 +33,6 @@ const STARTING: ServiceState = {
 export function createAdmin(options: AdminOptions) {
   const { clock, services, names, token } = options;
   let readNow = async () => STARTING;
-  const readState = () => readNow();
   const recent = createRecent(clock);
   const counts = createCounts(
     services.map(({ name }) => name),
@@ -42,11 +40,14 @@ export function createAdmin(options: AdminOptions) {
   );
   const isAuthorized = createTokenCheck(token);
   const known = names.map((name) => name.toLowerCase());
-  const readStatus = createStatus(options, counts, recent, readState);
+  const startedAtMs = clock.now();
 
   const show = (method: Handler) => ({ GET: method, HEAD: method });
   const page = (render: (status: Status) => string) =>
-    show(async () => new Response(render(await readStatus()), { headers: PAGE_HEADERS }));
+    show(async () => {
+      const status = { facts: options, startedAtMs, counts, recent, state: await readNow() };
+      return new Response(render(status), { headers: PAGE_HEADERS });
+    });
   const app = createApp(
     [
       { path: '/', methods: page(renderWholePage) },
@@ -58,7 +59,7 @@ export function createAdmin(options: AdminOptions) {
   );
 
   async function metricsResponse(): Promise<Response> {
-    return new Response(writeMetrics(counts, options, await readState()), {
+    return new Response(writeMetrics(counts, options, await readNow()), {
       headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
     });
   }

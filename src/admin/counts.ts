@@ -13,7 +13,20 @@ import {
   UPSTREAM_OUTCOMES,
   type UpstreamOutcome,
 } from '../monitor.ts';
+import type { Clock } from '../sign-ins/time.ts';
 import type { Recent } from './recent.ts';
+
+/** What does not change while the process runs. */
+export interface Facts {
+  readonly clock: Clock;
+  /** Every enabled provider, with the name that users see. */
+  readonly services: readonly { readonly name: string; readonly displayName: string }[];
+  readonly maxSessions: number;
+  /** Such as `Bun 1.4.5`. */
+  readonly runtime: string;
+  /** Several relays share the sessions: each counts only what it does. */
+  readonly isShared: boolean;
+}
 
 /** The range is from a delivery within one process to a device that gives up. */
 const DELIVERY_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60];

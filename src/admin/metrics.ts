@@ -10,8 +10,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { GRANTS } from '../monitor.ts';
 import { readFileDescriptors } from '../server/machine.ts';
 import type { ServiceState } from '../service.ts';
-import type { Counts, Distribution } from './counts.ts';
-import type { Facts } from './status.ts';
+import type { Counts, Distribution, Facts } from './counts.ts';
 
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

@@ -4,10 +4,12 @@
  * It shows no token, code, state or client address.
  */
 import { hash } from 'node:crypto';
+import { hostname } from 'node:os';
 import { raw } from 'hono/html';
+import type { ServiceState } from '../service.ts';
 import { VERSION } from '../version.ts';
-import { type HourOf, MINUTES, type RecentFailure, type Step } from './recent.ts';
-import type { Funnel, Status } from './status.ts';
+import { type Counts, type Facts, ProviderCounts } from './counts.ts';
+import { type HourOf, MINUTES, type Recent, type RecentFailure, type Step } from './recent.ts';
 
 const REFRESH_MS = 2_000;
 
@@ -89,6 +91,16 @@ export const PAGE_HEADERS = {
   ].join('; '),
 } as const;
 
+/** What the page shows. */
+export interface Status {
+  readonly facts: Facts;
+  readonly startedAtMs: number;
+  /** Since the start. */
+  readonly counts: Counts;
+  readonly recent: Recent;
+  readonly state: ServiceState;
+}
+
 export function renderWholePage(status: Status): string {
   const document = (
     <html lang="en">
@@ -110,8 +122,12 @@ export function renderWholePage(status: Status): string {
 }
 
 /** What the script fetches. */
-export function renderNow(status: Status): string {
-  const { readiness, funnels, liveSessions, failures } = status;
+export function renderNow({ facts, startedAtMs, counts, recent, state }: Status): string {
+  const { services, isShared } = facts;
+  const { readiness, liveSessions } = state;
+  const nowMs = facts.clock.now();
+  const hour = recent.readHour();
+  const failures = recent.readFailures();
   return String(
     <>
       <header>
@@ -120,11 +136,11 @@ export function renderNow(status: Status): string {
           {readiness.status === 'ready' ? 'ready' : readiness.reason}
         </span>
         <p class="quiet">
-          {VERSION} on {status.runtime} at {status.hostname}, up {durationOf(status.upSeconds)}. It
-          is {clockOf(status.nowMs)} UTC.
+          {VERSION} on {facts.runtime} at {hostname()}, up{' '}
+          {durationOf(Math.round((nowMs - startedAtMs) / 1_000))}. It is {clockOf(nowMs)} UTC.
         </p>
         <p class="quiet">The last hour:</p>
-        <Figures status={status} />
+        <Figures hour={hour} services={services} />
       </header>
       <section>
         <h2>Last failures</h2>
@@ -136,19 +152,19 @@ export function renderNow(status: Status): string {
       </section>
       <section>
         <h2>Sign-ins since the start</h2>
-        {status.isShared && (
+        {isShared && (
           <p class="quiet">
             Only what this relay did: one starts a sign-in that another may finish. The metrics of
             all add up.
           </p>
         )}
-        <FunnelTable funnels={funnels} isShared={status.isShared} />
+        <FunnelTable services={services} counts={counts} isShared={isShared} />
       </section>
       <section>
         <h2>The last hour, by minute</h2>
         <Legend />
-        {funnels.map(({ service, displayName }) => (
-          <Plot title={displayName} hour={status.hour.filter((each) => each.service === service)} />
+        {services.map(({ name, displayName }) => (
+          <Plot title={displayName} hour={hour.filter(({ service }) => service === name)} />
         ))}
       </section>
       <section>
@@ -156,9 +172,9 @@ export function renderNow(status: Status): string {
         <p>
           Sign-ins in progress:{' '}
           <b id="live">{liveSessions ?? 'not known: the store does not answer'}</b> of{' '}
-          {status.maxSessions} (MAX_SESSIONS)
+          {facts.maxSessions} (MAX_SESSIONS)
         </p>
-        <p>Polls that wait here: {status.parkedPolls}</p>
+        <p>Polls that wait here: {state.parkedPolls}</p>
       </section>
     </>,
   );
@@ -194,20 +210,26 @@ const Table = ({
   </table>
 );
 
+interface Funnel extends Pick<Facts, 'services' | 'isShared'> {
+  readonly counts: Counts;
+}
+
 /** With a shared store, percentages are left out: another relay may have started the sign-in. */
-const FunnelTable = ({ funnels, isShared }: { funnels: readonly Funnel[]; isShared: boolean }) => (
+const FunnelTable = ({ services, counts, isShared }: Funnel) => (
   <Table
     id="funnel"
     columns={['provider', 'started', 'opened', 'called back', 'exchanged', 'delivered', 'expired']}
-    rows={funnels.map(({ displayName, own, expired }) => [
-      displayName,
-      own.started,
-      ...[own.opened, own.calledBack, own.exchanged, own.delivered, expired].map((count) =>
-        isShared ? count : partOf(count, own.started),
-      ),
-    ])}
+    rows={services.map(({ name, displayName }) => {
+      const own = counts.providers.get(name) ?? NONE;
+      const expired = sumOf([...own.expired.values()]);
+      const steps = [own.opened, own.calledBack, own.exchanged, own.delivered, expired];
+      const shown = steps.map((count) => (isShared ? count : partOf(count, own.started)));
+      return [displayName, own.started, ...shown];
+    })}
   />
 );
+
+const NONE = new ProviderCounts();
 
 const FailureTable = ({ failures }: { failures: readonly RecentFailure[] }) => (
   <Table
@@ -250,7 +272,7 @@ const countOf = (hour: readonly HourOf[], kind: Kind, minute: number) =>
 const SILENT_MINUTES = 10;
 
 /** The numbers of the last hour that matter most. */
-const Figures = ({ status: { hour, funnels } }: { status: Status }) => {
+const Figures = ({ hour, services }: { hour: readonly HourOf[]; services: Facts['services'] }) => {
   const count = (step: Step, minutes = MINUTES, service?: string) =>
     sumOf(
       hour
@@ -258,10 +280,10 @@ const Figures = ({ status: { hour, funnels } }: { status: Status }) => {
         .flatMap((each) => each.minutes.slice(-minutes)),
     );
   const [refused, notBack] = [count('start_refused'), count('not_back')];
-  const silent = funnels.filter(
-    ({ service }) =>
-      count('not_back', SILENT_MINUTES, service) > 0 &&
-      count('got_tokens', SILENT_MINUTES, service) === 0,
+  const silent = services.filter(
+    ({ name }) =>
+      count('not_back', SILENT_MINUTES, name) > 0 &&
+      count('got_tokens', SILENT_MINUTES, name) === 0,
   );
   return (
     <dl class="figures">
