@@ -16,7 +16,10 @@ const GOOGLE: Profile = {
   refusedRedirects: ['address', 'private', 'http'],
 };
 
-const profiles: Readonly<Record<string, Profile>> = {
+/** A row without a display name has its name, capitalized. */
+type Row = Omit<Profile, 'displayName'> & Partial<Pick<Profile, 'displayName'>>;
+
+const ROWS: Readonly<Record<string, Row>> = {
   anilist: {
     displayName: 'AniList',
     authorizeUrl: 'https://anilist.co/api/v2/oauth/authorize',
@@ -26,7 +29,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     refreshToken: 'never',
   },
   annict: {
-    displayName: 'Annict',
     authorizeUrl: 'https://api.annict.com/oauth/authorize',
     tokenUrl: 'https://api.annict.com/oauth/token',
     pkce: 'none',
@@ -35,7 +37,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     refreshToken: 'never',
   },
   bangumi: {
-    displayName: 'Bangumi',
     authorizeUrl: 'https://bgm.tv/oauth/authorize',
     tokenUrl: 'https://bgm.tv/oauth/access_token',
     pkce: 'none',
@@ -52,14 +53,12 @@ const profiles: Readonly<Record<string, Profile>> = {
     rotation: 'sometimes',
   },
   box: {
-    displayName: 'Box',
     authorizeUrl: 'https://account.box.com/api/oauth2/authorize',
     tokenUrl: 'https://api.box.com/oauth2/token',
     pkce: 'none',
     revocation: { url: 'https://api.box.com/oauth2/revoke' },
   },
   discord: {
-    displayName: 'Discord',
     authorizeUrl: 'https://discord.com/api/oauth2/authorize',
     tokenUrl: 'https://discord.com/api/oauth2/token',
     pkce: 'S256',
@@ -68,7 +67,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     revocation: { url: 'https://discord.com/api/oauth2/token/revoke' },
   },
   dropbox: {
-    displayName: 'Dropbox',
     authorizeUrl: 'https://www.dropbox.com/oauth2/authorize',
     tokenUrl: 'https://api.dropboxapi.com/oauth2/token',
     pkce: 'S256',
@@ -93,7 +91,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     revocation: { url: 'https://api.epicgames.dev/epic/oauth/v2/revoke' },
   },
   facebook: {
-    displayName: 'Facebook',
     authorizeUrl: 'https://www.facebook.com/v26.0/dialog/oauth',
     tokenUrl: 'https://graph.facebook.com/v26.0/oauth/access_token',
     pkce: 'none',
@@ -101,7 +98,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     refreshToken: 'never',
   },
   figma: {
-    displayName: 'Figma',
     authorizeUrl: 'https://www.figma.com/oauth',
     tokenUrl: 'https://api.figma.com/v1/oauth/token',
     refreshUrl: 'https://api.figma.com/v1/oauth/refresh',
@@ -165,7 +161,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     refreshToken: 'sometimes',
   },
   kick: {
-    displayName: 'Kick',
     authorizeUrl: 'https://id.kick.com/oauth/authorize',
     tokenUrl: 'https://id.kick.com/oauth/token',
     pkce: 'S256',
@@ -173,7 +168,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     refusedRedirects: ['loopback'],
   },
   linear: {
-    displayName: 'Linear',
     authorizeUrl: 'https://linear.app/oauth/authorize',
     tokenUrl: 'https://api.linear.app/oauth/token',
     pkce: 'S256',
@@ -203,7 +197,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     rotation: 'sometimes',
   },
   mastodon: {
-    displayName: 'Mastodon',
     authorizeUrl: '[url]/oauth/authorize',
     tokenUrl: '[url]/oauth/token',
     pkce: 'S256',
@@ -212,7 +205,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     refreshToken: 'never',
   },
   microsoft: {
-    displayName: 'Microsoft',
     authorizeUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize',
     tokenUrl: 'https://login.microsoftonline.com/common/oauth2/v2.0/token',
     pkce: 'S256',
@@ -221,14 +213,12 @@ const profiles: Readonly<Record<string, Profile>> = {
     refusedRedirects: ['loopback', 'http'],
   },
   netatmo: {
-    displayName: 'Netatmo',
     authorizeUrl: 'https://api.netatmo.com/oauth2/authorize',
     tokenUrl: 'https://api.netatmo.com/oauth2/token',
     pkce: 'none',
     scope: 'read_station',
   },
   nextcloud: {
-    displayName: 'Nextcloud',
     authorizeUrl: '[url]/apps/oauth2/authorize',
     tokenUrl: '[url]/apps/oauth2/api/v1/token',
     pkce: 'S256',
@@ -242,7 +232,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     ],
   },
   notion: {
-    displayName: 'Notion',
     authorizeUrl: 'https://api.notion.com/v1/oauth/authorize',
     tokenUrl: 'https://api.notion.com/v1/oauth/token',
     pkce: 'none',
@@ -253,14 +242,12 @@ const profiles: Readonly<Record<string, Profile>> = {
     refusedRedirects: ['loopback', 'http'],
   },
   oura: {
-    displayName: 'Oura',
     authorizeUrl: 'https://moi.ouraring.com/oauth/v2/ext/oauth-authorize',
     tokenUrl: 'https://moi.ouraring.com/oauth/v2/ext/oauth-token',
     pkce: 'none',
     scope: 'extapi:personal extapi:daily',
   },
   patreon: {
-    displayName: 'Patreon',
     authorizeUrl: 'https://www.patreon.com/oauth2/authorize',
     tokenUrl: 'https://www.patreon.com/api/oauth2/token',
     pkce: 'none',
@@ -277,7 +264,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     refreshToken: 'never',
   },
   reddit: {
-    displayName: 'Reddit',
     authorizeUrl: 'https://www.reddit.com/api/v1/authorize',
     tokenUrl: 'https://www.reddit.com/api/v1/access_token',
     pkce: 'none',
@@ -296,7 +282,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     rotation: 'never',
   },
   roblox: {
-    displayName: 'Roblox',
     authorizeUrl: 'https://apis.roblox.com/oauth/v1/authorize',
     tokenUrl: 'https://apis.roblox.com/oauth/v1/token',
     pkce: 'S256',
@@ -306,7 +291,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     refusedRedirects: ['http'],
   },
   shikimori: {
-    displayName: 'Shikimori',
     authorizeUrl: 'https://shikimori.io/oauth/authorize',
     tokenUrl: 'https://shikimori.io/oauth/token',
     pkce: 'none',
@@ -315,7 +299,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     refusedRedirects: ['http'],
   },
   simkl: {
-    displayName: 'Simkl',
     authorizeUrl: 'https://simkl.com/oauth/authorize',
     tokenUrl: 'https://api.simkl.com/oauth/token',
     pkce: 'none',
@@ -346,7 +329,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     },
   },
   spotify: {
-    displayName: 'Spotify',
     authorizeUrl: 'https://accounts.spotify.com/authorize',
     tokenUrl: 'https://accounts.spotify.com/api/token',
     pkce: 'S256',
@@ -358,7 +340,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     refusedRedirects: ['localhost', 'http'],
   },
   strava: {
-    displayName: 'Strava',
     authorizeUrl: 'https://www.strava.com/oauth/authorize',
     tokenUrl: 'https://www.strava.com/oauth/token',
     pkce: 'none',
@@ -392,7 +373,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     rotation: 'sometimes',
   },
   trakt: {
-    displayName: 'Trakt',
     authorizeUrl: 'https://auth.trakt.tv/oauth/authorize',
     tokenUrl: 'https://auth.trakt.tv/oauth/token',
     pkce: 'S256',
@@ -406,7 +386,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     revocation: { url: 'https://auth.trakt.tv/oauth/revoke', takes: 'access tokens' },
   },
   twitch: {
-    displayName: 'Twitch',
     authorizeUrl: 'https://id.twitch.tv/oauth2/authorize',
     tokenUrl: 'https://id.twitch.tv/oauth2/token',
     pkce: 'none',
@@ -419,7 +398,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     rotation: 'sometimes',
   },
   vimeo: {
-    displayName: 'Vimeo',
     authorizeUrl: 'https://api.vimeo.com/oauth/authorize',
     tokenUrl: 'https://api.vimeo.com/oauth/access_token',
     pkce: 'none',
@@ -447,7 +425,6 @@ const profiles: Readonly<Record<string, Profile>> = {
     },
   },
   x: {
-    displayName: 'X',
     authorizeUrl: 'https://x.com/i/oauth2/authorize',
     tokenUrl: 'https://api.x.com/2/oauth2/token',
     pkce: 'S256',
@@ -475,7 +452,14 @@ const profiles: Readonly<Record<string, Profile>> = {
 };
 
 /** Every profile by the name that `PROVIDERS` has. */
-export const PROFILES: ReadonlyMap<string, Profile> = new Map(Object.entries(profiles));
+export const PROFILES: ReadonlyMap<string, Profile> = new Map(
+  Object.entries(ROWS).map(([name, row]) => [name, { displayName: capitalized(name), ...row }]),
+);
+
+/** Providers often write their names so. */
+export function capitalized(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
 
 /** The default of `PROVIDERS`. */
 export const DEFAULT_NAMES: readonly string[] = ['mal', 'anilist'];

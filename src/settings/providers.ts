@@ -2,7 +2,7 @@
 import { prefixOf, type Revocation } from '../providers/config.ts';
 import type { EnabledProvider } from '../providers/discovery.ts';
 import { OWN_URL, type Profile } from '../providers/profile.ts';
-import { PROFILES } from '../providers/profiles.ts';
+import { capitalized, PROFILES } from '../providers/profiles.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
@@ -104,11 +104,6 @@ function checkOwnUrl(reading: Reading, setting: string, profile: Profile): void 
   } else if (profile.defaultUrl === undefined) {
     reject(reading, setting, `must be set to the address of your ${profile.displayName} server`);
   }
-}
-
-/** Providers often write their names so. */
-function capitalized(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
 /** There is no warning about a default provider that no setting mentions. */
