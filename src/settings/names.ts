@@ -1,6 +1,6 @@
 /**
  * All settings, in two tables, which are used for reading, `--help`, docs/configuration.md
- * and to find misspelt names.
+ * (which also has examples) and to find misspelt names.
  */
 import { MAX_WAIT_SECONDS } from '../limits.ts';
 import { DEFAULT_NAMES } from '../providers/profiles.ts';
@@ -8,7 +8,6 @@ import { DEFAULT_NAMES } from '../providers/profiles.ts';
 export interface SettingDescription {
   /** One or two sentences for the operator. */
   readonly meaning: string;
-  readonly example: string;
   /** The value of an unset setting, as an operator would write it; absent: it stays unset. */
   readonly default?: string;
   /**
@@ -27,178 +26,146 @@ export type SettingsTable = Readonly<Record<string, SettingDescription>>;
 export const RELAY_SETTINGS = {
   OAUTH_BASE_URL: {
     meaning: 'Public URL of the relay; may have a path. Unset: the relay is disabled.',
-    example: 'https://relay.example',
     shown: 'url',
   },
   HOST: {
     meaning: 'Address to listen on. Unset: every address of the machine.',
-    example: '127.0.0.1',
     shown: 'all',
   },
   PORT: {
     meaning: 'Port to listen on, 0 to 65535; 0 takes any free port.',
-    example: '3000',
     default: '8080',
     shown: 'all',
   },
   ADMIN_PORT: {
     meaning: 'Port for metrics and a status page, 1 to 65535. Unset: no such port.',
-    example: '9090',
     shown: 'all',
   },
   ADMIN_HOST: {
     meaning: 'Address of ADMIN_PORT. Anyone who reaches it can read it, unless ADMIN_TOKEN is set.',
-    example: '10.0.0.5',
     default: '127.0.0.1',
     shown: 'all',
   },
   ADMIN_NAMES: {
     meaning: 'Host names with a dot that requests to ADMIN_PORT may use. IP addresses always work.',
-    example: 'relay-1.internal',
     shown: 'all',
   },
   ADMIN_TOKEN: {
     meaning: 'Bearer token that ADMIN_PORT requires; for browsers a password. Unset: none.',
-    example: '0f1e2d3c4b5a69788796a5b4c3d2e1f0',
     isSecret: true,
   },
   TRUSTED_PROXY_CIDRS: {
     meaning: 'Proxies whose X-Forwarded-For is trusted: CIDRs or single addresses.',
-    example: '10.0.0.0/8,fd00::/8',
     shown: 'all',
   },
   PROVIDERS: {
     meaning: 'Providers to offer; each is enabled once its client id is set.',
-    example: 'mal,spotify,acme',
     default: DEFAULT_NAMES.join(','),
     shown: 'all',
   },
   SESSIONS_FILE: {
     meaning:
       'File that keeps sign-ins, sealed, over a restart of one relay. Unset: without Redis they stay in this process.',
-    example: '/var/lib/sign-in-relay/sessions.db',
     shown: 'all',
   },
   REDIS_URL: {
     meaning: 'Redis or Valkey for several instances.',
-    example: 'rediss://relay:password@redis.example:6379',
     isSecret: true,
   },
   REDIS_PREFIX: {
     meaning: 'Prefix of every key and channel, to share the server with other programs.',
-    example: 'relay:',
     default: 'sign-in-relay:',
     shown: 'all',
   },
   REDIS_SENTINEL_USERNAME: {
     meaning: 'User at the Sentinels, if they have one of their own.',
-    example: 'relay',
   },
   REDIS_SENTINEL_PASSWORD: {
     meaning: 'Password of the Sentinels, if they require one. REDIS_URL has that of the data.',
-    example: 'sentinel-password',
     isSecret: true,
   },
   SESSION_SECONDS: {
     meaning: 'How long a user has to sign in, 1 to 86400.',
-    example: '900',
     default: '600',
     shown: 'all',
   },
   POLL_SECONDS: {
     meaning: 'How long a poll is held open, 1 to 230.',
-    example: '25',
     default: String(MAX_WAIT_SECONDS),
     shown: 'all',
   },
   MAX_SESSIONS: {
     meaning: 'Maximum number of sign-ins in progress, 1 to 10000000.',
-    example: '20000',
     // Bounds memory.
     default: '5000',
     shown: 'all',
   },
   START_BURST: {
     meaning: 'Sign-ins that one client address may start at once, 1 to 1000000.',
-    example: '10',
     default: '3',
     shown: 'all',
   },
   START_RATE: {
     meaning: 'Sign-ins that one client address may start per second after that, such as 0.5.',
-    example: '0.5',
     default: '1',
     shown: 'all',
   },
   CONFIRM: {
     meaning: 'Which users must confirm before they sign in: always, or code (if they use one).',
-    example: 'always',
     default: 'code',
     shown: 'all',
   },
   BLIND: {
     meaning:
       'Devices may exchange the code themselves, unseen by the relay: allow, never or always.',
-    example: 'never',
     default: 'allow',
     shown: 'all',
   },
   APP_NAME: {
     meaning: 'Name of your app on the pages that users see, 1 to 40 characters.',
-    example: 'Acme TV',
     shown: 'all',
   },
   LOGO: {
     meaning:
       'Logo on the pages: path of a PNG, JPEG, WebP or SVG of 128 KiB at most, or a data: URI.',
-    example: '/etc/relay/logo.svg',
     shown: 'all',
   },
   ACCENT: {
     meaning: 'Colour of the main button, or two: for light and for dark.',
-    example: '#c2410c,#fdba74',
     shown: 'all',
   },
   PRIVACY_URL: {
     meaning: 'Your privacy policy, linked from every page.',
-    example: 'https://acme.example/privacy',
     shown: 'url',
   },
   TERMS_URL: {
     meaning: 'Your terms of service, linked from every page.',
-    example: 'https://acme.example/terms',
     shown: 'url',
   },
   SUPPORT_URL: {
     meaning: 'Where users find help, linked from every page: https or mailto.',
-    example: 'mailto:help@acme.example',
     shown: 'all',
   },
   OPEN_ENDPOINTS: {
     meaning:
       'Authorization endpoints for clients with a client id of their own; * is any https one.',
-    example: 'https://accounts.spotify.com/authorize',
     shown: 'all',
   },
   CORS_ORIGINS: {
     meaning: 'Origins whose pages may call the relay, as browsers send them; only * for all.',
-    example: 'https://tv.example,file://',
     shown: 'all',
   },
   NOTIFY_URL: {
     meaning: 'Webhook or ntfy topic for operator alerts.',
-    example: 'https://ntfy.sh/a-topic-that-nobody-guesses',
     isSecret: true,
   },
   LOG_LEVEL: {
     meaning: 'Lowest level to log: debug, info, warning or error.',
-    example: 'warning',
     default: 'info',
     shown: 'all',
   },
   LOG_FORMAT: {
     meaning: 'json or text. Unset: text on a terminal, json elsewhere.',
-    example: 'json',
     shown: 'all',
   },
 } satisfies SettingsTable;
@@ -207,74 +174,60 @@ export const RELAY_SETTINGS = {
 export const PROVIDER_SETTINGS = {
   CLIENT_ID: {
     meaning: 'Client id from the provider. Unset: the provider is disabled.',
-    example: '1a2b3c',
   },
   CLIENT_SECRET: {
     meaning: 'Client secret, if the provider issued one.',
-    example: 'a-secret',
     isSecret: true,
   },
   AUTHORIZE_URL: {
     meaning: 'Authorization endpoint. Unset: as the profile or issuer says.',
-    example: 'https://acme.example/oauth/authorize',
     shown: 'url',
   },
   TOKEN_URL: {
     meaning: 'Token endpoint. Unset: as the profile or issuer says.',
-    example: 'https://acme.example/oauth/token',
     shown: 'url',
   },
   REFRESH_URL: {
     meaning: 'Where refresh tokens go. Unset: as the profile says, else to the token endpoint.',
-    example: 'https://acme.example/oauth/refresh',
     shown: 'url',
   },
   REVOKE_URL: {
     meaning: 'Revocation endpoint (RFC 7009). Unset: as the profile or issuer says, else none.',
-    example: 'https://acme.example/oauth/revoke',
     shown: 'url',
   },
   ISSUER: {
     meaning: 'Issuer, to discover the endpoints, PKCE and client authentication.',
-    example: 'https://login.acme.example',
     shown: 'url',
   },
   URL: {
     meaning: 'Address of your own server, for providers that people host themselves.',
-    example: 'https://gitlab.acme.example',
     shown: 'url',
   },
   DISPLAY_NAME: {
     meaning: 'Name that users see, 1 to 40 characters. Unset: the one in PROVIDERS, capitalized.',
-    example: 'Acme Music',
     shown: 'all',
   },
   SCOPE: {
     meaning:
       'Scopes to request, as the provider writes them. Unset: as the profile says, else none.',
-    example: 'user:read library:read',
     shown: 'all',
   },
   PKCE: {
     meaning: 'S256, plain or none. Unset: as the profile or the issuer says, else none.',
-    example: 'S256',
     shown: 'all',
   },
   CLIENT_AUTH: {
     meaning:
       'post or basic: how to send the secret. Unset: as the profile or issuer says, else post.',
-    example: 'basic',
     shown: 'all',
   },
   AUTHORIZE_PARAMS: {
     meaning:
       'Parameters of the authorization request, as a query. They are added to those of the profile.',
-    example: 'access_type=offline&prompt=consent',
   },
   USER_AGENT: {
     meaning:
       'User-Agent of token requests, for providers that want to know the app. Unset: sign-in-relay.',
-    example: 'web:tv.example:1.0 (by /u/acme)',
     shown: 'all',
   },
 } satisfies SettingsTable;
