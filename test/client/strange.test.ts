@@ -210,20 +210,6 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     expectOwn(relay, await liveWith({ relay: relay.url }));
   });
 
-  test("a blind sign-in: the app's own tokenUrl, whatever the relay names", async () => {
-    const relay = start('blind');
-    const elsewhere = startStrangeRelay('blind');
-    onTestFinished(async () => void (await elsewhere.stop()));
-    const { tokenUrl } = elsewhere.open;
-    const { failure, saved, signedOut } = await liveWith({ relay: relay.url, tokenUrl });
-    expect(failure).toBeNull();
-    expect(saved.map((tokens) => tokens?.tokenUrl)).toEqual([tokenUrl, tokenUrl]);
-    // The relay's revocation endpoint is on another host than that.
-    expect(signedOut).toMatchObject({ revoked: false, unsupported: true });
-    expect(elsewhere.providerAsked).toHaveLength(2);
-    expect([relay.providerAsked, relay.strangerAsked]).toEqual([[], []]);
-  });
-
   test('an unfinished sign-in in the storage: only what belongs to it is read', async () => {
     const relay = start('open');
     const place = { relay: relay.url, service: 'mal' };
@@ -241,25 +227,4 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     expect(exchange.get('code_verifier')).toBe(verifier);
     expect(relay.asked.filter(({ path }) => path === '/open')).toEqual([]);
   });
-
-  test.each(['tokenUrl', 'open'] as const)(
-    'stored tokens of a blind sign-in are refreshed at the tokenUrl of the option %s',
-    async (name) => {
-      const relay = start('blind');
-      const place = { relay: relay.url, service: 'mal' };
-      const stored = { ...relay.strange, accessToken: 'a', refreshToken: 'r', expiresIn: 60 };
-      const items = { [keyOf(place)]: JSON.stringify(stored) };
-      const { open } = relay;
-      const { tokenUrl } = open;
-      const own = name === 'open' ? { open } : { tokenUrl };
-      const { failure, saved } = await liveWith({ ...place, ...own, items });
-      expect([failure, saved.length]).toEqual([null, 2]);
-      for (const tokens of saved) {
-        expect(Object.keys(tokens ?? {}).toSorted()).toEqual(OWN);
-        expect(tokens).toMatchObject({ tokenUrl });
-      }
-      expect(relay.providerAsked.map(({ path }) => path)).toEqual(['/token']);
-      expect(relay.strangerAsked).toEqual([]);
-    },
-  );
 });
