@@ -2,11 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { NO_MONITOR } from '../../monitor.ts';
 import { type Fetch, type ProviderConfig, prefixOf } from '../../providers/config.ts';
-import {
-  discoverProvider,
-  mustDiscover,
-  type ProviderToDiscover,
-} from '../../providers/discovery.ts';
+import { discoverProvider, mustDiscover } from '../../providers/discovery.ts';
 import { hintForTokenFailure, otherAuth } from '../../providers/hints.ts';
 import { createProvider, redirectUriOf } from '../../providers/provider.ts';
 import { TokenEndpoint } from '../../providers/token-endpoint.ts';
@@ -18,39 +14,29 @@ import { hasUnverified } from '../show-providers.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { ask } from './request.ts';
 
-export async function checkProviders(settings: EnabledSettings, fetch: Fetch): Promise<Finding[]> {
-  const { baseUrl, providers } = settings;
-  const checks = providers.map((provider) =>
-    mustDiscover(provider)
-      ? checkDiscovery(provider, baseUrl, fetch)
-      : checkProvider(provider, baseUrl, fetch),
-  );
-  return (await Promise.all(checks)).flat();
-}
-
-async function checkDiscovery(asked: ProviderToDiscover, baseUrl: string, fetch: Fetch) {
-  const { name } = asked;
-  const { provider, problem } = await discoverProvider(asked, fetch);
-  if (provider !== undefined) return checkProvider(provider, baseUrl, fetch);
-  const remedy = `correct ${prefixOf(name)}ISSUER, or set the provider's endpoints`;
-  return [redirectUri(name, baseUrl), fault(`issuer of ${name}`, problem, remedy)];
-}
-
-async function checkProvider(
-  config: ProviderConfig,
-  baseUrl: string,
+export async function checkProviders(
+  { baseUrl, providers }: EnabledSettings,
   fetch: Fetch,
 ): Promise<Finding[]> {
-  const { name } = config;
-  const [authorize, client] = await Promise.all([
-    checkAuthorizationEndpoint(config, fetch),
-    checkClient(config, baseUrl, fetch),
-  ]);
-  return [redirectUri(name, baseUrl), ...describeProfile(config), authorize, client];
+  const checks = providers.map(async (enabled) => {
+    const { name } = enabled;
+    const register = `register exactly ${redirectUriOf(name, baseUrl)}`;
+    const redirectUri = ok(`redirect URI of ${name}`, register);
+    const { provider, problem } = mustDiscover(enabled)
+      ? await discoverProvider(enabled, fetch)
+      : { provider: enabled };
+    if (provider === undefined) {
+      const remedy = `correct ${prefixOf(name)}ISSUER, or set the provider's endpoints`;
+      return [redirectUri, fault(`issuer of ${name}`, problem, remedy)];
+    }
+    const [authorize, client] = await Promise.all([
+      checkAuthorizationEndpoint(provider, fetch),
+      checkClient(provider, baseUrl, fetch),
+    ]);
+    return [redirectUri, ...describeProfile(provider), authorize, client];
+  });
+  return (await Promise.all(checks)).flat();
 }
-
-const redirectUri = (name: string, baseUrl: string) =>
-  ok(`redirect URI of ${name}`, `register exactly ${redirectUriOf(name, baseUrl)}`);
 
 /** An issuer is used without the profile. */
 function describeProfile({ name, callbackIssuer }: ProviderConfig): Finding[] {
