@@ -11,5 +11,5 @@ const folder = `${import.meta.dirname}/../docs/providers`;
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
 for (const name of Object.keys(readGuides())) {
-  writeFileSync(`${folder}/${name}.md`, showProviders(name).text);
+  writeFileSync(`${folder}/${name}.md`, showProviders(name));
 }

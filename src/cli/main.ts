@@ -140,9 +140,7 @@ const COMMANDS = {
     if (extra !== undefined)
       throw new CommandError(`Unexpected argument ${JSON.stringify(extra)}`, 1, USAGE);
     const { showProviders } = await import('./show-providers.ts');
-    const { isFound, text } = showProviders(name);
-    if (!isFound) fail(text);
-    print(text);
+    print(showProviders(name));
   },
   async check(args: readonly string[]) {
     const options = readFlags(args, {

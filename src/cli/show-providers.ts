@@ -6,6 +6,7 @@ import { PROFILES } from '../providers/profiles.ts';
 import { REDIRECT_KINDS } from '../providers/redirect-uris.ts';
 import { didYouMean } from '../settings/misspelt.ts';
 import { wrap } from '../settings/names.ts';
+import { CommandError } from './command-line.ts';
 
 const GUIDES: ReadonlyMap<string, string> = new Map(Object.entries(readGuides()));
 
@@ -18,17 +19,17 @@ const hasSection = (name: string, title: string) =>
 /** True if some facts in the profile may be wrong. The guide says which, and why. */
 export const hasUnverified = (name: string) => hasSection(name, 'Unverified');
 
-/** Shows all providers if no name is given. */
-export function showProviders(name: string | undefined) {
-  if (name === undefined) return { isFound: true, text: describeAll() };
+/** Shows all providers if no name is given. Throws CommandError for a name without a guide. */
+export function showProviders(name: string | undefined): string {
+  if (name === undefined) return describeAll();
   const guide = GUIDES.get(name);
   const profile = PROFILES.get(name);
   if (guide === undefined) {
-    const text = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}\n\n${OTHERS}\n`;
-    return { isFound: false, text };
+    const problem = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}`;
+    throw new CommandError(problem, 1, `${OTHERS}\n`);
   }
   const text = profile === undefined ? guide : completeGuide(name, profile, guide);
-  return { isFound: true, text: `${text}\n${CAVEAT}\n` };
+  return `${text}\n${CAVEAT}\n`;
 }
 
 const CAVEAT = 'Stored copies of the sources were read. Nothing was tested with an account.';

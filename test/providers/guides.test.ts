@@ -30,7 +30,7 @@ test.each(GUIDES)('%s: every setting that the guide names exists', (name) => {
     ...namesOf(RELAY_SETTINGS),
     ...own.flatMap((prefix) => namesOf(PROVIDER_SETTINGS).map((setting) => prefix + setting)),
   ]);
-  const named = showProviders(name).text.match(/(?<=[`\s])[A-Z]+(_[A-Z]+)*(?==|`)/g) ?? [];
+  const named = showProviders(name).match(/(?<=[`\s])[A-Z]+(_[A-Z]+)*(?==|`)/g) ?? [];
   expect(named.filter((setting) => !known.has(setting))).toEqual([]);
 });
 
@@ -41,7 +41,7 @@ test.each(GUIDES)('%s: the guide has two sources, or says what is unverified', (
 });
 
 describe.each([...PROFILES])('%s', (name, profile) => {
-  const { text } = showProviders(name);
+  const text = showProviders(name);
   const prefix = prefixOf(name);
 
   test('the guide has the redirect URI, and settings that suffice', () => {
