@@ -46,9 +46,10 @@ export class TokenIssuer {
   }
 
   #refresh(token: string): Response {
-    const read = readToken('refresh', token);
-    const isValid = read !== undefined && !this.#revoked.has(token);
-    if (!isValid || read.ending === 'refresh-refused') return tokenError('invalid_grant');
+    const read = this.#read(token);
+    if (read?.kind !== 'refresh' || read.ending === 'refresh-refused') {
+      return tokenError('invalid_grant');
+    }
     const { user, ending } = read;
     const uses = (this.#uses.get(token) ?? 0) + 1;
     this.#uses.set(token, uses);
@@ -68,10 +69,10 @@ export class TokenIssuer {
   revoke(form: URLSearchParams): Response {
     if (form.get('client_id') !== CLIENT_ID) return tokenError('invalid_client', 401);
     const token = form.get('token') ?? '';
-    const kind = (['access', 'refresh'] as const).find((each) => readToken(each, token));
-    if (kind !== undefined && !this.#revoked.has(token)) {
+    const read = this.#read(token);
+    if (read !== undefined) {
       this.#revoked.add(token);
-      say(`the app signed out: its ${kind} token was revoked`);
+      say(`the app signed out: its ${read.kind} token was revoked`);
     }
     return new Response();
   }
@@ -79,8 +80,16 @@ export class TokenIssuer {
   /** The user whose access token this is. Undefined: it is none, or was revoked. */
   findUser(authorization = ''): string | undefined {
     const [, token = ''] = /^Bearer (.+)$/i.exec(authorization) ?? [];
-    const read = readToken('access', token);
-    return this.#revoked.has(token) ? undefined : read?.user;
+    const read = this.#read(token);
+    return read?.kind === 'access' ? read.user : undefined;
+  }
+
+  /** Undefined: it is none, or was revoked. */
+  #read(token: string) {
+    const [dev, kind, endingName, name = ''] = token.split('.');
+    const ending = findEnding(endingName);
+    if (dev !== 'dev' || ending === undefined || this.#revoked.has(token)) return undefined;
+    return { kind, ending, user: Buffer.from(name, 'base64url').toString() };
   }
 }
 
@@ -104,11 +113,4 @@ function createToken(kind: 'access' | 'refresh', user: string, ending: EndingNam
   const name = Buffer.from(user.slice(0, 40)).toString('base64url');
   const random = randomBytes(18).toString('base64url');
   return ['dev', kind, ending, name, random].join('.');
-}
-
-function readToken(kind: 'access' | 'refresh', token: string) {
-  const [dev, tokenKind, endingName, name = ''] = token.split('.');
-  const ending = findEnding(endingName);
-  if (dev !== 'dev' || tokenKind !== kind || ending === undefined) return undefined;
-  return { ending, user: Buffer.from(name, 'base64url').toString() };
 }
