@@ -17,6 +17,11 @@ export function isLoopback({ hostname }: Pick<URL, 'hostname'>): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
+/** True if others on the network path can read what is sent there. */
+export function isUnencrypted(url: URL): boolean {
+  return url.protocol === 'http:' && !isLoopback(url);
+}
+
 /** True if the URL contains a user name or password, even an empty one. */
 export function hasUserInfo(text: string): boolean {
   return /^https?:\/\/[^/?#]*@/i.test(text);
@@ -32,7 +37,7 @@ export function findUrlProblem(text: string): string | undefined {
   if (!url) return 'must be a URL such as https://provider.example/path';
   if (hasUserInfo(text)) return 'must not contain a user name or password';
   if (text.includes('#')) return 'must not contain a fragment (#)';
-  if (url.protocol === 'http:' && !isLoopback(url)) {
+  if (isUnencrypted(url)) {
     return 'must be https: plain http would send codes and secrets unencrypted';
   }
   return undefined;

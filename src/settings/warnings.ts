@@ -2,7 +2,7 @@
 import { prefixOf } from '../providers/config.ts';
 import type { Profile } from '../providers/profile.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
-import { isLoopback } from '../providers/url.ts';
+import { isLoopback, isUnencrypted } from '../providers/url.ts';
 import type { PROVIDER_CHECKS } from './checks.ts';
 import type { PROVIDER_SETTINGS } from './names.ts';
 import type { Reading, Values } from './reading.ts';
@@ -19,18 +19,18 @@ export function warnOfHazards(
 ): void {
   const { baseUrl, providers, trustedProxyCidrs, adminHost, adminToken } = settings;
   const warn = (setting: string, problem: string) => warnings.push({ setting, problem });
-  if (baseUrl === undefined) {
+  const url = baseUrl === undefined ? undefined : new URL(baseUrl);
+  if (url === undefined) {
     warn('OAUTH_BASE_URL', 'is not set: every sign-in gets a 503');
   }
-  if (baseUrl && isPlainHttp(baseUrl)) {
+  if (url && isUnencrypted(url)) {
     warn('OAUTH_BASE_URL', 'is plain http: anyone on the network path can read the tokens');
   }
   if (baseUrl?.endsWith('/auth')) {
     warn('OAUTH_BASE_URL', 'ends in /auth, so links go to /auth/auth/: is that intended?');
   }
-  if (baseUrl && !isOfThisMachine(baseUrl) && !settings.branding.appName) {
-    const { host } = new URL(baseUrl);
-    warn('APP_NAME', `is not set: the page that asks users to continue names only ${host}`);
+  if (url && !isLoopback(url) && !settings.branding.appName) {
+    warn('APP_NAME', `is not set: the page that asks users to continue names only ${url.host}`);
   }
   if (baseUrl && providers.length === 0 && !settings.openEndpoints) {
     const names = listed.map((name) => `${prefixOf(name)}CLIENT_ID`).slice(0, MAX_NAMES);
@@ -40,7 +40,8 @@ export function warnOfHazards(
   if (trustedProxyCidrs.some((cidr) => cidr.endsWith('/0'))) {
     warn('TRUSTED_PROXY_CIDRS', 'trusts every address: anyone can forge a client address');
   }
-  if (env.ADMIN_PORT !== undefined && adminToken === undefined && !isThisMachine(adminHost)) {
+  const isOpen = !isLoopback({ hostname: adminHost === '::1' ? '[::1]' : adminHost });
+  if (env.ADMIN_PORT !== undefined && adminToken === undefined && isOpen) {
     warn('ADMIN_HOST', 'lets other machines read ADMIN_PORT, since ADMIN_TOKEN is not set');
   }
   if (settings.openEndpoints === '*') {
@@ -48,19 +49,6 @@ export function warnOfHazards(
       'is *: anyone can make a link on this host that redirects to any other host (docs/open.md)';
     warn('OPEN_ENDPOINTS', problem);
   }
-}
-
-function isThisMachine(host: string): boolean {
-  return isLoopback({ hostname: host === '::1' ? '[::1]' : host });
-}
-
-/** True if browsers and providers would reach the relay over plain http. */
-function isPlainHttp(baseUrl: string): boolean {
-  return new URL(baseUrl).protocol === 'http:' && !isOfThisMachine(baseUrl);
-}
-
-function isOfThisMachine(baseUrl: string): boolean {
-  return isLoopback(new URL(baseUrl));
 }
 
 /** What documentation, templates and these docs write where a value belongs. */

@@ -2,7 +2,7 @@
 import type { Fetch } from '../../providers/config.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
 import { parseObject } from '../../providers/token-response.ts';
-import { hasUserInfo, isLoopback, parseUrl } from '../../providers/url.ts';
+import { hasUserInfo, isUnencrypted, parseUrl } from '../../providers/url.ts';
 import { withoutTrailingSlashes } from '../../settings/checks.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { checkPollOfSignIn } from './poll.ts';
@@ -116,8 +116,7 @@ async function checkHeaders(baseUrl: string, fetch: Fetch): Promise<Finding> {
 
 /** No finding if the base URL is https, or on this machine. */
 function checkEncryption(baseUrl: string): Finding[] {
-  const url = new URL(baseUrl);
-  if (url.protocol === 'https:' || isLoopback(url)) return [];
+  if (!isUnencrypted(new URL(baseUrl))) return [];
   const text = 'the base URL is plain http: anyone on the network path can read the tokens';
   return [warning('https', text, 'put a TLS proxy in front, and write https')];
 }
