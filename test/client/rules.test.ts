@@ -273,16 +273,6 @@ describe('the state', () => {
     );
   });
 
-  test('goes from "starting" to "failed" if the relay refuses the start', async () => {
-    const network = createNetwork({
-      '/services': [OFFER([])],
-      '/auth/start': [[400, 'Unknown service\n']],
-    });
-    const begun = begin(network);
-    await network.advance(1_000);
-    expect(statuses(begun)).toEqual(['starting', 'failed']);
-  });
-
   test('is "reconnecting" with the first request that fails, and goes on where it was', async () => {
     const network = createNetwork({
       '/services': [[0], OFFER(['wait'])],

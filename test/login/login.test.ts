@@ -127,15 +127,6 @@ describe('login in a pipe', () => {
       await pollUntil('the relay is told', () => cancellations() > before);
     },
   );
-
-  test('a folder that cannot be written is named, before a link is shown → 7', async () => {
-    const file = join(home, 'a-file');
-    writeFileSync(file, '');
-    const ended = await runLogin(atDev('--tokens', join(file, 'in-it')));
-    expect(ended).toMatchObject({ exitCode: EXIT_CODES.storage, stdout: '' });
-    expect(ended.stderr).toContain('a-file');
-    expect(ended.stderr).not.toContain('/L/');
-  });
 });
 
 test('that the link is open is said once, also after a connection that broke', async () => {

@@ -1,9 +1,8 @@
-/** `--help` and the documentation say what the tables say, and the examples are right. */
+/** The documentation says what the tables say, and its examples are right. */
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { readGuides } from '../../src/providers/guides.ts';
 import { PROFILES } from '../../src/providers/profiles.ts';
-import { settingsHelp } from '../../src/settings/index.ts';
 import { PROVIDER_SETTINGS, RELAY_SETTINGS, type SettingsTable } from '../../src/settings/names.ts';
 import { ACME, faultsOf } from './read.ts';
 
@@ -15,12 +14,6 @@ const tables: readonly (readonly [string, SettingsTable])[] = [
 const all = tables.flatMap(([prefix, table]) =>
   Object.entries(table).map(([name, setting]) => [`${prefix}${name}`, setting] as const),
 );
-
-const help = settingsHelp();
-
-test('--help fits a terminal of 80 columns', () => {
-  expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
-});
 
 /** A row of docs/configuration.md: its last cell is the example. */
 const EXAMPLE = /^(\| `(.+?)` .*) \| `(.+)` \|$/;
