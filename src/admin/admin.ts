@@ -4,7 +4,7 @@
  * requires ADMIN_TOKEN if that is set. docs/operating.md "The admin port".
  */
 import { Buffer } from 'node:buffer';
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { createApp, type Handler } from '../http/app.ts';
 import { cannotBeRegistered, type Peers } from '../http/request.ts';
 import { textResponse } from '../http/responses.ts';
@@ -92,6 +92,8 @@ const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="Sign-in Relay"' } as const
 /** Prometheus sends the token (RFC 6750 §2.1), a browser asks for a password (RFC 7617) with any user name. */
 function createTokenCheck(token: string | undefined): (authorization: string) => boolean {
   if (token === undefined) return () => true;
+  // Digests have the same length whatever the text, as `timingSafeEqual` requires.
+  const digest = (text: string) => hash('sha256', text, 'buffer');
   const expected = digest(token);
   return (authorization) => {
     const [, scheme = '', credentials = ''] = /^(bearer|basic) +(\S+)$/i.exec(authorization) ?? [];
@@ -103,9 +105,4 @@ function createTokenCheck(token: string | undefined): (authorization: string) =>
         : credentials;
     return timingSafeEqual(digest(given), expected);
   };
-}
-
-/** A digest has the same length whatever the text, as `timingSafeEqual` requires. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -72,7 +72,6 @@ export class ProviderCounts {
   started = 0;
   opened = 0;
   calledBack = 0;
-  exchanged = 0;
   delivered = 0;
   readonly expired = zeros(STAGES);
   readonly ended = zeros(SIGN_IN_OUTCOMES);
@@ -80,6 +79,10 @@ export class ProviderCounts {
   readonly refresh = new GrantCounts('refresh');
   readonly revoke = new GrantCounts('revoke');
   readonly wait = new Distribution(DELIVERY_BOUNDS);
+
+  get exchanged(): number {
+    return this.exchange.outcomes.get('granted') ?? 0;
+  }
 }
 
 /** All providers that no setting names: their names come from records in Redis, where anyone who can write there can invent any number. */
@@ -119,9 +122,7 @@ export function createCounts(services: readonly string[], recent: Recent) {
       countsFor(service).calledBack += 1;
     },
     providerResponded(service, grant, outcome, tookMs) {
-      const counts = countsFor(service);
-      if (grant === 'exchange' && outcome === 'granted') counts.exchanged += 1;
-      counts[grant].add(outcome, tookMs);
+      countsFor(service)[grant].add(outcome, tookMs);
     },
     delivered(service, waitedMs, isError) {
       const counts = countsFor(service);
