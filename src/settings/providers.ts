@@ -1,5 +1,5 @@
 /** Combines the settings of a listed provider with its profile: a provider to use, or one to discover by its issuer. */
-import { prefixOf, type Revocation } from '../providers/config.ts';
+import { prefixOf } from '../providers/config.ts';
 import type { EnabledProvider } from '../providers/discovery.ts';
 import { OWN_URL, type Profile } from '../providers/profile.ts';
 import { capitalized, PROFILES } from '../providers/profiles.ts';
@@ -8,7 +8,7 @@ import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
 import { didYouMean } from './misspelt.ts';
 import { namesOf, PROVIDER_SETTINGS } from './names.ts';
 import { type Reading, readTable, reject, withoutUndefined } from './reading.ts';
-import { type GivenToProvider, warnOfProviderHazards } from './warnings.ts';
+import { warnOfProviderHazards } from './warnings.ts';
 
 /**
  * Undefined if the provider is disabled, or a setting is wrong. Its settings are checked even
@@ -31,22 +31,28 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
   }
   warnOfProviderHazards(reading, name, given, known);
   // What the issuer announces takes precedence over the profile.
-  const profile = isSet('ISSUER') ? undefined : known;
+  const profile = isSet('ISSUER') || !known ? undefined : atOwnServer(known, given.URL);
+  // Other endpoints of the profile get tokens and the client secret too, so only with its token endpoint.
+  const trusted = given.TOKEN_URL === undefined ? profile : undefined;
   const quirks = { ...profile?.quirks, ...(given.USER_AGENT && { userAgent: given.USER_AGENT }) };
   const provider = withoutUndefined({
     name,
     displayName: given.DISPLAY_NAME ?? known?.displayName ?? capitalized(name),
     clientId: given.CLIENT_ID ?? '',
     clientSecret: given.CLIENT_SECRET,
-    authorizeUrl: given.AUTHORIZE_URL ?? complete(profile?.authorizeUrl, given, profile),
-    tokenUrl: given.TOKEN_URL ?? complete(profile?.tokenUrl, given, profile),
+    authorizeUrl: given.AUTHORIZE_URL ?? profile?.authorizeUrl,
+    tokenUrl: given.TOKEN_URL ?? profile?.tokenUrl,
+    refreshUrl: given.REFRESH_URL ?? trusted?.refreshUrl,
     scope: given.SCOPE ?? profile?.scope,
     pkce: given.PKCE ?? profile?.pkce,
     clientAuth: given.CLIENT_AUTH ?? profile?.clientAuth,
     authorizeParams: { ...profile?.authorizeParams, ...given.AUTHORIZE_PARAMS },
     quirks: Object.keys(quirks).length > 0 ? quirks : undefined,
     knownErrors: profile?.knownErrors,
-    ...readOtherEndpoints(given, profile),
+    ...(given.REVOKE_URL === undefined
+      ? { revocation: trusted?.revocation, removeAt: trusted?.removeAt }
+      : // That server may run the same software as the profile's.
+        { revocation: { ...profile?.revocation, url: given.REVOKE_URL } }),
   });
   if (isSet('ISSUER')) return { ...provider, issuer: given.ISSUER ?? '' };
   const unset = (['AUTHORIZE_URL', 'TOKEN_URL'] as const).filter((setting) => !isSet(setting));
@@ -54,46 +60,24 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
     for (const setting of unset) {
       reject(reading, prefix + setting, `must be set: ${name} has no profile`);
     }
-  } else if (unset.length > 0 && profile.authorizeUrl.includes(OWN_URL)) {
+  } else if (unset.length > 0 && known?.authorizeUrl.includes(OWN_URL)) {
     checkOwnUrl(reading, `${prefix}URL`, profile);
   }
   return { clientAuth: 'post', pkce: 'none', authorizeUrl: '', tokenUrl: '', ...provider };
 }
 
-/**
- * The refresh endpoint, the revocation endpoint and where users remove the app. The relay sends
- * tokens and the client secret to the first two, so it uses those of the profile only if the token
- * endpoint is the profile's too. A revocation at REVOKE_URL has the form that the profile describes,
- * since that server may run the same software.
- */
-function readOtherEndpoints(
-  { REFRESH_URL, REVOKE_URL: url, ...given }: GivenToProvider,
-  profile: Profile | undefined,
-): {
-  readonly refreshUrl?: string | undefined;
-  readonly revocation?: Revocation | undefined;
-  readonly removeAt?: string | undefined;
-} {
-  const own = given.TOKEN_URL === undefined ? profile : undefined;
-  const refreshUrl = REFRESH_URL ?? own?.refreshUrl;
-  if (url !== undefined) return { refreshUrl, revocation: { ...profile?.revocation, url } };
-  const { revocation, removeAt } = own ?? {};
-  return {
-    refreshUrl,
-    revocation: revocation && { ...revocation, url: complete(revocation.url, given, own) },
-    removeAt,
-  };
-}
-
-/** Puts the address of the operator's own server into a URL of the profile. A missing one is reported separately. */
-function complete<U extends string | undefined>(
-  url: U,
-  given: Pick<GivenToProvider, 'URL'>,
-  profile: Profile | undefined,
-): U {
-  const own = withoutTrailingSlashes(given.URL ?? profile?.defaultUrl ?? '');
+/** The profile with the address of the operator's own server in it. A missing one is reported separately. */
+function atOwnServer(profile: Profile, url = profile.defaultUrl ?? ''): Profile {
+  const own = withoutTrailingSlashes(url);
   // A function, because `$&` has a meaning in a replacement.
-  return url?.replace(OWN_URL, () => own) as U;
+  const complete = (text: string) => text.replace(OWN_URL, () => own);
+  const { authorizeUrl, tokenUrl, revocation } = profile;
+  return {
+    ...profile,
+    authorizeUrl: complete(authorizeUrl),
+    tokenUrl: complete(tokenUrl),
+    ...(revocation && { revocation: { ...revocation, url: complete(revocation.url) } }),
+  };
 }
 
 function checkOwnUrl(reading: Reading, setting: string, profile: Profile): void {

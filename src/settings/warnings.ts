@@ -56,7 +56,7 @@ const PLACEHOLDER =
   /^(?:[<[{(].*[>\]})]|[^\p{L}\p{N}]+|x{3,}|your[-_ ].*|(?:my[-_ ]?)?client[-_ ]?(?:id|secret)|change[-_ ]?(?:me|it|this).*|replace[-_ ].*|todo|placeholder|1a2b3c|a-secret)$/iu;
 
 /** The settings of one provider that are set and right. */
-export type GivenToProvider = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
+type GivenToProvider = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
 
 /** Warns of the settings of one enabled provider. */
 export function warnOfProviderHazards(
