@@ -1,6 +1,7 @@
 /** What a session's state says, on storage that takes its time, on each runtime. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { keyOf } from '../../client/src/storage.ts';
+import { findFreePort } from '../kit/process.ts';
 import {
   type Client,
   RUNTIMES,
@@ -81,6 +82,85 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     given: Given,
   ) => runtimes.run(runtime, app, given);
 
+  test('after a sign-out that is the first call of a process, nobody is signed in', async () => {
+    server.answer({ '/revoke': () => ({}) });
+    async function leaveAtOnce({ createSession }: Client, given: Given, { slow, watch }: Tools) {
+      const session = createSession({ ...given.place, storage: slow(given.items) });
+      const states = watch(session);
+      const signedOut = await session.signOut();
+      const tokens = await session.getTokens();
+      return { states, signedOut, tokens: tokens ?? null, items: given.items };
+    }
+    expect(await run(leaveAtOnce, { place: placeOf(), items: signedIn() })).toEqual({
+      states: [{ status: 'loading' }, { status: 'signed-out' }],
+      signedOut: { revoked: true },
+      tokens: null,
+      items: {},
+    });
+  });
+
+  test('a read in flight when the user signs out changes nothing, and gives no token', async () => {
+    server.answer({ '/revoke': () => ({}) });
+    async function leave({ createSession }: Client, given: Given, tools: Tools) {
+      const session = createSession({ ...given.place, storage: tools.slow(given.items) });
+      await tools.until(session, 'signed-in');
+      const states = tools.watch(session);
+      const reading = tools.failureOf(session.getToken());
+      await session.signOut();
+      return { states, code: (await reading)?.code };
+    }
+    expect(await run(leave, { place: placeOf(), items: signedIn() })).toEqual({
+      states: [{ status: 'signed-in' }, { status: 'signed-out' }],
+      code: 'signed_out',
+    });
+  });
+
+  test('a sign-in that was cancelled at once asks nothing, and shows nothing more', async () => {
+    server.answer({});
+    async function cancel({ createSession }: Client, given: Given, tools: Tools) {
+      const session = createSession({ ...given.place, storage: tools.slow(given.items) });
+      await tools.until(session, 'signed-out');
+      const states = tools.watch(session);
+      const ended = session.signIn();
+      session.cancel();
+      const isSignedIn = await ended;
+      await session.getTokens();
+      return { isSignedIn, statuses: states.map(({ status }) => status) };
+    }
+    expect(await run(cancel, { place: placeOf(), items: {} })).toEqual({
+      isSignedIn: false,
+      statuses: ['signed-out', 'starting', 'signed-out'],
+    });
+    expect(server.asked).toEqual([]);
+  });
+
+  test('a refresh that a newer sign-in overtakes does not replace its tokens', async () => {
+    const isSignedIn = Promise.withResolvers<void>();
+    server.answer({
+      '/auth/start': started,
+      '/auth/result': () => ({ accessToken: 'of-the-new-user' }),
+      async '/refresh'() {
+        await isSignedIn.promise;
+        return { accessToken: 'of-the-old-user' };
+      },
+      '/signed-in'() {
+        isSignedIn.resolve();
+        return {};
+      },
+    });
+    async function overtake({ createSession }: Client, given: Given, tools: Tools) {
+      const session = createSession({ ...given.place, storage: tools.slow(given.items) });
+      const refreshed = session.getToken({ rejected: 'access' });
+      await session.signIn();
+      await fetch(`${given.place.relay}/signed-in`);
+      return { given: await refreshed, kept: (await session.getTokens())?.accessToken };
+    }
+    expect(await run(overtake, { place: placeOf(), items: signedIn() })).toEqual({
+      given: 'of-the-new-user',
+      kept: 'of-the-new-user',
+    });
+  });
+
   test('what the provider has ended stays ended, also after a restart', async () => {
     const accessToken = plantSecret(`access-${crypto.randomUUID()}`);
     const refreshToken = plantSecret(`refresh-${crypto.randomUUID()}`);
@@ -132,14 +212,35 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     });
   });
 
-  test('discover says that there is no relay, but a website', async () => {
-    server.answer({ '/services': () => new Response('<!doctype html><p>Hello') });
+  test('the state names the address that does not answer, from the first request', async () => {
+    async function signIn({ createSession }: Client, given: Given, tools: Tools) {
+      const session = createSession({ ...given.place, storage: tools.slow(given.items) });
+      void session.signIn();
+      const away = await tools.until(session, 'reconnecting');
+      session.cancel();
+      return away;
+    }
+    const relay = `http://127.0.0.1:${await findFreePort()}`;
+    const away = await run(signIn, { place: { relay, service: 'mal' }, items: {} });
+    expect(away).toMatchObject({ status: 'reconnecting' });
+    const { detail } = away as { readonly detail: string };
+    expect(detail).toStartWith('The relay did not answer');
+    expect(detail).toEndWith(`(${relay}/services)`);
+  });
+
+  test.each([
+    ['a wrong path', '404 page not found\n', 404, 'The path is wrong: The relay answered 404'],
+    ['a website', '<!doctype html><p>Hello', 200, 'A website or a proxy answered 200: a web page'],
+    ['a website without the page', '<!doctype html>', 404, 'A website or a proxy answered 404'],
+    ['another service', '{"hello":"world"}', 200, 'The relay answered 200: not what was expected'],
+  ])('discover says that there is no relay: %s', async (_name, text, status, words) => {
+    server.answer({ '/services': () => new Response(text, { status }) });
     const app = ({ discover }: Client, relay: string, { failureOf }: Tools) =>
       failureOf(discover({ relay }));
-    expect(await run(app, server.url)).toEqual({
-      code: 'unreachable',
-      detail: `A website or a proxy answered 200: a web page (${server.url}/services)`,
-    });
+    const failure = await run(app, server.url);
+    expect(failure?.code).toMatch(/^(refused|unreachable)$/);
+    expect(failure?.detail).toStartWith(words);
+    expect(failure?.detail).toEndWith(`(${server.url}/services)`);
   });
 
   test('a failing storage, nobody signed in, and other options have their own words', async () => {
