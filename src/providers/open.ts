@@ -47,8 +47,8 @@ export function readAuthorizationUrl(text: unknown, endpoints: OpenEndpoints): R
     return fail(`authorizationUrl must be a URL of up to ${MAX_URL_CHARACTERS} characters`);
   }
   const [, endpoint, query = ''] = FORM.exec(text) ?? [];
-  const url = URL.parse(text);
-  if (endpoint === undefined || url === null || url.origin + url.pathname !== endpoint) {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (endpoint === undefined || url === undefined || url.origin + url.pathname !== endpoint) {
     return fail('authorizationUrl must be written as a browser writes it, with a query');
   }
   const isListed =
