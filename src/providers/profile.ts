@@ -6,20 +6,11 @@ import type { RedirectKind } from './redirect-uris.ts';
 export const OWN_URL = '[url]';
 
 /** What the relay uses unless the operator sets something else. URLs may contain OWN_URL. */
-type Defaults = Pick<
-  ProviderConfig,
-  | 'displayName'
-  | 'authorizeUrl'
-  | 'tokenUrl'
-  | 'refreshUrl'
-  | 'pkce'
-  | 'scope'
-  | 'quirks'
-  | 'knownErrors'
-  | 'revocation'
-  | 'removeAt'
+type Defaults = Omit<
+  Partial<ProviderConfig>,
+  'name' | 'clientId' | 'clientSecret' | 'callbackIssuer'
 > &
-  Partial<Pick<ProviderConfig, 'clientAuth' | 'authorizeParams'>>;
+  Pick<ProviderConfig, 'displayName' | 'authorizeUrl' | 'tokenUrl' | 'pkce'>;
 
 export interface Profile extends Defaults {
   /** What replaces OWN_URL unless the operator sets another. Absent if it must be set. */
