@@ -13,25 +13,22 @@ export interface Finding {
   readonly remedy?: string | undefined;
 }
 
-export const ok = (what: string, text: string): Finding => ({ mark: 'ok', what, text });
+const finding =
+  (mark: Mark) =>
+  (what: string, text: string, remedy?: string): Finding => ({ mark, what, text, remedy });
 
-export const fault = (what: string, text: string, remedy?: string): Finding => {
-  return { mark: 'fault', what, text, remedy };
-};
-
-export const warning = (what: string, text: string, remedy?: string): Finding => {
-  return { mark: 'warning', what, text, remedy };
-};
+export const ok = finding('ok');
+export const warning = finding('warning');
+export const fault = finding('fault');
 
 const SHOWN: Readonly<Record<Mark, string>> = { ok: '✓', warning: '!', fault: '✗' };
 
 export function describeFindings(findings: readonly Finding[]): string {
-  const lines = findings.map(({ mark, what, text, remedy }) =>
+  const lines = findings.map(({ mark, what, text, remedy }) => {
+    const line = `${SHOWN[mark]} ${what}: ${text}`;
     // It may contain text of a provider or of Redis.
-    printable(
-      [`${SHOWN[mark]} ${what}: ${text}`, ...(remedy === undefined ? [] : [remedy])].join('; '),
-    ),
-  );
+    return printable(remedy === undefined ? line : `${line}; ${remedy}`);
+  });
   const count = (mark: Mark) => {
     const found = findings.filter((each) => each.mark === mark).length;
     return `${found} ${mark}${found === 1 ? '' : 's'}`;
