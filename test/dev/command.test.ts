@@ -24,6 +24,14 @@ describe('dev: options', () => {
     expect((await poll(dev, session)).status).toBe(200);
   });
 
+  test('--service: a profile of that name does not count', async () => {
+    // Trakt wants JSON.
+    await using dev = await startDev({ args: ['--service', 'trakt'] });
+    await dev.plan({ ending: 'approve', auto: true });
+    const { session } = await start(dev, 'trakt');
+    expect(await (await poll(dev, session)).json()).toHaveProperty('accessToken');
+  });
+
   test.each([
     [['--port', 'x'], '--port'],
     [['--port', '65535'], '--port'],

@@ -9,7 +9,7 @@ import { linkOf, type Peers } from '../../http/request.ts';
 import { errorResponse } from '../../http/responses.ts';
 import { START_PATH } from '../../http/routes.ts';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
-import { prefixOf } from '../../providers/config.ts';
+import { type ProviderConfig, prefixOf } from '../../providers/config.ts';
 import { OPEN_SERVICE } from '../../providers/open.ts';
 import type { Listener, Runtime } from '../../server/runtime.ts';
 import { createService, type Service, type Stores } from '../../service.ts';
@@ -252,20 +252,25 @@ function createSettings(
     const prefix = prefixOf(service);
     env[`${prefix}CLIENT_ID`] = CLIENT_ID;
     env[`${prefix}DISPLAY_NAME`] = process.env[`${prefix}DISPLAY_NAME`];
-    // Replaced below: an operator's provider must use https, but this one is in the same process.
-    env[`${prefix}AUTHORIZE_URL`] = 'http://127.0.0.1/authorize';
-    env[`${prefix}TOKEN_URL`] = 'http://127.0.0.1/token';
-    env[`${prefix}PKCE`] = 'S256';
+    // With an issuer no profile of that name counts. Nothing is discovered there.
+    env[`${prefix}ISSUER`] = 'http://127.0.0.1';
   }
   const read = readSettings(env, readTextFile);
   if (!read.ok) throw new CommandError(describeFaults(read.faults, read.warnings).trim());
   const authorizeUrl = `${providerUrl}/authorize`;
-  const providers = read.settings.providers.map((provider) => ({
-    ...provider,
-    authorizeUrl,
-    tokenUrl: `${providerUrl}/token`,
-    revocation: { url: `${providerUrl}/revoke` },
-  }));
+  const providers = read.settings.providers.map(
+    ({ name, displayName }): ProviderConfig => ({
+      name,
+      displayName,
+      clientId: CLIENT_ID,
+      clientAuth: 'post',
+      pkce: 'S256',
+      authorizeUrl,
+      authorizeParams: {},
+      tokenUrl: `${providerUrl}/token`,
+      revocation: { url: `${providerUrl}/revoke` },
+    }),
+  );
   return { ...read.settings, baseUrl, providers, ...(open && { openEndpoints: [authorizeUrl] }) };
 }
 
