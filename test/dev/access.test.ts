@@ -28,7 +28,6 @@ describe('dev: a page of another site', () => {
     ['of another origin', { Origin: 'https://evil.example' }],
     ['of a file, or in a sandbox', { Origin: 'null' }],
     ['of another port of this machine', { Origin: 'http://127.0.0.1:5173' }],
-    ['of another site, as browsers say', { 'Sec-Fetch-Site': 'cross-site' }],
     ['of the same site, as browsers say', { 'Sec-Fetch-Site': 'same-site' }],
   ])('%s neither plans nor starts nor decides', async (_, headers) => {
     const { url } = await start(dev, 'dev');

@@ -10,21 +10,17 @@ setDefaultTimeout(60_000);
 const [dev, browser] = await Promise.all([startDev(), launchChromium()]);
 afterAll(() => Promise.all([browser.close(), dev.stop()]));
 
-const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).click();
+const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
 
-test.each([
-  { does: 'signs in', button: 'Sign in', result: { accessToken: expect.any(String) } },
-  { does: 'cancels', button: 'Cancel', result: { error: 'access_denied' } },
-  { does: 'chooses an ending', button: /^exchange-fails/, result: { error: 'exchange_failed' } },
-])('a user $does', async ({ button, result }) => {
+test('a user cancels, and comes back to the relay', async () => {
   const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
   const { session, url } = await start(dev, 'dev', { device: 'Demo TV' });
   await page.goto(url);
   expect(await page.getByText('Demo TV').count()).toBe(1);
-  await press(page, button);
+  await press(page, 'Cancel');
   await page.waitForURL(`${dev.relayUrl}/**`);
-  expect(await page.title()).toBe('error' in result ? 'Sign-in failed' : 'Signed in');
-  expect(await (await poll(dev, session)).json()).toMatchObject(result);
+  expect(await page.title()).toBe('Sign-in failed');
+  expect(await (await poll(dev, session)).json()).toEqual({ error: 'access_denied' });
   await page.close();
 });
 
