@@ -77,6 +77,9 @@ describe('a mistyped address', () => {
     ['/LINK/WDJBMJHT/', CODE],
     ['/L/WDJB-MJHT/', CODE],
     ['/WDJB%20MJHT', CODE],
+    // A blank or an invisible character that was copied with the link.
+    ['/L/WDJB-MJHT%20', CODE],
+    ['/l/WDJB-MJHT%E2%80%8B', CODE],
     ['/link?code=wdjb-mjht', CODE],
     ['/link?user_code=WDJBMJHT', CODE],
     ['/LINK?code=wdjb-mjht', CODE],

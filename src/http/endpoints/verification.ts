@@ -63,10 +63,9 @@ export type ShortLinkDependencies = ConfirmationDependencies &
 export function createShortLink(dependencies: ShortLinkDependencies): Handler {
   const { basePath, admission, codeLimits, signIns, pages } = dependencies;
   return async (request) => {
-    const userCode = parseUserCode(request.parameter);
-    if (userCode === undefined) {
-      return respondWithUnknownCode(pages, request, decode(request.parameter));
-    }
+    const typed = decode(request.parameter);
+    const userCode = parseUserCode(typed);
+    if (userCode === undefined) return respondWithUnknownCode(pages, request, typed);
     // Each code has one address, however the user typed it.
     if (request.path !== shortLinkOf('', userCode)) {
       const location = shortLinkOf(basePath, userCode);
