@@ -24,6 +24,9 @@ import type { RelayRequest } from './request.ts';
 const SESSIONS_FULL_HINT =
   'the limit on sign-ins in progress is reached (MAX_SESSIONS): starts get a 503 until one ends';
 
+const OPEN_SESSIONS_FULL_HINT =
+  'open sign-ins in progress have reached their limit, half of MAX_SESSIONS: starts of more get a 503 until one ends';
+
 const ORIGIN_HIDDEN_HINT =
   'a form arrived with `Origin: null` and was refused: a proxy may add `Referrer-Policy: no-referrer` to the pages of the relay; remove it there (docs/proxies.md)';
 
@@ -36,6 +39,7 @@ const FAILED_GRANTS = {
 
 export class SignInLog {
   readonly #warnOfFull = warnOnce('sessions_full', SESSIONS_FULL_HINT);
+  readonly warnOfOpenFull = warnOnce('sessions_full', OPEN_SESSIONS_FULL_HINT);
   readonly warnOfHiddenOrigin = warnOnce('origin_hidden', ORIGIN_HIDDEN_HINT);
 
   constructor(

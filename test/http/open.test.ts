@@ -1,7 +1,12 @@
 /** Open sign-ins: what a client may send, where its user may be sent, and what comes back. docs/open.md. */
 import { describe, expect, test } from 'bun:test';
 import { acknowledge, poll, pollOnce } from '../kit/device.ts';
-import { BASE_URL, createTestService, type TestServiceOptions } from '../kit/service.ts';
+import {
+  BASE_URL,
+  captureLog,
+  createTestService,
+  type TestServiceOptions,
+} from '../kit/service.ts';
 import { createUser, textOf } from '../kit/user.ts';
 
 const ENDPOINT = 'https://accounts.provider.test/authorize';
@@ -216,6 +221,16 @@ describe('the callback', () => {
     expect((await service.ask(again)).status).toBe(404);
   });
 
+  test('in a browser without Continue is logged, and the sign-in goes on', async () => {
+    const service = createOpenService();
+    const log = captureLog();
+    const { user, callback } = await beginAndContinue(service);
+    const other = await service.ask(`${callback}&code=c`);
+    expect(await textOf(other)).toContain('or open the link from your device in this one.');
+    expect(log.named('callback_without_cookie')).toMatchObject([{ service: 'open' }]);
+    expect(await textOf(await user.open(`${callback}&code=c`))).toContain('You’re signed in');
+  });
+
   test('brings the code that the relay has checked, also if there are two', async () => {
     for (const query of ['code=first&code=second', 'c%6fde=first&code=second']) {
       const result = await bring(createOpenService(), query);
@@ -266,7 +281,11 @@ test('they have a limit of their own, and half of MAX_SESSIONS', async () => {
 
   const small = createOpenService({ maxSessions: 4 });
   for (let count = 0; count < 2; count += 1) await begin(small);
-  expect((await ask(small, { authorizationUrl: urlOf() })).status).toBe(503);
+  const log = captureLog();
+  for (let count = 0; count < 2; count += 1) {
+    expect((await ask(small, { authorizationUrl: urlOf() })).status).toBe(503);
+  }
+  expect(log.named('sessions_full')).toMatchObject([{ level: 'warning' }]);
   const other = await small.ask('/auth/start', { method: 'POST', body: '{"service":"mal"}' });
   expect(other.status).toBe(200);
 });

@@ -56,7 +56,7 @@ async function findDelivery(signIns: SignIns, service: string, browserState: str
 }
 
 const OTHER_BROWSER_HINT =
-  'with CONFIRM=always a sign-in ends only in the browser in which the user pressed Continue: this was another, or it keeps no cookies';
+  'with CONFIRM=always, and if it is open, a sign-in ends only in the browser in which the user pressed Continue: this was another, or it keeps no cookies';
 
 /**
  * `GET /auth/<service>/callback`: the provider has redirected the browser. If the browser
@@ -73,15 +73,15 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
     const { provider } = lookup;
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
+    const session = { service, browserState };
     if (!cookies.allowsCallback(request, browserState)) {
-      return respondToOtherBrowser(request, service, browserState, dependencies);
+      return respondToOtherBrowser(dependencies, request, session);
     }
     const ended = await endSignIn(request, provider, browserState, dependencies);
     const { outcome, deviceName } = ended;
     signInLog.finished(request, service, browserState, outcome);
     if (!isFinal(outcome)) {
       const hasContinued = cookies.hasContinued(request, browserState);
-      const session = { service, browserState };
       return respondToSecondCallback(dependencies, request, session, outcome, hasContinued);
     }
     // Without a device name it is the page of /auth/done.
@@ -109,11 +109,11 @@ export async function respondToSecondCallback(
   return pages.respondWithPage(typeof found === 'string' ? outcomePageOf(found) : outcome, request);
 }
 
-async function respondToOtherBrowser(
+/** The browser that comes back is not the one in which somebody pressed Continue. */
+export async function respondToOtherBrowser(
+  { signIns, pages }: Pick<BrowserDependencies, 'signIns' | 'pages'>,
   request: RelayRequest,
-  service: string,
-  browserState: string,
-  { signIns, pages }: BrowserDependencies,
+  { service, browserState }: { readonly service: string; readonly browserState: string },
 ): Promise<Response> {
   const found = await signIns.find({ browserState }, service);
   // Stale links are routine.

@@ -21,7 +21,12 @@ import type { ContinueCookies } from '../continue-cookies.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
 import { jsonResponse, refuse, textResponse } from '../responses.ts';
-import { cancelledPageOf, errorOf, respondToSecondCallback } from './callback.ts';
+import {
+  cancelledPageOf,
+  errorOf,
+  respondToOtherBrowser,
+  respondToSecondCallback,
+} from './callback.ts';
 import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
 import { describeStarted } from './device.ts';
 
@@ -53,7 +58,10 @@ export function createOpenStart(dependencies: OpenStartDependencies): Handler {
     if (asked === undefined) return refuse('invalid_json');
     const read = readAuthorizationUrl(asked.authorizationUrl, openEndpoints);
     if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);
-    if ((await signIns.countLive()) >= maxSessions / 2) return refuse('busy');
+    if ((await signIns.countLive()) >= maxSessions / 2) {
+      signInLog.warnOfOpenFull();
+      return refuse('busy');
+    }
     const started = await signIns.start(OPEN_SERVICE, {
       delivery: { kind: 'callback', authorizationUrl: read.authorizationUrl },
       withUserCode: asked.code === true,
@@ -100,13 +108,12 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
     const session = { service: OPEN_SERVICE, browserState };
+    if (!openCookies.allowsCallback(request, browserState)) {
+      return respondToOtherBrowser(dependencies, request, session);
+    }
     const found = await signIns.find({ browserState }, OPEN_SERVICE);
     if (typeof found !== 'object' || found.delivery.kind !== 'callback') {
-      const hasContinued = openCookies.hasContinued(request, browserState);
-      return respondToSecondCallback(dependencies, request, session, 'link_invalid', hasContinued);
-    }
-    if (!openCookies.allowsCallback(request, browserState)) {
-      return pages.respondWithPage('other_browser', request);
+      return respondToSecondCallback(dependencies, request, session, 'link_invalid', true);
     }
     const query = request.parameters(MAX_CALLBACK_CHARACTERS);
     const { outcome } = await end(browserState, query, found.delivery);
