@@ -93,7 +93,7 @@ export interface SignInObserver {
   opened(service: string): void;
   /** A result was delivered for the first time, `waitedMs` after it was stored. */
   delivered(service: string, waitedMs: number, isError: boolean): void;
-  /** The provider's response could not be kept, because the session has expired or the store failed. Its device gets no tokens. */
+  /** The provider's response could not be kept, because the session or the lease has ended, or the store failed. Its device gets no tokens. */
   resultLost(service: string, signIn: string): void;
   /** The device cancelled the session for the first time. */
   cancelled(service: string): void;
@@ -224,7 +224,8 @@ export function createSignIns(options: SignInOptions) {
           // Only this process has the tokens.
           stored = await store.update(key, end, 'until lease ends');
         } finally {
-          if (isGood && stored === undefined) observer.resultLost(service, leased.signIn);
+          const isRefused = stored !== true && stored !== 'cancelled';
+          if (isGood && isRefused) observer.resultLost(service, leased.signIn);
         }
         const failure = resolved?.ok === false ? resolved.failure : undefined;
         if (stored !== true) return { outcome: refusalFor(stored), deviceName, failure };

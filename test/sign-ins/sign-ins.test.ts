@@ -5,7 +5,7 @@ import { createSignIns, type NewSignIn, type SignIns } from '../../src/sign-ins/
 import { StoreUnavailable } from '../../src/sign-ins/store.ts';
 import { createMemoryStore, plainVault } from '../../src/stores/memory.ts';
 import { createFakeClock, type FakeClock, runReady } from '../kit/clock.ts';
-import { DRAIN_DELIVERY_MS } from '../kit/limits.ts';
+import { DRAIN_DELIVERY_MS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import { LIFETIME_MS, TOKENS } from '../kit/stores.ts';
 
 const ASKED: NewSignIn = {
@@ -162,12 +162,15 @@ test('a drain waits for tokens until its limit, not for errors or what was deliv
 test('tokens that cannot be kept are reported, unless the device has cancelled', async () => {
   const store = createMemoryStore(clock, 10);
   const signIns = create({ store });
-  const late = await start(signIns);
-  const { outcome } = await signIns.finish('mal', late.browserState, () => {
-    clock.advance(LIFETIME_MS + 1);
-    return grant();
-  });
-  expect([outcome, seen]).toEqual(['link_invalid', [['lost', 'mal']]]);
+  for (const passedMs of [LIFETIME_MS, EXCHANGE_LEASE_MS]) {
+    seen.length = 0;
+    const late = await start(signIns);
+    const { outcome } = await signIns.finish('mal', late.browserState, () => {
+      clock.advance(passedMs + 1);
+      return grant();
+    });
+    expect([outcome, seen]).toEqual(['link_invalid', [['lost', 'mal']]]);
+  }
 
   const cancelled = await start(signIns);
   await signIns.finish('mal', cancelled.browserState, async () => {
