@@ -52,7 +52,7 @@ export function hintForTokenFailure(
       return `${displayName} answers with ${what} instead of JSON (RFC 6749 §5.1), ${NO_SETTING}`;
     }
     case 'compressed':
-      return `the response of ${host} is not compressed as its Content-Encoding says: ${displayName} or a proxy in between is faulty`;
+      return `the relay cannot decompress the response of ${host}, which it asked for without compression: ${displayName} or a proxy in between is faulty`;
     case 'temporary':
       return `${displayName} asks the relay to try again later`;
     case 'error':
@@ -99,6 +99,10 @@ function hintForConnection(provider: Provider, failure: TokenFailure, grant: Gra
     case 'refused':
       return `nothing listens at ${host}${code}: check ${url}, and the firewall`;
     case 'tls':
+      if (/EPROTO|WRONG_VERSION/.test(code))
+        return `${host} does not speak TLS${code}: correct ${url}`;
+      if (code.includes('ALTNAME'))
+        return `the certificate of ${host} is for another name${code}: correct ${url}`;
       return `TLS with ${host} failed${code}: check the clock and the CA certificates of this machine; name the CA of a proxy that inspects TLS in NODE_EXTRA_CA_CERTS`;
     case 'closed':
       return `${host} closes the connection${code}: ${displayName} may be down, or a firewall closes it`;

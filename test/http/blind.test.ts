@@ -86,8 +86,11 @@ test.each([
   ['always', [ACME], ['must'], ['Challenge required\n', 200]],
 ])('BLIND=%s: what /services says, and who may start', async (blind, providers, says, starts) => {
   const service = blindService({ blind, providers });
-  const { services } = await (await service.ask('/services')).json();
+  const { services, extensions } = await (await service.ask('/services')).json();
   expect(services.map((each: { blind: string }) => each.blind)).toEqual(says);
+  for (const takesTokens of ['refresh', 'revoke']) {
+    expect(extensions.includes(takesTokens)).toBe(blind !== 'always');
+  }
   for (const [nth, asked] of [{}, { challenge: CHALLENGE }].entries()) {
     const [status, text] = await refusalOf(service, 'acme', asked);
     expect(status === 400 ? text : status).toBe(starts[nth]);

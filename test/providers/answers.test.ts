@@ -129,7 +129,7 @@ test.each([
 
 test.each<[string, BodyInit, Record<string, string>, string]>([
   ['longer than 64 KiB', `{"x":"${'x'.repeat(65_536)}"}`, {}, 'is longer than 64 KiB'],
-  ['compressed, and does not say so', gzipSync('{"access_token":"a"}'), {}, 'is not compressed as'],
+  ['compressed, and does not say so', gzipSync('{"access_token":"a"}'), {}, 'cannot decompress'],
 ])('a response that is %s has a hint that blames no setting', async (_, body, headers, words) => {
   const log = captureLog();
   const service = createTestService({}, { fetch: async () => new Response(body, { headers }) });

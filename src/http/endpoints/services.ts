@@ -17,13 +17,17 @@ export const EXTENSIONS = [
   'revoke',
 ];
 
+const TAKE_TOKENS = ['refresh', 'revoke'];
+
 /** Lists the services in the order of `PROVIDERS`. */
 export function createServices(
   providers: Providers,
   blind: BlindPolicy,
   hasOpenSignIns: boolean,
 ): Handler {
-  const extensions = hasOpenSignIns ? [...EXTENSIONS, 'open'] : EXTENSIONS;
+  // With BLIND=always the relay must not see tokens, so it takes none.
+  const own = EXTENSIONS.filter((name) => blind !== 'always' || !TAKE_TOKENS.includes(name));
+  const extensions = hasOpenSignIns ? [...own, 'open'] : own;
   return () => {
     const services = providers.offered.map(({ name, displayName }) => {
       return {
