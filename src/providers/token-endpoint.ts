@@ -115,10 +115,13 @@ export class TokenEndpoint {
     this.#deadlines.add(deadline);
     let outcome: Outcome | Failed;
     try {
-      const response = await this.#fetch(url, request, controller.signal);
+      const { response, reset } = await this.#fetch(url, request, controller.signal);
       const { status, headers } = response;
       const text = await readText(response);
       outcome = parse({ status, headers, text, receivedAtMs: clock.now() });
+      // The request had arrived and spent the code, so the reset is what went wrong.
+      const isSpent = !outcome.ok && outcome.failure.refusal === 'invalid_grant';
+      if (reset !== undefined && grant === 'exchange' && isSpent) throw reset;
     } catch (error) {
       outcome = failed(describeFailure(error, controller.signal));
     } finally {
@@ -129,24 +132,24 @@ export class TokenEndpoint {
     return outcome;
   }
 
+  /** `reset`: the error of the first request, if it was repeated. */
   async #fetch(
     url: string,
     request: Pick<TokenRequest, 'method' | 'headers' | 'body'>,
     signal: AbortSignal,
-  ): Promise<ProviderResponse> {
+  ): Promise<{ readonly response: ProviderResponse; readonly reset?: unknown }> {
     const { fetch } = this.#options;
     // A followed 307 would send the code and the secret to another server. RFC 9700 §4.12.
     const init = { ...request, redirect: 'manual', signal } as const;
     const { origin } = new URL(url);
-    let response: ProviderResponse;
     try {
-      response = await fetch(url, init);
-    } catch (error) {
-      if (!this.#answered.has(origin) || !RESETS.has(codeOf(error))) throw error;
-      response = await fetch(url, { ...init, keepalive: false });
+      const response = await fetch(url, init);
+      this.#answered.add(origin);
+      return { response };
+    } catch (reset) {
+      if (!this.#answered.has(origin) || !RESETS.has(codeOf(reset))) throw reset;
+      return { response: await fetch(url, { ...init, keepalive: false }), reset };
     }
-    this.#answered.add(origin);
-    return response;
   }
 }
 

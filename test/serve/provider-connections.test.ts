@@ -157,6 +157,20 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     expect(provider.requests()).toBe(before + 1);
   });
 
+  test('the log says that a provider closes, and not that it refuses a spent code', async () => {
+    await expectTokens(grant);
+    let sent = 0;
+    const { result, failure } = await signIn((socket) => {
+      sent += 1;
+      const body = '{"error":"invalid_grant"}';
+      if (sent === 1) socket.end();
+      else
+        socket.write(`HTTP/1.1 400 Bad Request\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    });
+    expect(result).toEqual({ error: 'exchange_failed' });
+    expect(await failure()).toMatchObject({ reason: 'unreachable', cause: 'closed' });
+  });
+
   test('a body without end is left after 64 KiB, with its connection', async () => {
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     const chunk = `4000\r\n${' '.repeat(0x4000)}\r\n`;
