@@ -4,7 +4,7 @@ import { visible } from '../../client/src/errors.ts';
 import { createSession, discover, SignInError } from '../../client/src/index.ts';
 import type { Prompt } from '../../client/src/link.ts';
 import type { Response as Answer, Platform } from '../../client/src/platform.ts';
-import { createMemory, keyOf } from '../../client/src/storage.ts';
+import { createMemory } from '../../client/src/storage.ts';
 import type { Tokens } from '../../client/src/tokens.ts';
 import { printable } from '../../src/cli/terminal.ts';
 import { advance, createFakeClock } from '../kit/clock.ts';
@@ -293,11 +293,11 @@ test(`${ANSWERS} hostile answers to a sign-in: no throw, leak or loop, always an
   while (answers < ANSWERS) answers += await signInOnce(random);
 }, 120_000);
 
-describe('what a relay or a provider writes', () => {
+describe('what a relay writes', () => {
   const HARM = [...TERMINAL_SEQUENCES, ...UNSEEN].filter((text) => !/[\n\r]/.test(text)).join('x');
   const place = { relay: RELAY, service: 'mal' };
 
-  /** A relay, or a provider, that answers nothing else. */
+  /** A relay that answers nothing else. */
   const answering = (status: number, body: string, location = '') => ({
     ...place,
     fetch: async () => ({
@@ -310,21 +310,11 @@ describe('what a relay or a provider writes', () => {
   const signInAt = (relay: ReturnType<typeof answering>) =>
     createSession({ ...relay, storage: createMemory() }).signIn();
 
-  /** Of a blind sign-in, and expired, so that the provider is asked. */
-  function refreshAt(provider: ReturnType<typeof answering>) {
-    const storage = createMemory();
-    const tokens = { accessToken: 'a', refreshToken: 'r', tokenUrl: OWN_TOKEN_URL, clientId: 'c' };
-    storage.setItem(keyOf(place), JSON.stringify({ ...tokens, expiresAt: 1, expiresIn: 1 }));
-    return createSession({ ...provider, storage }).getToken();
-  }
-
   const json = JSON.stringify({ error: `no ${HARM}` });
   const cases: readonly (readonly [string, () => Promise<unknown>])[] = [
     ['a refusal of the relay', () => signInAt(answering(400, `no ${HARM}`))],
     ['an error of the relay', () => discover(answering(200, json))],
     ['a redirect of the relay', () => discover(answering(308, '', `https://no/${HARM}`))],
-    ['a refusal of the provider', () => refreshAt(answering(400, `no ${HARM}`))],
-    ['an error of the provider', () => refreshAt(answering(400, json))],
   ];
 
   test.each(cases)('%s: its detail is one line in which everything can be seen', async (_, ask) => {

@@ -17,8 +17,6 @@ setDefaultTimeout(60_000);
 
 const HARM = `${TERMINAL_SEQUENCES.join('')}${UNSEEN.join('')}`;
 
-const HARM_LINK = 'https://relay.test/\u202Ekcatta/';
-
 const STARTED = {
   session: 'A'.repeat(24),
   url: 'https://relay.test/auth/mal?state=BBBBBBBBBBBBBBBBBBBBBBBB',
@@ -87,8 +85,6 @@ const withoutDrawing = (text: string) => text.replace(/\p{Cc}\[[?\d;]*[Km]/gu, '
 describe('login: what a relay sends is text', () => {
   test.each([
     ['the body of an error', respond(400, HARM), EXIT_CODES.relay],
-    ['a redirect', respond(302, '', 'Location: https://x/\x9d52;c;eA==\x9c\r\n'), EXIT_CODES.relay],
-    ['a link', respond(200, JSON.stringify({ ...STARTED, link: HARM_LINK })), EXIT_CODES.relay],
     ['an error', respond(200, JSON.stringify(STARTED)), EXIT_CODES.failed],
   ])('%s', async (name, started, exitCode) => {
     const polled = respond(200, JSON.stringify({ error: HARM }));
