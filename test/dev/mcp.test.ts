@@ -38,8 +38,6 @@ test.each(['approve', 'slow', 'cut-off', 'restart', 'refresh-rotates'])(
 
 test.each([
   ['deny', 'access_denied'],
-  ['deny-at-relay', 'access_denied'],
-  ['provider-error', 'authorization_failed'],
   ['no-code', 'missing_code'],
 ])('%s: connecting ends with %s', async (ending, code) => {
   await dev.plan({ ending, auto: true });
