@@ -8,7 +8,6 @@ test.each([
   ['https://localhost', ['localhost']],
   ['http://127.0.0.1:8080/relay', ['loopback']],
   ['http://[::1]:8080', ['loopback']],
-  ['http://192.168.1.20:8080', ['http', 'address']],
   ['https://192.168.1.20', ['address']],
   ['https://[fd00::1]:8443', ['address']],
   ['http://relay.local:8080', ['http', 'private']],
