@@ -108,8 +108,7 @@ async function fetchWith(
   if (problem) throw new SignInError('refused', `The URL ${problem}`);
   const origin = `${originOf(address)}`;
   if (origins && origins.indexOf(origin) < 0) {
-    const detail = `The token goes to ${origins.join(', ')} (see origins), and not to ${origin}`;
-    throw new SignInError('refused', detail);
+    throw new SignInError('refused', `The option origins does not have ${origin}`);
   }
   const signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined;
   const ask = (token: string, body: string | Request) => {

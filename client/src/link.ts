@@ -165,7 +165,7 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
   const isTried = isNeeded || (isOffered && !platform.origin && options.blind !== false);
   const made = isTried ? await platform.challenge() : undefined;
   if (isNeeded && !(isOffered && made)) {
-    const who = isOffered ? 'This device has no cryptography for' : 'The relay does not offer';
+    const who = isOffered ? 'No cryptography here for' : 'The relay does not offer';
     const what = open ? 'an open sign-in' : 'a blind sign-in';
     throw new SignInError('refused', `${who} ${what}`);
   }
@@ -327,7 +327,7 @@ function exchange(
   const own = `${addressOf(options.relay)}/`;
   const isElsewhere = isText(tokenUrl) && (!!named || tokenUrl.indexOf(own) !== 0);
   if (!isText(code) || !isElsewhere || !isText(clientId)) {
-    const what = 'The relay sent no code for a blind sign-in, or its own token URL';
+    const what = 'The relay sent no code, or its own token URL';
     throw new SignInError('refused', what);
   }
   const form = {

@@ -55,8 +55,10 @@ const send = (call: Call, request: Request): Promise<SignedOut> =>
     () => request,
     ({ status, json, isJson, refusal, detail }) => {
       const { error, removeAt } = json;
-      // RFC 7009 §2.2: a provider's response needs no content. A response without JSON may come from a captive portal.
-      if (status === 200 && (isJson || request.isProvider)) return { revoked: true };
+      // RFC 7009 §2.2: a provider's response needs no content; some report an error with 200, or that
+      // the token is unknown. A relay's response without JSON may come from a captive portal.
+      const isDone = request.isProvider ? status > 0 && !error : isJson;
+      if ((isDone && status < 300) || error === 'invalid_token') return { revoked: true };
       if (!refusal) return undefined;
       return {
         ...notRevoked(detail),

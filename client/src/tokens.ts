@@ -168,7 +168,8 @@ export const askForTokens = (call: Call, request: Request, before: object): Prom
       // Some providers refuse an invalid refresh token in words that the relay does not know.
       const hint = 'refreshToken' in before ? '. Signing in again may help' : '';
       if (refusal) throw new SignInError('refused', detail + hint);
-      return status === 200 ? tokensOf(json, call.platform.date(), before) : undefined;
+      // With a 201 too, the old refresh token may have been replaced.
+      return status < 300 ? tokensOf(json, call.platform.date(), before) : undefined;
     },
   );
 

@@ -162,6 +162,17 @@ describe('after a blind sign-in', () => {
     expect(ends[0]?.result).toEqual({ revoked: true });
   });
 
+  test.each<[string, Answer, boolean]>([
+    ['a success without content', [204], true],
+    ['an unknown token, which is revoked already', [400, '{"error":"invalid_token"}'], true],
+    ['an error with status 200', [200, '{"error":"invalid_client"}'], false],
+  ])('the provider answers %s', async (_, answer, revoked) => {
+    const { advance, asked, ends } = begin([answer], { ...BLIND, revocationUrl });
+    await advance(20);
+    expect(ends).toMatchObject([{ result: { revoked } }]);
+    expect(asked).toHaveLength(revoked ? 2 : 1);
+  });
+
   test.each<[string, object]>([
     ['without a revocation endpoint', {}],
     [

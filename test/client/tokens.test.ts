@@ -457,7 +457,7 @@ describe('session.fetch', () => {
       const { origin } = new URL(url);
       expect(await failureOf(session.fetch(url))).toMatchObject({
         code: 'refused',
-        detail: `The token goes to https://api.example, https://a.example:8443 (see origins), and not to ${origin}`,
+        detail: `The option origins does not have ${origin}`,
       });
     }
     expect(asked).toEqual(fine);
