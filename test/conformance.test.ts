@@ -166,7 +166,7 @@ async function runSuite({ options, scheme = 'http', start }: Target) {
   stack.use(await start({ ...env, OAUTH_BASE_URL: '' }, unconfiguredPort));
 
   // The CA of every certificate of the tests.
-  const caFile = scheme === 'https' ? (await writeCertificate(folder)).caFile : undefined;
+  const caFile = scheme === 'https' ? (await writeCertificate(folder)).certificateFile : undefined;
   const secretsFile = process.env.RELAY_TEST_SECRETS ?? join(folder, 'secrets.txt');
   const { exitCode, output } = await runChild([...suite, '--secrets-file', secretsFile], {
     env: { CI: process.env.CI ?? '', NODE_EXTRA_CA_CERTS: caFile ?? '' },

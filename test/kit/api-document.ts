@@ -64,7 +64,7 @@ export function createApiCheck(document: Node) {
     // A picture has no schema in OpenAPI 3.1.
     if (media.schema === undefined) return [];
     const validate = validatorAt(`${pointer}/${escapePointer(type)}/schema`);
-    return problemsOf('body', type === 'application/json' ? parse(body) : body, validate);
+    return problemsOf('body', type === 'application/json' ? JSON.parse(body) : body, validate);
   }
 
   function findProblems(seen: Seen): string[] {
@@ -113,23 +113,19 @@ function createFindPath(document: Node): (path: string) => string | undefined {
   const base = isNode(server) ? new URL(String(server.url)).pathname.replace(/\/$/, '') : '';
   const templates = Object.keys(isNode(document.paths) ? document.paths : {})
     .sort((a, b) => a.split('{').length - b.split('{').length)
-    .map((template) => ({ template, pattern: patternOf(template) }));
+    .map((template) => {
+      const pathname = template.replace(/\{(\w+)\}/g, ':$1');
+      return { template, pattern: new URLPattern({ pathname }) };
+    });
   return (path) => {
     const below = path.startsWith(`${base}/`) ? [path.slice(base.length)] : [];
     const isHome = path === base && base !== '';
     for (const candidate of [...below, ...(isHome ? ['/'] : []), path]) {
-      const found = templates.find(({ pattern }) => pattern.test(candidate));
+      const found = templates.find(({ pattern }) => pattern.test({ pathname: candidate }));
       if (found !== undefined) return `/paths/${escapePointer(found.template)}`;
     }
     return undefined;
   };
-}
-
-function patternOf(template: string): RegExp {
-  const parts = template
-    .split(/\{[^}]+\}/)
-    .map((part) => part.replace(/[.*+?^$()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('[^/]+')}$`);
 }
 
 /** The node at a pointer, or at a name below it; references are followed. */
@@ -142,14 +138,6 @@ function at(document: Node, pointer: string, name?: string): Described | undefin
   if (!isNode(node)) return undefined;
   if (typeof node.$ref === 'string') return at(document, node.$ref.slice(1));
   return { node, pointer: whole };
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }
 
 const escapePointer = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');

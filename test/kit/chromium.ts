@@ -99,9 +99,8 @@ export async function setUp(env: Readonly<Record<string, string>> = {}, publicUr
   };
 }
 
-/** What a device gets in the end: the status, and the result with it. */
-interface PollResult {
-  readonly status: number;
+/** What a device gets in the end. */
+interface Result {
   readonly accessToken?: string;
   readonly refreshToken?: string;
   readonly expiresIn?: number;
@@ -115,13 +114,13 @@ function createDevice(relay: RelayProcess, started: Started) {
     ...started,
     /** The short link as a whole. */
     shortUrl: String(started.answer.link),
-    async poll(): Promise<PollResult> {
+    async poll(): Promise<Result & { readonly status: number }> {
       let response = await poll(relay, started.session);
       // On a busy machine a user takes longer than a poll.
       while (response.status === 204) response = await poll(relay, started.session);
       const { status } = response;
       if (status !== 200) return { status };
-      const result = (await response.json()) as Omit<PollResult, 'status'>;
+      const result = (await response.json()) as Result;
       plantIfLong(result.accessToken ?? '');
       plantIfLong(result.refreshToken ?? '');
       return { status, ...result };
@@ -150,13 +149,7 @@ async function openPhone(browser: Browser, options: PhoneOptions = {}) {
   return { page, complaints, close: () => context.close() };
 }
 
-/** A page of the relay as a user reads it. */
-export interface RelayPage {
-  readonly status: number;
-  readonly title: string;
-  readonly heading: string;
-  readonly message: string;
-}
+type RelayPage = Awaited<ReturnType<typeof readPage>>;
 
 /** The pages of docs/protocol.md. */
 export const SIGNED_IN = { status: 200, title: 'Signed in' };
@@ -189,7 +182,8 @@ export async function open(page: Page, address: string): Promise<RelayPage> {
   return readPage(page, await page.goto(address));
 }
 
-async function readPage(page: Page, response: Response | null): Promise<RelayPage> {
+/** A page of the relay as a user reads it. */
+async function readPage(page: Page, response: Response | null) {
   return {
     status: response?.status() ?? 0,
     title: await page.title(),

@@ -85,22 +85,10 @@ interface DeviceAuthorization {
   readonly interval: number;
 }
 
-interface OAuthAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  /** As received. */
-  readonly text: string;
-  readonly body: Readonly<Record<string, unknown>>;
-}
-
 type Form = Readonly<Record<string, string>>;
 
-export async function postForm(
-  target: Target,
-  path: string,
-  form: Form,
-  init: RequestInit = {},
-): Promise<OAuthAnswer> {
+/** `text` is the body as it was received. */
+export async function postForm(target: Target, path: string, form: Form, init: RequestInit = {}) {
   const body = new URLSearchParams({ ...form });
   const response = await target.ask(path, { method: 'POST', body, ...init });
   const { status, headers } = response;

@@ -29,14 +29,11 @@ interface ProxyOptions {
 type RelayPorts = readonly [number] | readonly [number, number];
 
 /** What is configured, before it runs. */
-interface Place {
+interface Place extends Omit<ProxyOptions, 'openFiles'> {
   readonly folder: string;
   readonly port: number;
   readonly relays: RelayPorts;
   readonly certificate: CertificateFiles;
-  readonly dnsPort: number | undefined;
-  readonly directives: string;
-  readonly isPatient: boolean;
 }
 
 interface Program {
@@ -47,7 +44,7 @@ interface Program {
 }
 
 const nginx: Program = {
-  configure({ folder, port, relays, dnsPort, certificate, directives }) {
+  configure({ folder, port, relays, dnsPort, certificate, directives = '' }) {
     const config = adapt('nginx.conf', {
       'http {': `pid ${folder}/pid; http { ${temporaryPaths(folder)}`,
       'server_name relay.example;': `server_name relay.example; ${directives}`,
@@ -72,15 +69,12 @@ const nginx: Program = {
     writeFileSync(join(folder, 'nginx.conf'), config);
     return nginxCommand(folder);
   },
-  readLogs(folder, output) {
-    const read = (name: string) => readFileSync(join(folder, name), 'utf8');
-    return { access: read('access.log'), error: output + read('error.log') };
-  },
+  readLogs: (folder, output) => readLogFiles(folder, output, ['error.log']),
 };
 
 /** Inside an nginx.conf as Debian's is: its error log has whole requests of what has no log of its own. */
 const nginxSite: Program = {
-  configure({ folder, port, relays, certificate, directives, isPatient }) {
+  configure({ folder, port, relays, certificate, directives = '', isPatient }) {
     const site = adapt('nginx-site.conf', {
       '127.0.0.1:8080': `127.0.0.1:${relays[0]}`,
       'listen 80;': `listen 127.0.0.2:${port};`,
@@ -99,11 +93,13 @@ http { ${temporaryPaths(folder)} access_log ${folder}/main.log; gzip on; include
     writeFileSync(join(folder, 'nginx.conf'), main);
     return nginxCommand(folder);
   },
-  readLogs(folder, output) {
-    const read = (name: string) => readFileSync(join(folder, name), 'utf8');
-    return { access: read('access.log'), error: output + read('error.log') + read('main.log') };
-  },
+  readLogs: (folder, output) => readLogFiles(folder, output, ['error.log', 'main.log']),
 };
+
+function readLogFiles(folder: string, output: string, errorLogs: readonly string[]) {
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8');
+  return { access: read('access.log'), error: output + errorLogs.map(read).join('') };
+}
 
 const nginxCommand = (folder: string) =>
   [['nginx', '-p', folder, '-c', 'nginx.conf', '-g', 'daemon off;']] as const;
@@ -126,7 +122,7 @@ function caddyCommand(folder: string, env: Record<string, string> = {}) {
 }
 
 const caddy: Program = {
-  configure({ folder, port, relays, certificate, directives, isPatient }) {
+  configure({ folder, port, relays, certificate, directives = '', isPatient }) {
     const config = adapt('Caddyfile', {
       '\n{\n': `\n{${CADDY_ALONE}`,
       'reverse_proxy relay:8080': [
@@ -185,29 +181,19 @@ export const ALL_NAMES = Object.keys(PROGRAMS) as readonly ProxyName[];
 export const PROXY_NAMES = Object.keys(RECIPES) as readonly (keyof typeof RECIPES)[];
 
 /** Resolves once it answers, whether or not a relay does. */
-export async function startProxy(
-  name: ProxyName,
-  relays: RelayPorts,
-  { port: wanted, dnsPort, directives = '', isPatient = false, ...options }: ProxyOptions = {},
-) {
+export async function startProxy(name: ProxyName, relays: RelayPorts, options: ProxyOptions = {}) {
   const program = PROGRAMS[name];
   const folder = newFolder();
   const certificate = await writeCertificate(folder);
-  const port = wanted ?? (await findFreePort());
-  const [command, env = {}] = program.configure({
-    folder,
-    port,
-    relays,
-    certificate,
-    dnsPort,
-    directives,
-    isPatient,
-  });
-  const child = startChild(command, { ...options, env });
+  const port = options.port ?? (await findFreePort());
+  const place = { ...options, folder, port, relays, certificate };
+  const [command, env = {}] = program.configure(place);
+  const { openFiles } = options;
+  const child = startChild(command, { env, ...(openFiles && { openFiles }) });
   // The workers of nginx do not end with their master when that is killed.
   process.once('exit', () => child.kill());
   const baseUrl = `https://127.0.0.1:${port}`;
-  const tls = { ca: readFileSync(certificate.caFile, 'utf8') };
+  const tls = { ca: readFileSync(certificate.certificateFile, 'utf8') };
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(new URL(path, baseUrl), { redirect: 'manual', ...init, tls });
   const logs = () => program.readLogs(folder, child.output());
@@ -225,7 +211,7 @@ export async function startProxy(
   });
   return {
     baseUrl,
-    /** The CA of its certificate. */
+    /** Its certificate, to trust. */
     ca: tls.ca,
     ask,
     stop,

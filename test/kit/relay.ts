@@ -135,11 +135,7 @@ export async function untilHealthy(baseUrl: string): Promise<void> {
 /** JSON log lines as events that can be waited for. */
 export function createEventLog() {
   const events: LogEvent[] = [];
-  const waiters = new Set<{
-    matches: Matches;
-    resolve: (event: LogEvent) => void;
-    reject: (reason: Error) => void;
-  }>();
+  const waiters = new Map<PromiseWithResolvers<LogEvent>, Matches>();
   let endedBy: Error | undefined;
   const named = (name?: string): readonly LogEvent[] =>
     events.filter(({ event }) => name === undefined || event === name);
@@ -147,7 +143,9 @@ export function createEventLog() {
     const past = events.find(matches);
     if (past !== undefined) return Promise.resolve(past);
     if (endedBy !== undefined) return Promise.reject(endedBy);
-    return new Promise((resolve, reject) => waiters.add({ matches, resolve, reject }));
+    const waiter = Promise.withResolvers<LogEvent>();
+    waiters.set(waiter, matches);
+    return waiter.promise;
   }
   return {
     events: events as readonly LogEvent[],
@@ -162,15 +160,15 @@ export function createEventLog() {
       const event = parseEvent(line);
       if (event === undefined) return;
       events.push(event);
-      for (const waiter of waiters) {
-        if (!waiter.matches(event)) continue;
+      for (const [waiter, matches] of waiters) {
+        if (!matches(event)) continue;
         waiters.delete(waiter);
         waiter.resolve(event);
       }
     },
     end(reason: Error): void {
       endedBy = reason;
-      for (const { reject } of waiters) reject(reason);
+      for (const { reject } of waiters.keys()) reject(reason);
       waiters.clear();
     },
   };

@@ -9,25 +9,15 @@ export function openRaw(url: string, ca?: string) {
   const { hostname, port } = new URL(url);
   const target = { host: hostname, port: Number(port) };
   const socket = ca ? connectTls({ ...target, ca }) : connect({ ...target, allowHalfOpen: true });
-  const checks = new Set<() => void>();
   let received = '';
-  let isClosed = false;
-  const runChecks = () => {
-    for (const check of checks) check();
-  };
   socket.on('data', (chunk) => {
     received += chunk.toString('latin1');
-    runChecks();
   });
   // An error is followed by a close, which is all that matters here.
   socket.on('error', () => {});
   socket.on('end', () => socket.end());
   const closed = new Promise<string>((resolve) => {
-    socket.on('close', () => {
-      isClosed = true;
-      resolve(received);
-      runChecks();
-    });
+    socket.on('close', () => resolve(received));
   });
   return {
     /** Resolves once the bytes are with the kernel. */
@@ -36,15 +26,13 @@ export function openRaw(url: string, ca?: string) {
     /** What was received so far, as soon as it contains `text`. Rejects if the connection closes before that. */
     until(text: string) {
       return new Promise<string>((resolve, reject) => {
-        function check(): void {
+        const check = () => {
           if (received.includes(text)) resolve(received);
-          else if (isClosed)
-            reject(new Error(`closed before ${JSON.stringify(text)}: ${received}`));
-          else return;
-          checks.delete(check);
-        }
-        checks.add(check);
+        };
         check();
+        socket.on('data', check);
+        const tooEarly = () => new Error(`closed before ${JSON.stringify(text)}: ${received}`);
+        void closed.then(() => reject(tooEarly()));
       });
     },
     /** All that was received, one character a byte, once the connection is closed, by whichever side. */

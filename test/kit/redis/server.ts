@@ -15,7 +15,7 @@ export interface RedisOptions {
   readonly password?: string;
   /** An ACL user, whose name and password are in `url`. Without rules it may do everything. */
   readonly user?: { readonly name: string; readonly password: string; readonly rules?: string };
-  /** TLS alone, with a certificate for 127.0.0.1 by a CA that the test must trust. */
+  /** TLS alone, with a certificate for 127.0.0.1 that the test must trust. */
   readonly tls?: boolean;
   /** As Redis writes it, `8mb`. */
   readonly maxMemory?: string;
@@ -112,8 +112,8 @@ async function launchOn(port: number, options: LaunchOptions) {
     port,
     /** All that the server writes is here. */
     folder,
-    /** The CA to trust, if the server speaks TLS. */
-    caFile: tls?.caFile,
+    /** The certificate to trust, if the server speaks TLS. */
+    caFile: tls?.certificateFile,
     /** A new one after each restart. */
     get pid() {
       return current.pid;
@@ -151,7 +151,7 @@ function listenLines(port: number, folder: string, tls: CertificateFiles | undef
     `tls-port ${port}`,
     `tls-cert-file ${tls.certificateFile}`,
     `tls-key-file ${tls.keyFile}`,
-    `tls-ca-cert-file ${tls.caFile}`,
+    `tls-ca-cert-file ${tls.certificateFile}`,
     'tls-auth-clients no',
     'tls-replication yes',
     'tls-cluster yes',
@@ -191,7 +191,8 @@ export function untilFrozen(pid: number): Promise<unknown> {
 }
 
 function cliArgs(port: number, tls: CertificateFiles | undefined): string[] {
-  return ['-h', '127.0.0.1', '-p', String(port), ...(tls ? ['--tls', '--cacert', tls.caFile] : [])];
+  const trust = tls ? ['--tls', '--cacert', tls.certificateFile] : [];
+  return ['-h', '127.0.0.1', '-p', String(port), ...trust];
 }
 
 /** A frozen server never answers. */
