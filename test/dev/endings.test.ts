@@ -192,10 +192,11 @@ describe('dev: planned by a request, and the link opened by the dev relay', () =
 describe("dev: chosen on the provider's page", () => {
   const chosenThere = ENDING_NAMES.filter((name) => !ENDINGS[name].atStart);
 
-  test('by a button: every ending that a start does not decide', async () => {
-    const { url } = await startDevice();
+  test('the device by its name, and by a button each ending that no start decides', async () => {
+    const { url } = await startDevice({ device: 'Demo TV' });
     const authorizeUrl = (await dev.ask(url)).headers.get('location') ?? '';
     const page = await (await dev.askProvider(authorizeUrl)).text();
+    expect(page).toContain('<b>Demo TV</b>');
     const buttons = [...page.matchAll(/name="ending" value="([^"]*)"/g)].map(([, value]) => value);
     const others = chosenThere.filter((name) => !['approve', 'deny'].includes(name));
     expect(buttons).toEqual(['', 'deny', ...others]);

@@ -12,18 +12,6 @@ afterAll(() => Promise.all([browser.close(), dev.stop()]));
 
 const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
 
-test('a user cancels, and comes back to the relay', async () => {
-  const page = await browser.newPage({ viewport: { width: 390, height: 844 } });
-  const { session, url } = await start(dev, 'dev', { device: 'Demo TV' });
-  await page.goto(url);
-  expect(await page.getByText('Demo TV').count()).toBe(1);
-  await press(page, 'Cancel');
-  await page.waitForURL(`${dev.relayUrl}/**`);
-  expect(await page.title()).toBe('Sign-in failed');
-  expect(await (await poll(dev, session)).json()).toEqual({ error: 'access_denied' });
-  await page.close();
-});
-
 test('the list: plans an ending for the next sign-in, and shows what has happened', async () => {
   const page = await browser.newPage();
   await page.goto(dev.providerUrl);
