@@ -15,9 +15,6 @@ const ROOT = join(import.meta.dir, '../..');
 const TOP = 'src|test|conformance|bench|demo|examples|scripts|deploy|docs|client';
 const ENDINGS = 'ts|tsx|mjs|py|sh|md|json|yaml|conf|acl|png|svg';
 
-/** Citations in these are not held to the one form of headings, nor to the folder before a page's name. */
-const isLenient = (path: string) => path.startsWith('test/');
-
 const PATTERNS = [
   `{${TOP.replaceAll('|', ',')}}/**/*.{ts,tsx,mjs,py,sh,md,json,yaml,conf,acl}`,
   'deploy/Dockerfile',
@@ -71,7 +68,7 @@ function findProblems(path: string, text: string): string[] {
   const running = asRunningText(text);
   return [
     ...(path.endsWith('.md') ? findWrongLinks(path, text) : []),
-    ...findWrongPages(running, isLenient(path)),
+    ...findWrongPages(running),
     ...findMissingFiles(running),
     ...findWrongUrls(running),
   ];
@@ -79,13 +76,13 @@ function findProblems(path: string, text: string): string[] {
 
 const PAGE = /(?<![\w-])docs\/([\w-]+)\.md(?: §([\d.]*\d)| "([^"\n]+)"|`? ?, ?"?([A-Z][\w ]+))?/g;
 
-function findWrongPages(text: string, lenient: boolean): string[] {
+function findWrongPages(text: string): string[] {
   return [...text.matchAll(PAGE)].flatMap(([whole, page = '', section, heading, wrongForm]) => {
     const headings = readHeadings(`docs/${page}.md`);
     if (headings === undefined) return [`${whole}: there is no such page`];
     if (section !== undefined && !headings.sections.has(section)) return [`${whole}: no section`];
     if (heading !== undefined && !headings.texts.has(heading)) return [`${whole}: no heading`];
-    if (wrongForm === undefined || lenient) return [];
+    if (wrongForm === undefined) return [];
     // A capital may also begin an ordinary word after the page.
     return [...headings.texts].some((known) => known !== '' && wrongForm.startsWith(known))
       ? [`${whole}: write docs/${page}.md "Heading"`]

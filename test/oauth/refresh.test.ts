@@ -1,4 +1,4 @@
-/** RFC 6749 §6: the relay refreshes with the client secret, which a device cannot keep (docs/device-grant.md, Refreshing). */
+/** RFC 6749 §6: the relay refreshes with the client secret, which a device cannot keep (docs/device-grant.md "Refreshing"). */
 import { describe, expect, test } from 'bun:test';
 import {
   createRefreshes,
