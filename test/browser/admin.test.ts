@@ -27,15 +27,10 @@ async function signIn(service: 'mal' | 'demo', decision = agree): Promise<string
 }
 
 test('shows what happens while it is open, loads nothing, and has no secret', async () => {
-  const context = await browser.newContext({ viewport: { width: 1_000, height: 900 } });
-  const page = await context.newPage();
+  const viewport = { width: 1_000, height: 900 };
+  const { page, complaints, close } = await openPhone({ viewport });
   const requests = new Set<string>();
-  const problems: string[] = [];
   page.on('request', (request) => requests.add(new URL(request.url()).origin));
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text());
-  });
-  page.on('pageerror', (error) => problems.push(String(error)));
   await page.goto(address);
   const funnelOf = (name: string) =>
     page.locator('#funnel tr', { hasText: name }).locator('td').allInnerTexts();
@@ -76,8 +71,8 @@ test('shows what happens while it is open, loads nothing, and has no secret', as
   const html = await page.content();
   for (const secret of secrets) expect(html.includes(secret)).toBe(false);
   expect([...requests]).toEqual([new URL(address).origin]);
-  expect(problems).toEqual([]);
-  await context.close();
+  expect(complaints).toEqual([]);
+  await close();
 });
 
 test('is legible to everybody, and says when its numbers are old', async () => {

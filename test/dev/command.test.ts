@@ -1,8 +1,7 @@
 /** `sign-in-relay dev` as it is started: its options, its terminal, its page in a browser. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { networkInterfaces } from 'node:os';
 import { ENDING_NAMES } from '../../src/cli/dev/endings.ts';
-import { startDev } from '../kit/dev.ts';
+import { lanAddress, startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 import { findFreePort, runChild, startChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
@@ -10,10 +9,6 @@ import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
-
-const lanAddress = Object.values(networkInterfaces())
-  .flat()
-  .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
 
 describe('dev: options', () => {
   test('--service: under the names that an app uses', async () => {

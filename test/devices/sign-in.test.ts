@@ -14,7 +14,7 @@ import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { startStrangeRelay } from '../kit/strange-relay.ts';
 import { bringCode, continueWithCode, decide, makeCode } from '../kit/user.ts';
-import { pollUntil } from '../kit/wait.ts';
+import { createGate, pollUntil } from '../kit/wait.ts';
 import { type App, installProgram, type Run, type Tokens } from './support/app.ts';
 import { ANDROID_TV, PLATFORMS, type Platform, SHELL_PROGRAM } from './support/platforms.ts';
 import { startProxy } from './support/proxy.ts';
@@ -28,14 +28,13 @@ const ROUNDS = 50;
 /** What the provider answers for a code or a refresh token that the test made. */
 const granted = new Map<string, object>();
 
-/** Refresh tokens that the provider is slow to answer, each with what it waits for. */
-const held = new Map<string, { arrived: () => void; released: Promise<void> }>();
+/** Of refresh tokens that the provider is slow to answer. */
+const gates = new Map<string, ReturnType<typeof createGate>>();
 
 const provider = serveUpstream(async (_, body) => {
   const form = new URLSearchParams(body);
   const asked = form.get('code') ?? form.get('refresh_token') ?? '';
-  held.get(asked)?.arrived();
-  await held.get(asked)?.released;
+  await gates.get(asked)?.pass();
   const tokens = granted.get(asked);
   if (tokens !== undefined) return Response.json(tokens);
   return Response.json({ error: 'invalid_grant' }, { status: 400 });
@@ -244,14 +243,15 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       const { refreshToken } = await agree(first, DUE);
       await first.ended;
       const fresh = grantFor(refreshToken);
-      const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      held.set(refreshToken, { arrived: arrived.resolve, released: released.promise });
+      const gate = createGate();
+      gates.set(refreshToken, gate);
+      const held = gate.close();
       const second = app.run(relay.baseUrl);
-      await arrived.promise;
+      await held.arrived;
       second.cancel();
       // Time to act on it, as there is no sign of that.
       await Bun.sleep(1_000);
-      released.resolve();
+      held.release();
       await second.ended;
       expect(app.tokens()).toMatchObject(fresh);
     });

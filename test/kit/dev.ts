@@ -1,7 +1,13 @@
 /** A dev relay in a process of its own, started as an app developer starts it: `sign-in-relay dev`. */
+import { networkInterfaces } from 'node:os';
 import { type ChildOptions, findFreePort, startChild } from './process.ts';
 import { MAIN } from './relay.ts';
 import { pollUntil } from './wait.ts';
+
+/** Of this machine, for others in its network. */
+export const lanAddress = Object.values(networkInterfaces())
+  .flat()
+  .find((each) => each?.family === 'IPv4' && !each.internal)?.address;
 
 export type DevRelayProcess = Awaited<ReturnType<typeof startDev>>;
 
@@ -14,12 +20,15 @@ interface DevOptions extends Pick<ChildOptions, 'cwd' | 'env'> {
 }
 
 /** Resolves once it listens. */
-export async function startDev(options: DevOptions = {}) {
-  const { args = [], command = [process.execPath, MAIN], origin = 'http://127.0.0.1' } = options;
+export async function startDev({
+  args = [],
+  command = [process.execPath, MAIN],
+  origin = 'http://127.0.0.1',
+  ...options
+}: DevOptions = {}) {
   const port = await findFreePort();
   const child = startChild([...command, 'dev', '--port', String(port), ...args], {
-    ...(options.env !== undefined && { env: options.env }),
-    ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...options,
     logName: 'dev',
   });
   const relayUrl = `${origin}:${port}`;

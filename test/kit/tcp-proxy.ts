@@ -1,6 +1,6 @@
 /** A TCP proxy that fails like networks do, and keeps every byte in both directions. */
 import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { findFreePort } from './process.ts';
 
 /** `requests`: the server does not receive them. `replies`: it has executed the request, and the client does not learn of it. */
@@ -8,13 +8,8 @@ type Direction = 'requests' | 'replies';
 
 export type CuttingProxy = Awaited<ReturnType<typeof startCuttingProxy>>;
 
-interface Link {
-  stall(what: Direction | false): void;
-  cut(): void;
-}
-
 export async function startCuttingProxy(targetPort: number) {
-  const links = new Set<Link>();
+  const links = new Set<ReturnType<typeof createLink>>();
   let current = targetPort;
   let parts: Buffer[] = [];
   let stalled: Direction | false = false;
@@ -41,7 +36,7 @@ export async function startCuttingProxy(targetPort: number) {
   function cutAll(): void {
     for (const link of links) link.cut();
   }
-  const server: Server = createServer((client) => {
+  const server = createServer((client) => {
     const link = createLink(client, connect(current, '127.0.0.1'), see);
     link.stall(stalled);
     links.add(link);
@@ -81,11 +76,11 @@ export async function startCuttingProxy(targetPort: number) {
   };
 }
 
-function createLink(client: Socket, target: Socket, see: (chunk: Buffer) => void): Link {
+function createLink(client: Socket, target: Socket, see: (chunk: Buffer) => void) {
   const requests = createDirection(client, target, see);
   const replies = createDirection(target, client, see);
   return {
-    stall(what) {
+    stall(what: Direction | false) {
       requests.hold(what === 'requests');
       replies.hold(what === 'replies');
     },

@@ -2,6 +2,7 @@
 
 import { createAdmin } from '../../src/admin/admin.ts';
 import { launchChromium } from '../kit/chromium.ts';
+import { createRandom } from '../kit/random.ts';
 
 const MINUTE_MS = 60_000;
 const END_MS = Date.UTC(2026, 0, 9, 20, 0, 31);
@@ -22,12 +23,8 @@ const admin = createAdmin({
   token: undefined,
 });
 const { monitor } = admin;
-let seed = 7;
-/** The same picture each time. Numerical Recipes, "Quick and Dirty Generators". */
-const random = () => {
-  seed = (seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
-  return seed / 2 ** 32;
-};
+/** The same picture each time. */
+const random = createRandom(7);
 
 function signIn(service: string, isBroken: boolean) {
   monitor.started(service);

@@ -7,9 +7,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decode, encode } from 'fast-png';
 import type { Page } from 'playwright-core';
-import { createPages } from '../../src/pages/pages.ts';
 import { launchChromium, showPage } from '../kit/chromium.ts';
-import { BRANDED, renderEveryPage } from '../kit/pages.ts';
+import { BRANDED, createPagesFor, renderEveryPage } from '../kit/pages.ts';
 
 const SHADE = 255 / 63;
 
@@ -65,13 +64,7 @@ await browser.close();
 
 /** For the home page of the site, beside docs/images/tv.png: the same app and code. */
 async function drawPhone(page: Page): Promise<void> {
-  const { find } = createPages({
-    branding: { appName: 'Demo TV' },
-    host: '',
-    basePath: '',
-    providers: [],
-  });
-  const html = find('en').confirm({
+  const html = createPagesFor({ appName: 'Demo TV' }).find('en').confirm({
     provider: 'MyAnimeList',
     providerHost: 'myanimelist.net',
     ageMs: 0,

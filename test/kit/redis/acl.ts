@@ -5,20 +5,15 @@ const PAGE = new URL('../../../docs/scaling.md', import.meta.url);
 
 export type Deployment = 'single' | 'sentinel' | 'cluster';
 
-interface AclRules {
-  /** Keys and channels. */
-  readonly places: readonly string[];
-  readonly commands: readonly string[];
-}
-
 /** The page has two lines: for every deployment, and for a Cluster. */
-export function readAcl(deployment: Deployment): AclRules {
+export function readAcl(deployment: Deployment) {
   const lines = readFileSync(PAGE, 'utf8').match(/^ACL SETUSER relay .*$/gm) ?? [];
   if (lines.length !== 2) throw new Error(`${PAGE} has ${lines.length} lines of ACL SETUSER`);
   const [everywhere, inCluster] = lines;
   const granted = deployment === 'cluster' ? [everywhere, inCluster] : [everywhere];
   const rules = granted.join(' ').split(' ');
   return {
+    /** Keys and channels. */
     places: rules.filter((rule) => /^[~&]/.test(rule)),
     commands: rules.filter((rule) => rule.startsWith('+')),
   };
