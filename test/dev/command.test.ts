@@ -39,11 +39,6 @@ describe('dev: options', () => {
     expect(ended).toEqual({ exitCode: 1, output: expect.stringContaining(shown) });
   });
 
-  test('--help → 0', async () => {
-    const ended = await runChild([process.execPath, MAIN, 'dev', '--help']);
-    expect(ended).toEqual({ exitCode: 0, output: expect.stringContaining('--lan') });
-  });
-
   test('its port, or that of its provider, is taken → 1, and nothing goes on', async () => {
     await using other = await startDev();
     for (const port of [other.port, other.port - 1]) {
