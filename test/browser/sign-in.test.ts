@@ -3,7 +3,6 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   agree,
   comeBack,
-  type Device,
   NAMES,
   SERVICES,
   type Service,
@@ -16,14 +15,6 @@ setDefaultTimeout(30_000);
 const { relay, providers, openPhone, startDevice, stop } = await setUp();
 afterAll(stop);
 
-async function signIn(service: Service, device: Device) {
-  const phone = await openPhone();
-  await phone.page.goto(device.url);
-  const shown = await comeBack(phone.page, () => agree(phone.page, service));
-  await phone.close();
-  return { shown, complaints: phone.complaints };
-}
-
 const KINDS: Record<Service, string> = {
   demo: 'OpenID provider by its issuer, S256, client secret',
   mal: 'OAuth provider, PKCE plain, public client',
@@ -35,8 +26,9 @@ test.each(SERVICES.map((service) => [KINDS[service], service] as const))(
     const before = providers[service].exchanges();
     const device = await startDevice(service);
     const polled = device.poll();
-    const { shown, complaints } = await signIn(service, device);
-    expect(shown).toMatchObject(SIGNED_IN);
+    const { page, complaints } = await openPhone();
+    await page.goto(device.url);
+    expect(await comeBack(page, () => agree(page, service))).toMatchObject(SIGNED_IN);
     expect(complaints).toEqual([]);
     const { status, accessToken = '', refreshToken = '', expiresIn } = await polled;
     expect(status).toBe(200);

@@ -25,16 +25,14 @@ const ROUTES = [
 ] as const;
 
 describe.each(PROXY_NAMES)('%s', (name) => {
-  const closers: (() => unknown)[] = [];
-  afterAll(async () => {
-    for (const close of closers.reverse()) await close();
-  });
-
-  /** Two relays that answer /health, and count and fail any other request. */
-  async function startFailing(fail: (socket: Socket) => void) {
+  describe.each([
+    ['whose answer is lost', (socket: Socket) => void socket.destroy(), true],
+    ['that gets a 503 from a relay', (socket: Socket) => void socket.end(BUSY), name === 'nginx'],
+  ])('a request %s', async (_, fail, isTriedAgain) => {
     let arrived = 0;
-    async function startOne(): Promise<number> {
-      const relay = await serveBytes((socket, _, request) => {
+    /** Answers /health, and counts and fails any other request. */
+    const startFailing = () =>
+      serveBytes((socket, _, request) => {
         if (request.startsWith('GET /health ')) {
           socket.write(HEALTHY);
         } else if (/^(GET|POST) /.test(request)) {
@@ -42,22 +40,12 @@ describe.each(PROXY_NAMES)('%s', (name) => {
           fail(socket);
         }
       });
-      closers.push(relay.stop);
-      return relay.port;
-    }
-    const proxy = await startProxy(name, [await startOne(), await startOne()]);
-    closers.push(proxy.stop);
-    return { proxy, arrived: () => arrived };
-  }
-
-  describe.each([
-    ['whose answer is lost', (socket: Socket) => void socket.destroy(), true],
-    ['that gets a 503 from a relay', (socket: Socket) => void socket.end(BUSY), name === 'nginx'],
-  ])('a request %s', async (_, fail, isTriedAgain) => {
-    const { proxy, arrived } = await startFailing(fail);
+    const [one, other] = [await startFailing(), await startFailing()];
+    const proxy = await startProxy(name, [one.port, other.port]);
+    afterAll(() => Promise.all([proxy.stop(), one.stop(), other.stop()]));
 
     test.each(ROUTES)('%s %s may be sent again: %p', async (method, path, mayRepeat) => {
-      const before = arrived();
+      const before = arrived;
       const init = { method, ...(method === 'POST' && { body: '{}' }) };
       const answer = await proxy.ask(path, init);
       // nginx answers a poll with 204, so that it is sent again.
@@ -65,8 +53,8 @@ describe.each(PROXY_NAMES)('%s', (name) => {
       expect(answer.status).toBeOneOf(isPoll ? [204, 502, 503] : [502, 503]);
       // Those for one relay send no POST again.
       const isRepeated = isTriedAgain && mayRepeat && (name === 'nginx' || method === 'GET');
-      if (isRepeated) expect(arrived() - before).toBeGreaterThan(1);
-      else expect(arrived() - before).toBe(1);
+      if (isRepeated) expect(arrived - before).toBeGreaterThan(1);
+      else expect(arrived - before).toBe(1);
     });
   });
 });

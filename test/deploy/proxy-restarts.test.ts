@@ -15,39 +15,9 @@ import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
 
-/** As relays have containers of their own: another address for each, and the same port. */
-const FIRST = '127.0.0.2';
-const SECOND = '127.0.0.3';
 const POLLS = 6;
 
-async function startStage() {
-  await using stack = new AsyncDisposableStack();
-  const dns = stack.use(await startDns());
-  const redis = stack.use(await startRedis());
-  const provider = stack.use(startTokenEndpoint());
-  const port = await findFreePort();
-  const owned = stack.move();
-  const env = {
-    REDIS_URL: redis.url,
-    MAL_TOKEN_URL: provider.tokenUrl,
-    START_BURST: '30',
-    TRUSTED_PROXY_CIDRS: '127.0.0.1',
-  };
-  const startAt = async (host: string) => {
-    const relay = await startRelay({ ...env, HOST: host }, { port });
-    owned.use(relay);
-    return relay;
-  };
-  const know = (...hosts: readonly string[]) => dns.set('relay', hosts);
-  const startBefore = async () =>
-    owned.use(await startProxy('nginx', [port, port], { dnsPort: dns.port }));
-  return { startAt, know, startBefore, [Symbol.asyncDispose]: () => owned.disposeAsync() };
-}
-
 type Proxy = Awaited<ReturnType<typeof startProxy>>;
-
-const untilServed = (proxy: Proxy) =>
-  pollUntil('a relay serves', async () => (await proxy.ask('/health')).status === 200);
 
 async function startSignIn(proxy: Proxy) {
   const started = await start(proxy);
@@ -66,28 +36,39 @@ async function expectSignsIn(
   expect(await result).toMatchObject(tokensFor(code));
 }
 
+/** As relays have containers of their own: another address for each, and the same port. */
+const FIRST = '127.0.0.2';
+const SECOND = '127.0.0.3';
+
 test('nginx starts before any relay, serves once there is one, and uses the next one', async () => {
-  await using stage = await startStage();
-  stage.know();
-  const proxy = await stage.startBefore();
+  await using stack = new AsyncDisposableStack();
+  const dns = stack.use(await startDns());
+  const redis = stack.use(await startRedis());
+  const provider = stack.use(startTokenEndpoint());
+  const port = await findFreePort();
+  const env = {
+    REDIS_URL: redis.url,
+    MAL_TOKEN_URL: provider.tokenUrl,
+    START_BURST: '30',
+    TRUSTED_PROXY_CIDRS: '127.0.0.1',
+  };
+  dns.set('relay', []);
+  const proxy = stack.use(await startProxy('nginx', [port, port], { dnsPort: dns.port }));
   expect((await proxy.ask('/health')).status).toBeOneOf([502, 503]);
-  const first = await stage.startAt(FIRST);
-  stage.know(FIRST);
-  await untilServed(proxy);
+  const first = stack.use(await startRelay({ ...env, HOST: FIRST }, { port }));
+  dns.set('relay', [FIRST]);
+  await pollUntil('a relay serves', async () => (await proxy.ask('/health')).status === 200);
   const waiting = await startSignIn(proxy);
-  const second = await stage.startAt(SECOND);
-  stage.know(FIRST, SECOND);
+  const second = stack.use(await startRelay({ ...env, HOST: SECOND }, { port }));
+  dns.set('relay', [FIRST, SECOND]);
   await pollUntil('the second gets requests', async () => {
     await pollOnce(proxy, UNKNOWN_SECRET);
-    return countPolls(second) > 0;
+    return second.events('poll_waiting').length > 0;
   });
-  stage.know(SECOND);
+  dns.set('relay', [SECOND]);
   await first.stop();
   await expectSignsIn(proxy, waiting);
 });
-
-const countPolls = (relay: Awaited<ReturnType<typeof startRelay>>) =>
-  relay.events('poll_waiting').length;
 
 /** Says that it closes: a proxy that does not know sends its next request over the same connection. */
 const NO_CONTENT = 'HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n';
