@@ -22,14 +22,8 @@ setDefaultTimeout(60_000);
 
 await buildForNode();
 
-const relays: RelayProcess[] = [];
-async function startOne(env: Record<string, string> = {}): Promise<RelayProcess> {
-  const relay = await startRelay({ START_BURST: '10000', ...env });
-  relays.push(relay);
-  return relay;
-}
-const relay = await startOne();
-afterAll(() => Promise.all(relays.map((each) => each.stop())));
+const relay = await startRelay({ START_BURST: '10000' });
+afterAll(() => relay.stop());
 
 const GET_POLL = (session: string, connection = 'keep-alive') =>
   `GET /auth/result?session=${session} HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\n\r\n`;
@@ -58,8 +52,8 @@ describe.concurrent('a connection that makes no progress is closed by the relay'
   });
 
   test('an idle keep-alive connection', async () => {
-    const { baseUrl } = await startOne({ POLL_SECONDS: '1' });
-    const answer = await sendRaw(baseUrl, 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
+    await using own = await startRelay({ POLL_SECONDS: '1' });
+    const answer = await sendRaw(own.baseUrl, 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
     expect(statusOf(answer)).toBe(200);
   });
 
@@ -94,7 +88,7 @@ describe('a device that leaves while its poll is parked', () => {
     ['by an empty line', ({ send }) => send('\r\n'), /^HTTP\/1\.1 400 /],
     ['by what is not HTTP', ({ send }) => send('tokens, please\r\n\r\n'), /^HTTP\/1\.1 400 /],
   ])('%s loses nothing: its next poll gets the result', async (_, act, answer) => {
-    const own = await startOne();
+    await using own = await startRelay();
     const { session, state } = await start(own);
     const connection = openRaw(own.baseUrl);
     await connection.send(GET_POLL(session));
@@ -108,15 +102,10 @@ describe('a device that leaves while its poll is parked', () => {
 });
 
 describe('on Node, requests that are sent before the response to a poll', () => {
-  async function startOnNode(): Promise<RelayProcess> {
-    const [, [, command]] = RUNTIMES;
-    const own = await startRelay({}, { command });
-    relays.push(own);
-    return own;
-  }
+  const [, [, command]] = RUNTIMES;
 
   test('wait for it, and are then served in their order', async () => {
-    const own = await startOnNode();
+    await using own = await startRelay({}, { command });
     const { session, state } = await start(own);
     const connection = openRaw(own.baseUrl);
     const next = ['/health', '/auth/'].map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
@@ -128,7 +117,7 @@ describe('on Node, requests that are sent before the response to a poll', () => 
   });
 
   test('are not begun: if the device leaves, no poll behind the first one takes a result', async () => {
-    const own = await startOnNode();
+    await using own = await startRelay({}, { command });
     const [first, second] = [await start(own), await start(own)];
     const connection = openRaw(own.baseUrl);
     await connection.send(GET_POLL(first.session) + GET_POLL(second.session));
@@ -140,7 +129,7 @@ describe('on Node, requests that are sent before the response to a poll', () => 
   });
 
   test('close the connection if they are many', async () => {
-    const own = await startOnNode();
+    await using own = await startRelay({}, { command });
     const { session } = await start(own);
     const connection = openRaw(own.baseUrl);
     await connection.send(GET_POLL(session).repeat(12_800));

@@ -42,10 +42,6 @@ describe.concurrent.each([
     return host;
   }
 
-  test('when the relay has done nothing yet', async () => {
-    expect(await (await startHost()).stop()).toBe(0);
-  });
-
   test.each([
     ['in memory', ''],
     ...(redis ? [['in Redis', redis.url]] : []),
@@ -72,13 +68,6 @@ describe.concurrent.each([
     const exited = host.stop();
     await page.catch(() => {});
     expect(await exited).toBe(0);
-  });
-
-  test('when an issuer is still to be asked again', async () => {
-    const env = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'acme', ACME_ISSUER: 'http://127.0.0.1:1' };
-    const host = await startHost(env);
-    expect(host.events('provider_not_discovered')).toHaveLength(1);
-    expect(await host.stop()).toBe(0);
   });
 
   test('when Redis cannot be used at the start: then with 1', async () => {
