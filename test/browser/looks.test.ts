@@ -135,9 +135,8 @@ test.each(['light', 'dark'] as const)(
 
 /** From what a browser writes: `rgb(255, 255, 255)`, and `rgba` only if one can see through it. */
 function toHex(colour: string): string {
-  const parts = /^rgb\((\d+), (\d+), (\d+)\)$/.exec(colour)?.slice(1) ?? [];
-  if (parts.length < 3) throw new Error(`${colour} is not opaque`);
-  return `#${parts.map((part) => Number(part).toString(16).padStart(2, '0')).join('')}`;
+  if (!colour.startsWith('rgb(')) throw new Error(`${colour} is not opaque`);
+  return Bun.color(colour, 'hex') ?? '';
 }
 
 /** These say more than has room on the smallest screen, after what the user needs first. */

@@ -115,16 +115,11 @@ function createFindPath(document: Node): (path: string) => string | undefined {
     .sort((a, b) => a.split('{').length - b.split('{').length)
     .map((template) => {
       const pathname = template.replace(/\{(\w+)\}/g, ':$1');
-      return { template, pattern: new URLPattern({ pathname }) };
+      return { template, pattern: new URLPattern({ pathname: `{${base}}?${pathname}` }) };
     });
   return (path) => {
-    const below = path.startsWith(`${base}/`) ? [path.slice(base.length)] : [];
-    const isHome = path === base && base !== '';
-    for (const candidate of [...below, ...(isHome ? ['/'] : []), path]) {
-      const found = templates.find(({ pattern }) => pattern.test({ pathname: candidate }));
-      if (found !== undefined) return `/paths/${escapePointer(found.template)}`;
-    }
-    return undefined;
+    const found = templates.find(({ pattern }) => pattern.test({ pathname: path }));
+    return found && `/paths/${escapePointer(found.template)}`;
   };
 }
 

@@ -45,6 +45,7 @@ interface Program {
 
 const nginx: Program = {
   configure({ folder, port, relays, dnsPort, certificate, directives = '' }) {
+    const addresses = relays.map((relay) => `server 127.0.0.1:${relay} max_fails=0;`).join(' ');
     const config = adapt('nginx.conf', {
       'http {': `pid ${folder}/pid; http { ${temporaryPaths(folder)}`,
       'server_name relay.example;': `server_name relay.example; ${directives}`,
@@ -58,7 +59,7 @@ const nginx: Program = {
           }
         : // docs/proxies.md "nginx"
           {
-            'resolver 127.0.0.11': `upstream relays { ${addressesOf(relays)} } resolver 127.0.0.11`,
+            'resolver 127.0.0.11': `upstream relays { ${addresses} } resolver 127.0.0.11`,
             'relay:8080': 'relays',
           }),
       '/etc/nginx/certificates/fullchain.pem': certificate.certificateFile,
@@ -108,9 +109,6 @@ const temporaryPaths = (folder: string) =>
   ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((name) => `${name}_temp_path ${folder}/${name};`)
     .join(' ');
-
-const addressesOf = (relays: RelayPorts) =>
-  relays.map((port) => `server 127.0.0.1:${port} max_fails=0;`).join(' ');
 
 /** Nothing on the ports 80 and 2019. */
 const CADDY_ALONE = '\n\tadmin off\n\tauto_https off\n\tdefault_bind 127.0.0.1\n';

@@ -7,7 +7,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { newFolder } from './folder.ts';
-import { runChild } from './process.ts';
+import { type ChildOptions, runChild } from './process.ts';
 
 /** What the stranger's code exits with. */
 const STRANGER = 99;
@@ -56,18 +56,13 @@ export function makeStrangeFolder(folder: string = newFolder()): string {
   return folder;
 }
 
-interface StrangeOptions {
-  readonly cwd: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
 /** Runs the relay's commands there: nothing of the folder is run, and no variable of it is set. */
 export async function expectUnaffected(
   command: readonly string[],
-  { cwd, env = {} }: StrangeOptions,
+  { env, ...options }: ChildOptions,
 ): Promise<void> {
   const run = (args: readonly string[], NODE_ENV = '') =>
-    runChild([...command, ...args], { cwd, env: { NODE_ENV, ...env } });
+    runChild([...command, ...args], { ...options, env: { NODE_ENV, ...env } });
   expect(await run(['--version'])).toEqual({
     exitCode: 0,
     output: expect.stringContaining(packageJson.version),
