@@ -83,7 +83,6 @@ test.each<[string, () => Response, why: string, isMissing: boolean]>([
   ['500', () => new Response('', { status: 500 }), 'answered 500', false],
   ['302', () => Response.redirect(`${origin}/elsewhere`, 302), 'answered 302', false],
   ['401', () => new Response('', { status: 401 }), 'answered 401', true],
-  ['410', () => new Response('', { status: 410 }), 'answered 410', true],
   ['HTML', () => new Response('<html>'), ...NO_DOCUMENT],
   ['no issuer', () => Response.json(ENDPOINTS), ...NO_DOCUMENT],
   ['a number', () => Response.json({ issuer: origin, token_endpoint: 1 }), ...NO_DOCUMENT],

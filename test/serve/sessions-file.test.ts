@@ -4,7 +4,6 @@ import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   acknowledge,
-  poll,
   pollOnce,
   pollUntilDone,
   refresh,
@@ -114,15 +113,6 @@ describe.concurrent('killed with -9', () => {
     expect((await refresh(host.now(), token)).body).toEqual(first.body);
     expect(host.provider.requestsFor(token)).toBe(1);
   });
-});
-
-test('SIGTERM does not wait until a device has its tokens: the next relay has them', async () => {
-  const host = await startWithFile();
-  const { session, state } = await start(host.now());
-  const code = makeCode();
-  await bringCode(host.now(), state, code);
-  const relay = await host.restart('SIGTERM');
-  expect(await (await poll(relay, session)).json()).toEqual(tokensFor(code));
 });
 
 describe.concurrent('a second relay on the same file', () => {

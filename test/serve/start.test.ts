@@ -3,13 +3,11 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtempSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { start } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { asNode } from '../kit/old-node.ts';
 import { runChild } from '../kit/process.ts';
-import { startSilentIssuer } from '../kit/provider.ts';
-import { buildForNode, launchRelay, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
+import { buildForNode, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 
 setDefaultTimeout(30_000);
@@ -120,25 +118,6 @@ describe('providers, on the command line', () => {
     const { exitCode, output } = await show(...args);
     expect([exitCode, output]).toEqual([1, expect.stringContaining(problem)]);
   });
-});
-
-const acme = (issuer: string) => ({
-  PROVIDERS: 'acme',
-  MAL_CLIENT_ID: '',
-  ACME_CLIENT_ID: 'acme-client',
-  ACME_ISSUER: issuer,
-});
-
-test('the relay listens once the issuer has answered: no device gets "Unknown service"', async () => {
-  using issuer = startSilentIssuer();
-  await using relay = await launchRelay(acme(issuer.issuer));
-  await issuer.asked;
-  const refused = relay.ask('/health').catch((error: { code?: string }) => error.code);
-  expect(await refused).toBe('ECONNREFUSED');
-  issuer.answer();
-  await relay.waitForEvent('listening');
-  const { url } = await start(relay, 'acme');
-  expect((await fetch(url, { redirect: 'manual' })).status).toBe(302);
 });
 
 /** EX_CONFIG. Other failures may pass by themselves, and end with 1. */

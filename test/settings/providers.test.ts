@@ -7,7 +7,6 @@ import { ACME, type Environment, faultsOf, read, settingsOf, testRules } from '.
 const OWN = 'https://own.example/url';
 const STRAVA = { PROVIDERS: 'strava', STRAVA_CLIENT_ID: 's', STRAVA_CLIENT_SECRET: 'secret' };
 const OWN_STRAVA = { ...STRAVA, STRAVA_TOKEN_URL: OWN };
-const ISSUED_STRAVA = { ...STRAVA, STRAVA_ISSUER: OWN };
 const FIGMA = { PROVIDERS: 'figma', FIGMA_CLIENT_ID: 'f' };
 const OWN_FIGMA = { ...FIGMA, FIGMA_TOKEN_URL: OWN };
 
@@ -19,8 +18,7 @@ test.each<[Environment, object]>([
   [STRAVA, { revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' } }],
   [OWN_STRAVA, { revocation: undefined }],
   [{ ...OWN_STRAVA, STRAVA_REVOKE_URL: OWN }, { revocation: { url: OWN, clientAuth: 'basic' } }],
-  [ISSUED_STRAVA, { revocation: undefined }],
-  [{ ...ISSUED_STRAVA, STRAVA_REVOKE_URL: OWN }, { revocation: { url: OWN } }],
+  [{ ...STRAVA, STRAVA_ISSUER: OWN, STRAVA_REVOKE_URL: OWN }, { revocation: { url: OWN } }],
   [FIGMA, { refreshUrl: 'https://api.figma.com/v1/oauth/refresh' }],
   [OWN_FIGMA, { refreshUrl: undefined }],
   [{ ...OWN_FIGMA, FIGMA_REFRESH_URL: OWN }, { refreshUrl: OWN }],
@@ -81,12 +79,6 @@ test.each<[Environment, object]>([
   ],
 ])('%j is %j, and nothing else', (env, provider) => {
   expect(settingsOf(env).providers).toEqual([provider as ProviderConfig]);
-});
-
-test('one address without the other is a fault', () => {
-  expect(faultsOf({ ...ACME, ACME_AUTHORIZE_URL: '' })).toEqual([
-    'ACME_AUTHORIZE_URL must be set: acme has no profile',
-  ]);
 });
 
 describe('PROVIDERS', () => {
@@ -298,9 +290,7 @@ describe('BLIND=always', () => {
     ['a provider that is not enabled', { ...S256, PROVIDERS: 'acme,mal' }, undefined],
     ['no PKCE', ACME, NO_S256],
     ['plain', { ...S256, ACME_PKCE: 'plain' }, NO_S256],
-    ['an issuer, and plain', { ...ISSUER, ACME_PKCE: 'plain' }, NO_S256],
     ['a secret', { ...S256, ...SECRET }, HAS_SECRET],
-    ['an issuer, and a secret', { ...ISSUER, ...SECRET }, HAS_SECRET],
     ['a refresh endpoint of its own', { ...S256, ...REFRESH_URL }, REFRESHES],
   ])('%s: a provider at which the relay would see tokens is a fault', (_, env, why) => {
     const faults = why === undefined ? [] : [`BLIND must not be always: ${why}`];
