@@ -29,14 +29,8 @@ const sources = PATTERNS.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync
   )
   .sort();
 
-interface Headings {
-  readonly texts: ReadonlySet<string>;
-  readonly sections: ReadonlySet<string>;
-  readonly anchors: ReadonlySet<string>;
-}
-
 /** Undefined when there is no such page. */
-function readHeadings(path: string): Headings | undefined {
+function readHeadings(path: string) {
   if (!existsSync(join(ROOT, path))) return undefined;
   const page = withoutCode(readFileSync(join(ROOT, path), 'utf8'));
   const titles = [...page.matchAll(/^#+ +(.+?) *$/gm)].map(([, title = '']) => title);

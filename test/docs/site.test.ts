@@ -12,13 +12,7 @@ const ROOT = join(import.meta.dir, '../..');
 const folder = newFolder();
 const origin = 'https://sign-in-relay.example';
 
-interface BuiltPage {
-  readonly ids: ReadonlySet<string>;
-  readonly links: readonly string[];
-  readonly loaded: readonly string[];
-}
-
-const pages = new Map<string, BuiltPage>();
+const pages = new Map<string, ReturnType<typeof readPage>>();
 
 beforeAll(async () => {
   // As `npm run docs` does.
@@ -40,7 +34,7 @@ beforeAll(async () => {
 
 const addressOf = (name: string) => `${BASE}${name.replace(/(^|\/)index\.html$|\.html$/, '$1')}`;
 
-function readPage(path: string): BuiltPage {
+function readPage(path: string) {
   const page = { ids: new Set<string>(), links: [] as string[], loaded: [] as string[] };
   const read = (list: string[], name: string) => (element: HTMLRewriterTypes.Element) => {
     const value = element.getAttribute(name);

@@ -129,16 +129,10 @@ export async function startFaultProxy(
   };
 }
 
-interface RawRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Record<string, string>;
-  readonly body: string;
-  readonly raw: string;
-}
+type RawRequest = NonNullable<ReturnType<typeof parseRequest>>;
 
 /** Undefined until the whole request is there. */
-function parseRequest(received: string): RawRequest | undefined {
+function parseRequest(received: string) {
   const [head = '', ...rest] = received.split('\r\n\r\n');
   if (rest.length === 0) return undefined;
   const [line = '', ...fields] = head.split('\r\n');

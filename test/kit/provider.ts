@@ -5,11 +5,7 @@ import { plantSecret } from './secrets.ts';
 import { createGate } from './wait.ts';
 
 /** `using` stops it, or the test does. */
-interface Stoppable extends Disposable {
-  stop(): void;
-}
-
-function stoppable(stop: () => unknown): Stoppable {
+function stoppable(stop: () => unknown) {
   const stopNow = () => void stop();
   return { stop: stopNow, [Symbol.dispose]: stopNow };
 }

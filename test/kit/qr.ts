@@ -2,14 +2,10 @@
 import { convertIndexedToRgb, decode } from 'fast-png';
 import jsqr from 'jsqr';
 
-interface Picture {
-  readonly widthPx: number;
-  readonly heightPx: number;
-  /** Four bytes a pixel. */
-  readonly rgba: Uint8ClampedArray<ArrayBuffer>;
-}
+type Picture = ReturnType<typeof readPng>;
 
-export function readPng(png: Uint8Array): Picture {
+/** With four bytes a pixel. */
+export function readPng(png: Uint8Array) {
   const image = decode(png);
   const { width: widthPx, height: heightPx } = image;
   const channels = image.palette ? 3 : image.channels;

@@ -62,7 +62,6 @@ const PAGES: Readonly<Record<string, string>> = {
   '/module':
     '<script type="module">import * as client from "/index.js"; self.client = client;</script>',
   '/tv': '<script src="/tv.js"></script><script>self.client = SignInRelay;</script>',
-  '/empty': '',
 };
 
 export type Runtimes = Awaited<ReturnType<typeof startRuntimes>>;

@@ -18,23 +18,15 @@ export interface GroupOptions extends RedisOptions {
 }
 
 /** What fails over by itself: a primary with its Sentinels, or a Cluster, whose nodes decide. */
-export interface RedisGroup extends AsyncDisposable {
+export type RedisGroup = ReturnType<typeof createGroup>;
+
+interface GroupParts {
   /** As REDIS_URL has it: `redis+sentinel://127.0.0.1:p1,127.0.0.1:p2/mymaster`, `rediss+` over TLS. */
   readonly url: string;
   /** Primaries first. A failover does not change the order. */
   readonly nodes: readonly RedisServer[];
   /** Empty in a Cluster. */
   readonly sentinels: readonly RedisServer[];
-  /** The one that has the keys of the relays, as all that answer say. */
-  primary(): Promise<RedisServer>;
-  /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
-  replacePrimary(): Promise<RedisServer>;
-  /** The new primary, once every server that answers names it and it takes writes. */
-  waitForPromotion(old: RedisServer): Promise<RedisServer>;
-  stop(): Promise<void>;
-}
-
-interface GroupParts extends Pick<RedisGroup, 'url' | 'nodes' | 'sentinels'> {
   findPrimary(): Promise<RedisServer | undefined>;
   beginFailover(old: RedisServer): Promise<unknown>;
   isServing(): Promise<boolean>;
@@ -43,7 +35,7 @@ interface GroupParts extends Pick<RedisGroup, 'url' | 'nodes' | 'sentinels'> {
 /** After so long a replica that was asked to take over has given up (CLUSTER_MF_TIMEOUT of Redis), and some more. */
 const MANUAL_FAILOVER_MS = 6_000;
 
-function createGroup({ findPrimary, beginFailover, isServing, ...parts }: GroupParts): RedisGroup {
+function createGroup({ findPrimary, beginFailover, isServing, ...parts }: GroupParts) {
   const stop = () => stopAll([...parts.nodes, ...parts.sentinels]);
   const primary = () => pollUntil('all name one primary', findPrimary);
   const findNext = async (old: RedisServer) => {
@@ -52,9 +44,11 @@ function createGroup({ findPrimary, beginFailover, isServing, ...parts }: GroupP
   };
   return {
     ...parts,
+    /** The one that has the keys of the relays, as all that answer say. */
     primary,
     stop,
     [Symbol.asyncDispose]: stop,
+    /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
     async replacePrimary() {
       const old = await primary();
       let askedAtMs = Number.NEGATIVE_INFINITY;
@@ -70,7 +64,8 @@ function createGroup({ findPrimary, beginFailover, isServing, ...parts }: GroupP
       });
       return old;
     },
-    waitForPromotion: (old) =>
+    /** The new primary, once every server that answers names it and it takes writes. */
+    waitForPromotion: (old: RedisServer) =>
       pollUntil('a replica is promoted', async () => {
         const named = await findNext(old);
         if (!named || !(await named.cli('ROLE')).startsWith('master')) return undefined;
