@@ -1,5 +1,5 @@
 /** A relay with a sessions file: it is killed or restarted at every step, and no sign-in is lost. Real processes. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -13,16 +13,8 @@ import {
 import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { findFreePort, NODE, runChild } from '../kit/process.ts';
-import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
-import {
-  buildForNode,
-  launchRelay,
-  MAIN,
-  type RelayProcess,
-  ROOT,
-  runRelay,
-  startRelay,
-} from '../kit/relay.ts';
+import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { buildForNode, launchRelay, MAIN, ROOT, runRelay, startRelay } from '../kit/relay.ts';
 import { openFile } from '../kit/stores.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -32,31 +24,16 @@ setDefaultTimeout(60_000);
 await buildForNode();
 
 const folder = newFolder();
-const providers: TokenEndpoint[] = [];
-const relays: RelayProcess[] = [];
-afterAll(async () => {
-  for (const relay of relays) await relay.stop('SIGKILL');
-  for (const provider of providers) provider.stop();
-});
-
 let files = 0;
 
 /** A relay that can be ended and started again, at the same address and with the same file. */
 async function startWithFile(command?: readonly string[]) {
   files += 1;
   const provider = startTokenEndpoint();
-  providers.push(provider);
   const env = { SESSIONS_FILE: join(folder, `${files}.db`), MAL_TOKEN_URL: provider.tokenUrl };
   const port = await findFreePort();
-  async function begin(fault?: string) {
-    const relay = await startRelay(env, {
-      port,
-      ...(command && { command }),
-      ...(fault && { fault }),
-    });
-    relays.push(relay);
-    return relay;
-  }
+  const begin = (fault?: string) =>
+    startRelay(env, { port, ...(command && { command }), ...(fault && { fault }) });
   let relay = await begin();
   return {
     env,
@@ -67,12 +44,16 @@ async function startWithFile(command?: readonly string[]) {
       relay = await begin(fault);
       return relay;
     },
+    async [Symbol.asyncDispose]() {
+      await relay.stop('SIGKILL');
+      provider.stop();
+    },
   };
 }
 
 describe.concurrent('killed with -9', () => {
   test('after each step of a sign-in: the device gets its tokens, one code is sent', async () => {
-    const host = await startWithFile();
+    await using host = await startWithFile();
     const { session, state } = await start(host.now(), 'mal', { ack: true });
     await host.restart();
     expect((await host.now().ask(`/auth/mal?state=${state}`)).status).toBe(302);
@@ -91,7 +72,7 @@ describe.concurrent('killed with -9', () => {
   });
 
   test('during an exchange: the code is sent once, the device gets exchange_failed', async () => {
-    const host = await startWithFile();
+    await using host = await startWithFile();
     const { session, state } = await start(host.now());
     const code = makeCode();
     const held = host.provider.gate.close();
@@ -106,7 +87,7 @@ describe.concurrent('killed with -9', () => {
   });
 
   test('after a refresh whose answer was lost: the single-use token is not sent again', async () => {
-    const host = await startWithFile();
+    await using host = await startWithFile();
     const token = makeCode();
     const first = await refresh(host.now(), token);
     await host.restart();
@@ -117,10 +98,9 @@ describe.concurrent('killed with -9', () => {
 
 describe.concurrent('a second relay on the same file', () => {
   test('waits for the first to end, and takes over its sign-ins', async () => {
-    const host = await startWithFile();
+    await using host = await startWithFile();
     const { session, state } = await start(host.now());
-    const second = await launchRelay(host.env);
-    relays.push(second);
+    await using second = await launchRelay(host.env);
     await host.now().stop('SIGTERM');
     await second.waitForEvent('listening');
     const code = makeCode();
@@ -129,7 +109,7 @@ describe.concurrent('a second relay on the same file', () => {
   });
 
   test('is refused by name if the first goes on', async () => {
-    const host = await startWithFile();
+    await using host = await startWithFile();
     const refused = await runRelay({
       ...host.env,
       OAUTH_BASE_URL: 'http://127.0.0.1',
@@ -173,7 +153,7 @@ const ON_NODE = [NODE, `${ROOT}dist/cli/main.js`];
 test('on Node: as on Bun if it has SQLite, otherwise refused like a wrong setting', async () => {
   const asked = await runChild([NODE, '-p', 'require("node:module").isBuiltin("node:sqlite")']);
   if (asked.output.trim() === 'true') {
-    const host = await startWithFile(ON_NODE);
+    await using host = await startWithFile(ON_NODE);
     const { session } = await start(host.now());
     expect((await pollOnce(await host.restart(), session)).status).toBe(204);
   } else {
@@ -198,7 +178,7 @@ onSmallDisk(
     // A disk of its own, which only this process and its children see, and which is full.
     const script = `mount -t tmpfs -o size=400k,mode=700 none ${small}
       cp ${empty} ${small}/sessions.db && { cat /dev/zero > ${small}/filler || true; } && exec "$@"`;
-    const relay = await startRelay(
+    await using relay = await startRelay(
       { SESSIONS_FILE: join(small, 'sessions.db'), START_BURST: '100000', MAX_SESSIONS: '100000' },
       {
         port: await findFreePort(),
@@ -208,7 +188,6 @@ onSmallDisk(
         ],
       },
     );
-    relays.push(relay);
     const tryStart = async () => (await relay.ask('/auth/start', startRequest())).status;
     const expectFull = async () => {
       const ready = await relay.ask('/ready');

@@ -1,5 +1,5 @@
 /** SIGTERM, Ctrl-C and errors that nothing caught (docs/operating.md). */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { poll, start, startRequest } from '../kit/device.ts';
 import { SIGNAL_ECHO_MS } from '../kit/limits.ts';
 import { has } from '../kit/needs.ts';
@@ -16,21 +16,10 @@ import { bringCode, makeCode } from '../kit/user.ts';
 
 setDefaultTimeout(30_000);
 
-const relays: RelayProcess[] = [];
-afterAll(async () => {
-  for (const relay of relays) await relay.stop('SIGKILL');
-});
-
-async function startOne(env: Record<string, string> = {}, options: StartOptions = {}) {
-  const relay = await startRelay(env, options);
-  relays.push(relay);
-  return relay;
-}
-
 /** A relay with a code at the provider, which answers when the test releases it. */
 async function startExchanging(options: StartOptions = {}) {
   const provider = startTokenEndpoint();
-  const relay = await startOne({ MAL_TOKEN_URL: provider.tokenUrl }, options);
+  const relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl }, options);
   const { session, state } = await start(relay);
   const code = makeCode();
   const held = provider.gate.close();
@@ -75,13 +64,12 @@ describe.concurrent('SIGTERM', () => {
     using issuer = startSilentIssuer();
     const env = { PROVIDERS: 'acme', ACME_CLIENT_ID: 'acme-client', ACME_ISSUER: issuer.issuer };
     const relay = await launchRelay(env);
-    relays.push(relay);
     await issuer.asked;
     expect(await relay.stop('SIGTERM')).toBe(0);
   });
 
   test('a request that does not end delays the exit no longer than responses may take', async () => {
-    const relay = await startOne();
+    await using relay = await startRelay();
     const connection = openRaw(relay.baseUrl);
     const head = 'POST /auth/start HTTP/1.1\r\nHost: a\r\nContent-Length: 400\r\n\r\n';
     await connection.send(`${head}{"service":`);
@@ -108,7 +96,7 @@ describe.concurrent('SIGTERM', () => {
 const withCommands = test.if(has('POSIX commands', 'a relay under nohup outlives its terminal'));
 
 withCommands('a relay under nohup outlives its terminal, which closes with a SIGHUP', async () => {
-  const relay = await startOne({}, { command: ['nohup', process.execPath, MAIN] });
+  const relay = await startRelay({}, { command: ['nohup', process.execPath, MAIN] });
   process.kill(relay.pid, 'SIGHUP');
   expect((await relay.ask('/health')).status).toBe(200);
   expect(await relay.stop()).toBe(0);
@@ -121,7 +109,7 @@ describe('an error that nothing caught', () => {
   ] as const)(
     'as %s is logged without its message; polls get a 204, the exit code is 1',
     async (_, signal) => {
-      const relay = await startOne({}, { fault: 'stray error' });
+      const relay = await startRelay({}, { fault: 'stray error' });
       const { session } = await start(relay);
       const parked = poll(relay, session);
       await relay.untilParked(1);
@@ -167,7 +155,7 @@ describe('an error while a request is handled shows nothing, and the process kee
     ['in a handler', 'broken clock', '/auth/start', startRequest(), 'handler_fault'],
     ['that only the runtime sees', 'broken handler', '/health', {}, 'request_fault'],
   ])('%s: 503, and it is logged', async (_, fault, path, init, logged) => {
-    const relay = await startOne({ START_BURST: '1000000' }, { fault });
+    await using relay = await startRelay({ START_BURST: '1000000' }, { fault });
     const response = await untilBroken(relay, () => relay.ask(path, init));
     expect([response.status, await response.text()]).toEqual([503, 'Server busy\n']);
     expect(response.headers.get('cache-control')).toContain('no-store');
