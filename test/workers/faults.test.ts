@@ -1,25 +1,21 @@
 /** Durable Objects that are reset, replaced by a new version or refused storage; browsers and devices that leave. docs/cloudflare.md. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { poll, pollOnce, pollUntilDone, refresh, start, startRequest } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
-import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-import { startWorkers, type WorkersRelay } from '../kit/workers.ts';
+import { startWorkers } from '../kit/workers.ts';
 
 setDefaultTimeout(30_000);
 
 const ENTRY = 'test/workers/faulty-worker.ts';
 
-let provider: TokenEndpoint;
-let relay: WorkersRelay;
-
-beforeAll(async () => {
-  provider = startTokenEndpoint();
-  const env = { MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '1000' };
-  relay = await startWorkers(env, { entry: ENTRY });
-});
-
+const provider = startTokenEndpoint();
+const relay = await startWorkers(
+  { MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '1000' },
+  { entry: ENTRY },
+);
 afterAll(async () => {
   await relay[Symbol.asyncDispose]();
   provider.stop();
