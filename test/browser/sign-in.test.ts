@@ -1,28 +1,16 @@
 /** Whole sign-ins at each kind of provider, and what users do besides. Every part is real. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import {
-  agree,
-  comeBack,
-  NAMES,
-  SERVICES,
-  type Service,
-  SIGNED_IN,
-  setUp,
-} from '../kit/chromium.ts';
+import { agree, comeBack, NAMES, SERVICES, SIGNED_IN, setUp } from '../kit/chromium.ts';
 
 setDefaultTimeout(30_000);
 
 const { relay, providers, openPhone, startDevice, stop } = await setUp();
 afterAll(stop);
 
-const KINDS: Record<Service, string> = {
-  demo: 'OpenID provider by its issuer, S256, client secret',
-  mal: 'OAuth provider, PKCE plain, public client',
-};
-
-test.each(SERVICES.map((service) => [KINDS[service], service] as const))(
+// `demo` is an OpenID provider with a client secret and S256, `mal` knows a public client and PKCE plain.
+test.each(SERVICES)(
   '%s: the device gets once tokens that the provider accepts and refreshes',
-  async (_, service) => {
+  async (service) => {
     const before = providers[service].exchanges();
     const device = await startDevice(service);
     const polled = device.poll();

@@ -1,6 +1,7 @@
 /** The lines of docs/migrating.md that keep apps of Device-Flow-Proxy-Server working, in proxies that are real. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import { DEVICE_CODE_GRANT } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { startProxy } from '../kit/proxies.ts';
@@ -19,7 +20,6 @@ afterAll(() => provider.stop());
 
 /** As its README has them. */
 const CLIENT = { client_id: '1234567890', client_secret: 'of-the-app', scope: 'profile' };
-const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
 test.each([
   ['nginx', linesFor('nginx')],
@@ -45,7 +45,7 @@ test.each([
     const { device_code = '', user_code = '', verification_uri } = body;
     plantSecret(device_code);
     expect([status, verification_uri]).toEqual([200, `${baseUrl}/link`]);
-    const poll = { grant_type: GRANT, client_id: CLIENT.client_id, device_code };
+    const poll = { grant_type: DEVICE_CODE_GRANT, client_id: CLIENT.client_id, device_code };
     expect(await post('/device/token', poll)).toMatchObject({
       status: 400,
       body: { error: 'authorization_pending' },

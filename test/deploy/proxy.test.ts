@@ -76,10 +76,9 @@ describe.each(PROXIES)('%s in front of %d', async (name, count) => {
     START_BURST: '30',
   };
   const first = await startRelay(env);
-  const others = count === 2 ? [await startRelay(env)] : [];
-  const relays = [first, ...others];
-  const [other] = others;
-  const proxy = await startProxy(name, other ? [first.port, other.port] : [first.port]);
+  const relays = count === 2 ? [first, await startRelay(env)] : [first];
+  const ports = relays.map(({ port }) => port);
+  const proxy = await startProxy(name, ports);
   afterAll(async () => {
     await proxy.stop();
     await Promise.all(relays.map((relay) => relay.stop('SIGKILL')));

@@ -85,12 +85,6 @@ test('installed: bunx starts it where there is no Node', async () => {
   expect([exitCode, output]).toEqual([0, expect.stringMatching(/ on Bun \S+\n$/)]);
 });
 
-interface Target {
-  readonly relayUrl: string;
-  readonly providerUrl: string;
-}
-const NOWHERE: Target = { relayUrl: '', providerUrl: '' };
-
 /** As https://docs.expo.dev/versions/latest/sdk/securestore/ describes it: keys are of these characters. */
 const SECURE_STORE = `
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -127,7 +121,7 @@ describe("installed, beside the client, in an app's project", () => {
   const readme = readFileSync(`${ROOT}client/README.md`, 'utf8');
 
   /** The snippet that begins so, at this relay. */
-  function snippet(begin: string, { relayUrl, providerUrl }: Target = NOWHERE): string {
+  function snippet(begin: string, { relayUrl = '', providerUrl = '' } = {}): string {
     const [, code = ''] = new RegExp(`\`\`\`ts\n(${begin}[\\s\\S]*?)\`\`\``).exec(readme) ?? [];
     return code
       .replace(/http:\/\/127.0.0.1:8080|https:\/\/relay.example/, relayUrl)

@@ -26,7 +26,7 @@ interface ProxyOptions {
 }
 
 /** Of one relay, or of two. */
-type RelayPorts = readonly [number] | readonly [number, number];
+type RelayPorts = readonly number[];
 
 /** What is configured, before it runs. */
 interface Place extends Omit<ProxyOptions, 'openFiles'> {

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { describeApi } from '../../src/http/openapi/document.ts';
 import { startLog } from '../../src/log.ts';
-import type { Monitor } from '../../src/monitor.ts';
 import type { Fetch, ProviderConfig } from '../../src/providers/config.ts';
 import { createService, type Stores } from '../../src/service.ts';
 import type { EnabledSettings, Settings } from '../../src/settings/index.ts';
@@ -83,7 +82,9 @@ export type Asked =
 /** Called before the store is asked: it may count, wait, throw, or do something first. `ask`: the same, at once. */
 type BeforeStore = (asked: Asked, ask: () => unknown, key?: SessionKey) => unknown;
 
-export interface TestServiceOptions {
+type Parts = Parameters<typeof createService>[1];
+
+export interface TestServiceOptions extends Partial<Omit<Parts, 'clock' | 'fetch'>> {
   /** The provider's token endpoint. Not given: it grants whatever it is asked for. */
   readonly fetch?: Fetch;
   readonly beforeStore?: BeforeStore;
@@ -94,10 +95,6 @@ export interface TestServiceOptions {
   readonly clock?: FakeClock;
   readonly refreshes?: Stores['refreshes'];
   readonly createRateLimiter?: Stores['createRateLimiter'];
-  readonly randomBytes?: (length: number) => Buffer;
-  readonly fetchesAtOnce?: number;
-  readonly maxParkedPolls?: number;
-  readonly monitor?: Monitor;
 }
 
 export type TestService = ReturnType<typeof createTestService>;
@@ -109,7 +106,7 @@ export function createTestService(
   overrides: Partial<EnabledSettings> = {},
   options: TestServiceOptions = {},
 ) {
-  const { fetch = grantTokens, beforeStore, sharing } = options;
+  const { fetch = grantTokens, beforeStore, sharing, ...parts } = options;
   const settings = { ...SETTINGS, ...overrides };
   const clock: FakeClock = options.clock ?? sharing?.clock ?? createFakeClock();
   /** The forms that reached the provider. */
@@ -127,11 +124,9 @@ export function createTestService(
   const manual = createService(
     settings,
     {
+      randomBytes,
+      ...parts,
       clock,
-      randomBytes: options.randomBytes ?? randomBytes,
-      ...(options.fetchesAtOnce !== undefined && { fetchesAtOnce: options.fetchesAtOnce }),
-      ...(options.maxParkedPolls !== undefined && { maxParkedPolls: options.maxParkedPolls }),
-      ...(options.monitor !== undefined && { monitor: options.monitor }),
       fetch: (url, init) => {
         exchanges.push(new URLSearchParams(String(init.body)));
         return fetch(url, init);
@@ -174,12 +169,9 @@ export function createTestService(
 
 /** From now on what the services of this process log. */
 export function captureLog(level: Settings['logLevel'] = 'info') {
-  const { take, events } = createEventLog();
+  const { take, events, named } = createEventLog();
   startLog({ level, format: 'json', write: take });
-  return {
-    events,
-    named: (name: string) => events.filter(({ event }) => event === name),
-  };
+  return { events, named };
 }
 
 let clients = 0;
