@@ -52,20 +52,20 @@ test('nginx starts before any relay, serves once there is one, and uses the next
     START_BURST: '30',
     TRUSTED_PROXY_CIDRS: '127.0.0.1',
   };
-  dns.set('relay', []);
+  dns.set([]);
   const proxy = stack.use(await startProxy('nginx', [port, port], { dnsPort: dns.port }));
   expect((await proxy.ask('/health')).status).toBeOneOf([502, 503]);
   const first = stack.use(await startRelay({ ...env, HOST: FIRST }, { port }));
-  dns.set('relay', [FIRST]);
+  dns.set([FIRST]);
   await pollUntil('a relay serves', async () => (await proxy.ask('/health')).status === 200);
   const waiting = await startSignIn(proxy);
   const second = stack.use(await startRelay({ ...env, HOST: SECOND }, { port }));
-  dns.set('relay', [FIRST, SECOND]);
+  dns.set([FIRST, SECOND]);
   await pollUntil('the second gets requests', async () => {
     await pollOnce(proxy, UNKNOWN_SECRET);
     return second.events('poll_waiting').length > 0;
   });
-  dns.set('relay', [SECOND]);
+  dns.set([SECOND]);
   await first.stop();
   await expectSignsIn(proxy, waiting);
 });

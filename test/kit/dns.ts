@@ -1,4 +1,4 @@
-/** A DNS server for names that come, go and move. It knows addresses of IPv4 only. */
+/** A DNS server for a name whose addresses come, go and move, those of IPv4. It is asked for no other. */
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -12,38 +12,28 @@ const UNKNOWN_NAME = 3;
 const SAME_NAME = 0xc000 | HEADER_BYTES;
 
 export async function startDns() {
-  const known = new Map<string, readonly string[]>();
+  let addresses: readonly string[] = [];
   const socket = createSocket('udp4');
   socket.on('message', (query, { port, address }) => {
-    const { name, type, end } = readQuestion(query);
-    const addresses = known.get(name) ?? [];
-    const answers = type === TYPE_A ? addresses : [];
     const header = Buffer.alloc(HEADER_BYTES);
     query.copy(header, 0, 0, 2);
     header.writeUInt16BE(ANSWER | (addresses.length === 0 ? UNKNOWN_NAME : 0), 2);
     header.writeUInt16BE(1, 4);
-    header.writeUInt16BE(answers.length, 6);
-    const question = query.subarray(HEADER_BYTES, end);
-    socket.send(Buffer.concat([header, question, ...answers.map(recordOf)]), port, address);
+    header.writeUInt16BE(addresses.length, 6);
+    // After the name, which ends with a zero, there are its type and its class.
+    const question = query.subarray(HEADER_BYTES, query.indexOf(0, HEADER_BYTES) + 5);
+    socket.send(Buffer.concat([header, question, ...addresses.map(recordOf)]), port, address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
   return {
     port: socket.address().port,
     /** From now on. A name without addresses is unknown. */
-    set: (name: string, addresses: readonly string[]) => void known.set(name, addresses),
+    set(next: readonly string[]) {
+      addresses = next;
+    },
     [Symbol.dispose]: () => void socket.close(),
   };
-}
-
-function readQuestion(query: Buffer) {
-  const labels: string[] = [];
-  let at = HEADER_BYTES;
-  for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
-    labels.push(query.toString('latin1', at + 1, at + 1 + length));
-    at += 1 + length;
-  }
-  return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 };
 }
 
 /** That expires at once, so that only the client's own settings decide how long it is kept. */
