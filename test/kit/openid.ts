@@ -13,7 +13,6 @@ import { createGate } from './wait.ts';
 process.noDeprecation = true;
 
 const HOUR_SECONDS = 3_600;
-const DAY_SECONDS = 24 * HOUR_SECONDS;
 
 export type RealProvider = ReturnType<typeof describe>;
 export type OpenIdProvider = Awaited<ReturnType<typeof startOpenId>>;
@@ -158,9 +157,9 @@ function configure(client: object) {
       AccessToken: HOUR_SECONDS,
       IdToken: HOUR_SECONDS,
       Interaction: HOUR_SECONDS,
-      Session: DAY_SECONDS,
-      Grant: DAY_SECONDS,
-      RefreshToken: DAY_SECONDS,
+      Session: HOUR_SECONDS,
+      Grant: HOUR_SECONDS,
+      RefreshToken: HOUR_SECONDS,
     },
   };
 }
