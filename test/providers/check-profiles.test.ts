@@ -9,7 +9,7 @@ import type { Fetch } from '../kit/service.ts';
 const DISCORD = PROFILES.get('discord') as Profile;
 const { discord: GUIDE = '' } = readGuides();
 const LINKS = [...GUIDE.matchAll(/<(https:[^>]+)>/g)].map(([, url = '']) => url);
-const [, PAGE = '', _OTHER_PAGE = ''] = LINKS;
+const [, PAGE = ''] = LINKS;
 const METADATA = LINKS.find((url) => url.includes('/.well-known/')) ?? '';
 
 /** What Discord's metadata says. */

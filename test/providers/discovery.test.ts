@@ -225,19 +225,16 @@ test.each<[boolean | undefined, callback: string, error: string | undefined]>([
   expect(hints.filter((hint) => hint.includes('RFC 9207'))).toHaveLength(isOther ? 1 : 0);
 });
 
-test.each(['authorization_endpoint', 'token_endpoint'])(
-  'plain http here is for operators, not for an https issuer: %s',
-  async (field) => {
-    const issuer = 'https://acme.example';
-    const overTls = async () => Response.json({ issuer, ...ENDPOINTS, [field]: HERE });
-    expect(problemOf(await discoverProvider(acme({ issuer }), overTls))).toBe(
-      `${issuer}: ${field} is "${HERE}": it must be https, as its issuer is`,
-    );
-    const provider = { authorizeUrl: HERE, tokenUrl: HERE };
-    const given = acme({ issuer, ...provider });
-    expect(await discoverProvider(given, overTls)).toMatchObject({ provider });
-  },
-);
+test('plain http here is for operators, not for an https issuer', async () => {
+  const issuer = 'https://acme.example';
+  const overTls = async () => Response.json({ issuer, ...ENDPOINTS, token_endpoint: HERE });
+  expect(problemOf(await discoverProvider(acme({ issuer }), overTls))).toBe(
+    `${issuer}: token_endpoint is "${HERE}": it must be https, as its issuer is`,
+  );
+  const provider = { authorizeUrl: HERE, tokenUrl: HERE };
+  const given = acme({ issuer, ...provider });
+  expect(await discoverProvider(given, overTls)).toMatchObject({ provider });
+});
 
 test('an answer that is longer than the limit, by a byte or endless', async () => {
   const document = JSON.stringify({ issuer: origin, ...ENDPOINTS });

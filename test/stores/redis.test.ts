@@ -159,7 +159,6 @@ test('Redis itself removes sessions, their ids and refreshes that nobody needs',
   close();
 });
 
-/** https://redis.io/docs/latest/commands/cluster-setslot/ */
 test('a session that expired before a failover lost its last change is gone', async () => {
   const prefix = 'rolled-back:';
   const { store, time, close } = await openTestRedis(redis.url, { prefix });
@@ -173,6 +172,7 @@ test('a session that expired before a failover lost its last change is gone', as
   close();
 });
 
+/** https://redis.io/docs/latest/commands/cluster-setslot/ */
 test('a slot of a Cluster moves: no session is lost, by the rights of docs/scaling.md', async () => {
   const prefix = 'moving:';
   const rules = rulesFor('cluster', [prefix]);
