@@ -29,6 +29,29 @@ test.each(SERVICES)(
   },
 );
 
+/** RFC 9700 §4.2.4. */
+test('no Referer reaches the provider, except from its own pages', async () => {
+  const { requests, authorizeUrl } = providers.demo;
+  const before = requests.length;
+  const device = await startDevice('demo');
+  // A page that sends its whole address to every page that it links to.
+  const html = `<!doctype html><meta name="referrer" content="unsafe-url"><link rel="icon" href="data:,"><a href="${device.url}">the link</a>`;
+  await using elsewhere = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
+  });
+  const { page } = await openPhone();
+  await page.goto(`${elsewhere.url}?where-the-user-was`);
+  await page.getByRole('link', { name: 'the link' }).click();
+  expect(await comeBack(page, () => agree(page, 'demo'))).toMatchObject(SIGNED_IN);
+
+  const { origin } = new URL(authorizeUrl);
+  const referrers = requests.slice(before).map(({ headers }) => headers.referer);
+  expect(referrers.length).toBeGreaterThan(1);
+  expect(referrers.filter((referrer) => referrer && !referrer.startsWith(origin))).toEqual([]);
+});
+
 test('the tab is closed during the exchange: the device gets its tokens', async () => {
   const device = await startDevice('demo');
   const polled = device.poll();

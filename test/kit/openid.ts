@@ -1,7 +1,12 @@
 /** A real provider that this project did not write: `oidc-provider`, which is certified. One with PKCE `plain` is in plain-pkce.ts. */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js';
@@ -17,22 +22,21 @@ const HOUR_SECONDS = 3_600;
 export type RealProvider = ReturnType<typeof describe>;
 export type OpenIdProvider = Awaited<ReturnType<typeof startOpenId>>;
 
-/** What reaches the token endpoint of a provider. */
+/** Every request to a provider, without its query. */
 export function createWatch() {
-  let exchanges = 0;
+  const requests: { method: string; path: string; headers: IncomingHttpHeaders }[] = [];
   const tokenGate = createGate();
-  async function see(method: string, path: string): Promise<void> {
-    if (method !== 'POST' || path !== '/token') return;
-    exchanges += 1;
-    await tokenGate.pass();
+  async function see(method: string, path: string, headers: IncomingHttpHeaders): Promise<void> {
+    requests.push({ method, path, headers });
+    if (path === '/token') await tokenGate.pass();
   }
-  return { exchanges: () => exchanges, tokenGate, see };
+  return { requests, tokenGate, see };
 }
 
 export function describe(
   origin: string,
   client: { readonly client_id: string; readonly client_secret?: string },
-  { exchanges, tokenGate }: ReturnType<typeof createWatch>,
+  { requests, tokenGate }: ReturnType<typeof createWatch>,
   stop: () => Promise<void>,
 ) {
   const tokenUrl = `${origin}/token`;
@@ -40,11 +44,13 @@ export function describe(
     authorizeUrl: `${origin}/auth`,
     tokenUrl,
     clientId: client.client_id,
+    requests,
     /** Closed, it holds every request to the token endpoint. */
     tokenGate,
     stop,
     /** Requests to the token endpoint so far. */
-    exchanges,
+    exchanges: () =>
+      requests.filter(({ method, path }) => method === 'POST' && path === '/token').length,
     /** Asks the provider itself: the name of the token's owner, undefined if the provider does not accept the token. */
     async findOwner(accessToken: string): Promise<string | undefined> {
       const headers = { Authorization: `Bearer ${accessToken}` };
@@ -89,8 +95,8 @@ export async function startOpenId(redirectUri: string, clientSecret?: string) {
   );
   const handle = provider.callback();
   server.on('request', async (request, response) => {
-    const { method = '', url = '' } = request;
-    await watch.see(method, new URL(url, issuer).pathname);
+    const { method = '', url = '', headers } = request;
+    await watch.see(method, new URL(url, issuer).pathname, headers);
     if (!url.startsWith('/interaction/')) return handle(request, response);
     await showOrTakeForm(provider, request, response);
   });

@@ -51,7 +51,7 @@ export async function startPlainPkce(redirectUri: string): Promise<RealProvider>
     async fetch(request) {
       const { method, headers } = request;
       const { pathname, searchParams: query } = new URL(request.url);
-      await watch.see(method, pathname);
+      await watch.see(method, pathname, Object.fromEntries(headers));
       const form = new URLSearchParams(await request.text());
       if (pathname === '/token') return grant(form);
       const [, token = ''] = headers.get('authorization')?.split('Bearer ') ?? [];
