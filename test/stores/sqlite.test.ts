@@ -58,6 +58,13 @@ test('only its owner can read a sessions file, also one that a killed relay has 
   reopened.close();
 });
 
+test('a stop waits for no device: the next relay delivers what is in the file', async () => {
+  const { store, stores, close } = await openFile(newPath());
+  await createCompleted(store);
+  expect(stores.sessions.hasUndelivered()).toBe(false);
+  close();
+});
+
 test('what has expired leaves a sessions file, which does not grow', async () => {
   const path = newPath();
   const { time, store, close } = await openFile(path);
