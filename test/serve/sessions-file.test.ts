@@ -14,7 +14,15 @@ import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { findFreePort, NODE, runChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { buildForNode, launchRelay, MAIN, ROOT, runRelay, startRelay } from '../kit/relay.ts';
+import {
+  buildForNode,
+  launchRelay,
+  MAIN,
+  ROOT,
+  RUNTIMES,
+  runRelay,
+  startRelay,
+} from '../kit/relay.ts';
 import { openFile } from '../kit/stores.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -108,14 +116,10 @@ describe.concurrent('a second relay on the same file', () => {
     expect(await pollUntilDone([second], session)).toEqual(tokensFor(code));
   });
 
-  test('is refused by name if the first goes on', async () => {
+  test.each(RUNTIMES)('is refused by name if the first goes on, on %s', async (_, command) => {
     await using host = await startWithFile();
-    const refused = await runRelay({
-      ...host.env,
-      OAUTH_BASE_URL: 'http://127.0.0.1',
-      MAL_CLIENT_ID: 'mal-client',
-      PORT: '0',
-    });
+    const env = { OAUTH_BASE_URL: 'http://127.0.0.1', MAL_CLIENT_ID: 'mal-client', PORT: '0' };
+    const refused = await runRelay({ ...host.env, ...env }, { command });
     expect(refused.output).toContain(
       `SESSIONS_FILE ${host.env.SESSIONS_FILE} is used by another relay`,
     );

@@ -5,8 +5,8 @@
  */
 import { chmodSync, closeSync, constants, lstatSync, openSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { setTimeout } from 'node:timers/promises';
 import { type StoreProblem, StoreUnavailable } from '../../sign-ins/store.ts';
-import { pause } from '../../sign-ins/time.ts';
 import { openSqliteStores, type SqliteStores, type SqliteStoresOptions } from './open.ts';
 import {
   describe,
@@ -19,7 +19,7 @@ import {
 import type { Sql } from './rows.ts';
 
 /** How long a start waits for a relay that is about to end: a restart may overlap. */
-export const LOCK_WAIT_MS = 10_000;
+const LOCK_WAIT_MS = 10_000;
 const LOCK_RETRY_MS = 100;
 
 /** How often a file that refused a change is tried again. */
@@ -120,7 +120,8 @@ async function openDatabase(
       if (error instanceof StoreUnavailable) throw error;
       if (code !== 'SQLITE_BUSY' || clock.now() >= untilMs) throw failureFor(path, code);
     }
-    await pause(clock, LOCK_RETRY_MS);
+    // The clock's timers are unref'd: Node would exit here, and Bun would spin.
+    await setTimeout(LOCK_RETRY_MS);
   }
 }
 
