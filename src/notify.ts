@@ -33,9 +33,17 @@ export interface Target {
 
 /**
  * Sends a notification. `cause` is the same at the beginning and at the end, such as `provider mal`.
- * `text` has no secret. Never rejects. Resolves with why it did not arrive, or undefined.
+ * `text` has no secret. Never rejects. Resolves with why it did not arrive, or undefined. `outcome`:
+ * the receiver refused it, gave no answer in time and may have read it, or was not reached.
  */
-export async function send(target: Target, cause: string, text: string, isOver = false) {
+export async function send(
+  target: Target,
+  cause: string,
+  text: string,
+  isOver = false,
+): Promise<
+  { readonly outcome: 'refused' | 'unanswered' | 'unreached'; readonly problem: string } | undefined
+> {
   const { notifyUrl, baseUrl, fetch } = target;
   const url = new URL(notifyUrl);
   const title = `Sign-in Relay ${baseUrl === undefined ? '' : new URL(baseUrl).host}`.trim();
@@ -47,16 +55,18 @@ export async function send(target: Target, cause: string, text: string, isOver =
   const { about, body } = isNtfy
     ? { about: { Title: title, Tags: isOver ? 'white_check_mark' : 'warning' }, body: message }
     : { about: { 'Content-Type': 'application/json' }, body: JSON.stringify(json) };
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const headers = { ...about, 'User-Agent': USER_AGENT };
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const init = { method: 'POST', headers, body, redirect: 'manual', signal } as const;
     const response = await fetch(notifyUrl, init);
     await response.body?.cancel();
     const isTaken = response.status >= 200 && response.status < 300;
-    return isTaken ? undefined : `it answered ${response.status}`;
+    return isTaken ? undefined : { outcome: 'refused', problem: `it answered ${response.status}` };
   } catch (error) {
-    return `it did not answer (${codeOf(error)})`;
+    return signal.aborted
+      ? { outcome: 'unanswered', problem: `it did not answer within ${TIMEOUT_MS / 1_000} s` }
+      : { outcome: 'unreached', problem: `it cannot be reached (${codeOf(error)})` };
   }
 }
 
@@ -89,7 +99,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
   const open = new Map<string, Cause>();
   /** When each reason was last sent. Bounded: reasons are provider names and our own texts. */
   const sentAtMsOf = new Map<string, number>();
-  /** The notifications of the last hour. */
+  /** The notifications of the last hour, with those that their receiver may only have read. */
   let sent: { readonly atMs: number; readonly isAboutProvider: boolean }[] = [];
 
   function findCauses({ readiness, liveSessions = 0 }: ServiceState) {
@@ -116,22 +126,22 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     if (latest !== undefined && latest.length > LATEST_SIGN_INS) latest.shift();
   }
 
-  /** Returns false if the notification did not arrive. The next check sends it again if it is still true. */
+  /** What did not arrive is sent again if it is still true: by the next check, or if it may have been read, as one that recurs. */
   async function deliver(
     cause: string,
     { text, isAboutProvider }: Omit<Cause, 'reason'>,
     isOver = false,
-  ): Promise<boolean> {
+  ) {
     const atMs = clock.now();
     sent = sent.filter((each) => atMs - each.atMs < HOUR_MS);
     const aboutProviders = sent.filter((each) => each.isAboutProvider).length;
-    if (sent.length >= MAX_AN_HOUR) return false;
-    if (isAboutProvider && aboutProviders >= MAX_ABOUT_PROVIDERS_AN_HOUR) return false;
+    const isOwnFull = isAboutProvider && aboutProviders >= MAX_ABOUT_PROVIDERS_AN_HOUR;
+    if (sent.length >= MAX_AN_HOUR || isOwnFull) return 'over the limit';
     const isLast = sent.length === MAX_AN_HOUR - 1;
-    const problem = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, isOver);
-    if (problem !== undefined) log.warning('notify_failed', { problem });
-    else sent.push({ atMs, isAboutProvider });
-    return problem === undefined;
+    const failure = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, isOver);
+    if (failure !== undefined) log.warning('notify_failed', { problem: failure.problem });
+    if (failure?.outcome !== 'unreached') sent.push({ atMs, isAboutProvider });
+    return failure === undefined ? 'arrived' : failure.outcome;
   }
 
   async function check(state: ServiceState): Promise<void> {
@@ -145,12 +155,13 @@ export function createNotifier(target: Target, options: NotifierOptions) {
       const lastMs = sentAtMsOf.get(reason) ?? Number.NEGATIVE_INFINITY;
       if (clock.now() - lastMs < quietMs) continue;
       const told = isReminder ? { ...cause, text: `Still: ${text}` } : cause;
-      if (!(await deliver(name, told))) continue;
-      open.set(name, cause);
-      sentAtMsOf.set(reason, clock.now());
+      const outcome = await deliver(name, told);
+      if (outcome === 'arrived') open.set(name, cause);
+      if (outcome === 'arrived' || outcome === 'unanswered') sentAtMsOf.set(reason, clock.now());
     }
     for (const [cause, last] of open) {
-      if (!causes.has(cause) && (await deliver(cause, last, true))) open.delete(cause);
+      if (causes.has(cause)) continue;
+      if ((await deliver(cause, last, true)) === 'arrived') open.delete(cause);
     }
   }
 

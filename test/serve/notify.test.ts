@@ -15,7 +15,7 @@ import { pollUntil } from '../kit/wait.ts';
 
 const MINUTE_MS = 60_000;
 
-let answer = () => new Response('ok');
+let answer: () => Response | Promise<Response> = () => new Response('ok');
 const { url, requests: arrived, stop } = serveUpstream(() => answer());
 afterAll(stop);
 beforeEach(() => {
@@ -56,13 +56,16 @@ describe('one notification', () => {
     ['redirects', () => Response.redirect(`${url}/elsewhere`), 'it answered 302'],
   ])('a server that %s is named by its status, and followed nowhere', async (_, how, problem) => {
     answer = how;
-    expect(await send(target, ...sent)).toBe(problem);
+    expect(await send(target, ...sent)).toEqual({ outcome: 'refused', problem });
     expect(arrived.length).toBe(1);
   });
 
   test('a server that is gone, or answers without end, keeps nobody waiting', async () => {
     const gone = { ...target, notifyUrl: 'http://127.0.0.1:1/' };
-    expect(await send(gone, ...sent)).toMatch(/^it did not answer/);
+    expect(await send(gone, ...sent)).toEqual({
+      outcome: 'unreached',
+      problem: expect.stringMatching(/^it cannot be reached \(\w+\)$/),
+    });
     answer = () =>
       new Response(new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(9)) }));
     expect(await send(target, ...sent)).toBeUndefined();
@@ -144,6 +147,20 @@ test('what did not arrive is sent again while it is so', async () => {
   await check(down('store: x'));
   await check(down('store: x'));
   expect(texts()).toEqual(['Not ready: store: x', 'Not ready: store: x']);
+});
+
+test('what its receiver refuses counts, and what it is slow with is sent less often', async () => {
+  const { clock, check } = open();
+  answer = () => new Response('', { status: 500 });
+  for (let count = 0; count < 20; count += 1) await check(down('store: x'));
+  expect(texts().length).toBe(10);
+
+  arrived.length = 0;
+  clock.advance(60 * MINUTE_MS);
+  const { promise: never } = Promise.withResolvers<Response>();
+  answer = () => never;
+  for (let count = 0; count < 2; count += 1) await check(down('store: x'));
+  expect(texts().length).toBe(1);
 });
 
 test('a provider that fails for most sign-ins is told, and when most succeed again', async () => {
