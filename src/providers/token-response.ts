@@ -117,7 +117,7 @@ function kindOf({ headers, text }: TokenResponse, json?: Json): BodyKind {
 }
 
 function kindOfJson(json: Json): BodyKind {
-  if (isToken(json.access_token)) return 'tokens';
+  if (isFilled(json.access_token)) return 'tokens';
   const holds = (value: unknown) =>
     typeof value === 'object' && value !== null && 'access_token' in value;
   if (Object.values(json).some(holds)) return 'nested';
@@ -290,10 +290,10 @@ function parseTokens(json: Json, { quirks }: ProviderConfig): TokenResult | unde
   const { access_token: accessToken, refresh_token: refreshToken } = json;
   const { token_type: tokenType, id_token: idToken } = json;
   const scope = parseScope(json.scope, quirks);
-  if (!isToken(accessToken)) return undefined;
+  if (!isFilled(accessToken)) return undefined;
   const tokens: { -readonly [Name in keyof TokenResult]: TokenResult[Name] } = { accessToken };
   const expiresIn = parseSeconds(json.expires_in);
-  if (isToken(refreshToken)) tokens.refreshToken = refreshToken;
+  if (isFilled(refreshToken)) tokens.refreshToken = refreshToken;
   if (expiresIn !== undefined) tokens.expiresIn = expiresIn;
   if (isFilled(tokenType)) tokens.tokenType = tokenType;
   if (isFilled(scope)) tokens.scope = scope;
@@ -316,11 +316,6 @@ function parseSeconds(value: unknown): number | undefined {
 
 function isFilled(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
-}
-
-/** True if a provider can have issued it, and a header can carry it: RFC 6749 appendix A.12 and A.17. */
-export function isToken(value: unknown): value is string {
-  return typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
 }
 
 export function parseObject(text: string): Record<string, unknown> | undefined {

@@ -84,15 +84,11 @@ test('an open sign-in: the longest callback', async () => {
 });
 
 test.each([
-  ['the longest access token', 'access_token', '\\"'],
-  ['the longest refresh token', 'refresh_token', '\\"'],
-  ['the longest scope', 'scope', '\\u0001'],
-])('tokens: %s that a provider can send', async (_, name, escaped) => {
+  ['the longest access token', 'access_token'],
+  ['the longest refresh token', 'refresh_token'],
+])('tokens: %s that a provider can send', async (_, name) => {
   const empty = JSON.stringify({ access_token: 'a', refresh_token: 'r', [name]: '' });
-  const filled = empty.replace(
-    `"${name}":""`,
-    `"${name}":"${escaped.repeat(65_400 / escaped.length)}"`,
-  );
+  const filled = empty.replace(`"${name}":""`, `"${name}":"${'\\u0001'.repeat(10_900)}"`);
   const { service, recordBytes } = createMeasured(async () => new Response(filled));
   expect(filled.length).toBeLessThanOrEqual(65_536);
   const { session, state } = await start(service, 'mal');

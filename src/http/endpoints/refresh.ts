@@ -1,5 +1,4 @@
 import type { Provider } from '../../providers/provider.ts';
-import { isToken } from '../../providers/token-response.ts';
 import type { TokenResult } from '../../sign-ins/session.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -62,6 +61,14 @@ export async function readTokenRequest(
   if (blind === 'always' && providers.has(service)) return refuse('unauthorized_client');
   const found = providers.find(service);
   return found.ok ? { ...found, asked } : found;
+}
+
+/**
+ * True if a provider can have issued it: RFC 6749 appendix A.12 and A.17. In a header any other
+ * character would fail here, as if the provider were unreachable.
+ */
+export function isToken(text: string): boolean {
+  return /^[\x20-\x7e]+$/.test(text);
 }
 
 /** A member that is empty or of a wrong type counts as absent. */

@@ -5,7 +5,6 @@
 
 import type { Provider } from '../../providers/provider.ts';
 import type { RevocationOutcome, TokenKind } from '../../providers/revocation.ts';
-import { isToken } from '../../providers/token-response.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { oauthErrorResponse, oauthResponseTo, revokedResponse } from '../oauth-responses.ts';
@@ -18,7 +17,7 @@ import {
   refuse,
 } from '../responses.ts';
 import { readParameters } from './device-grant.ts';
-import { readText, readTokenRequest } from './refresh.ts';
+import { isToken, readText, readTokenRequest } from './refresh.ts';
 
 /** The token may still be valid, so the device may try again. RFC 7009 §2.2.1. */
 export const REVOCATION_UNAVAILABLE = refuse('revocation_unavailable', PROVIDER_RETRY_MS);
