@@ -63,28 +63,25 @@ afterAll(async () => {
 
 const makeToken = (kind: string) => plantSecret(`${kind}-${randomUUID()}`);
 
-/** Tokens that expire within a minute are due at once. */
-const DUE = { expiresIn: 30 };
-
 /** The provider gives new tokens for this code or refresh token. */
-function grantFor(asked: string, { expiresIn = 3_600 } = {}) {
+function grantFor(asked: string) {
   const tokens = {
     accessToken: makeToken('access'),
     refreshToken: makeToken('refresh'),
-    expiresIn,
+    expiresIn: 3_600,
   };
   granted.set(asked, {
     access_token: tokens.accessToken,
     refresh_token: tokens.refreshToken,
-    expires_in: expiresIn,
+    expires_in: tokens.expiresIn,
   });
   return tokens;
 }
 
 /** A user who agrees. Returns what the device has to have then. */
-async function agree(run: Run, { nth = 1, at = relay, expiresIn = 3_600 } = {}) {
+async function agree(run: Run, { nth = 1, at = relay } = {}) {
   const code = makeCode();
-  const tokens = grantFor(code, { expiresIn });
+  const tokens = grantFor(code);
   const state = await continueWithCode(at, await run.link(nth)).catch(async () =>
     // On a busy machine a link may have expired before it is opened. The device shows another one.
     continueWithCode(at, await run.link(nth + 1)),
@@ -136,8 +133,9 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     test('a blind sign-in: the device exchanges the code and refreshes at the provider', async () => {
       const app = await install();
       const run = app.run(blind.baseUrl);
-      const first = await agree(run, { at: blind, ...DUE });
+      const first = await agree(run, { at: blind });
       await expectTokens(app, run, first);
+      app.makeDue();
       const exchange = new URLSearchParams(
         provider.requests.findLast(({ body }) => body.includes('code_verifier'))?.body,
       );
@@ -153,7 +151,6 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   test('every option in the answers of a relay: nothing of that is kept or obeyed', async () => {
     const strange = startStrangeRelay('relayed');
     const app = await install();
-    // The tokens are due, so the second time they are refreshed.
     for (const path of ['/auth/start', '/refresh']) {
       expect(await app.run(strange.url).ended).toMatchObject(ENDED_WELL);
       expect(strange.asked.map((each) => each.path)).toContain(path);
@@ -161,6 +158,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       expect(KEPT).toEqual(expect.arrayContaining(Object.keys(saved)));
       expect(saved).toMatchObject({ accessToken: expect.any(String), expiresIn: 30 });
       expect(saved).not.toMatchObject({ expiresAt: strange.strange.expiresAt });
+      app.makeDue();
     }
     expect([strange.providerAsked, strange.strangerAsked]).toEqual([[], []]);
     strange.stop();
@@ -180,6 +178,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
           expect.arrayContaining(Object.keys(saved)),
         );
         expect(saved).toMatchObject({ tokenUrl, clientId });
+        app.makeDue();
       }
       const forms = strange.providerAsked.map(({ body }) => new URLSearchParams(body));
       expect(forms.map((form) => [form.get('grant_type'), form.get('client_id')])).toEqual([
@@ -232,8 +231,9 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     test('stopped during a refresh: the new tokens are saved, the old may be used up', async () => {
       const app = await install();
       const first = app.run(relay.baseUrl);
-      const { refreshToken } = await agree(first, DUE);
+      const { refreshToken } = await agree(first);
       await first.ended;
+      app.makeDue();
       const fresh = grantFor(refreshToken);
       const gate = createGate();
       gates.set(refreshToken, gate);
@@ -421,10 +421,11 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect([second.links(), proxy.answers('refresh')]).toEqual([0, []]);
 
     app.setClockBack();
-    const rotated = grantFor(refreshToken, DUE);
+    const rotated = grantFor(refreshToken);
     proxy.fail('refresh', 'html 503', '429', 'lost');
     expect(await app.run(proxy.url).ended).toMatchObject(ENDED_WELL);
     expect(app.tokens()).toMatchObject(rotated);
+    app.makeDue();
 
     const kept = rotated.refreshToken;
     const last = makeToken('access');
@@ -442,8 +443,9 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     await using proxy = await startProxy(relay.baseUrl);
     const app = await install();
     const first = app.run(relay.baseUrl);
-    const tokens = await agree(first, DUE);
+    const tokens = await agree(first);
     await first.ended;
+    app.makeDue();
     proxy.fail('refresh', ...Array<'lost'>(20).fill('lost'));
     const { exitCode, error } = await app.run(proxy.url).ended;
     expect({ exitCode, error }).toEqual({ exitCode: 1, error: 'unreachable' });

@@ -55,6 +55,11 @@ export function installProgram(
       const dayInItsUnit = saved.expiresAt > 1e11 ? 86_400_000 : 86_400;
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
     },
+    /** As if the time of the saved tokens had passed. */
+    makeDue() {
+      const saved = JSON.parse(readFileSync(file, 'utf8')) as object;
+      writeFileSync(file, JSON.stringify({ ...saved, expiresAt: 1 }));
+    },
     /** Its file becomes one of another program. */
     replaceTokens: (text: string) => writeFileSync(file, text),
     /** Another process is about to save, under the name that all programs once had in common. */

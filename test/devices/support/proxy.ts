@@ -21,7 +21,7 @@ const FATES = {
 
 /** In the middle of a body with tokens `cut` ends the connection; with `stall` nothing more comes. */
 type Fault = keyof typeof FATES | 'cut' | 'stall';
-type Route = 'start' | 'poll' | 'ack' | 'cancel' | 'refresh';
+type Route = 'services' | 'start' | 'poll' | 'ack' | 'cancel' | 'refresh';
 
 /** Each proxy is a client of its own to a relay that trusts it, with rate limits of its own. */
 let clients = 0;
@@ -68,6 +68,7 @@ export async function startProxy(relayUrl: string) {
 }
 
 function routeOf({ pathname, searchParams }: URL): Route {
+  if (pathname === '/services') return 'services';
   if (pathname === '/refresh') return 'refresh';
   if (pathname === '/auth/start') return 'start';
   if (searchParams.has('ack')) return 'ack';
