@@ -38,6 +38,13 @@ onLinux(
   },
 );
 
+/** https://github.com/nodejs/node/issues/54232 */
+test('npm start leaves an --env-file to the relay, which Node would read first', async () => {
+  const start = ['npm', 'start', '--silent', '--', '--env-file', 'no.env'];
+  const { exitCode, output } = await runChild(start, { cwd: ROOT });
+  expect([exitCode, output]).toEqual([78, '--env-file "no.env" does not exist\n']);
+});
+
 describe('where Node cannot replace its process, as before 22.15, the launcher', () => {
   const command = () => [...nodeAfter('delete process.execve;'), LAUNCHER];
 
