@@ -157,10 +157,11 @@ describe('token', () => {
       printed: expect.stringMatching(/^dev\.access\.\S+$/),
     });
     expect(other?.printed).not.toBe(one?.printed);
-    expect(await runToken(...atRelay, '--account', 'C')).toMatchObject({
+    const line = `login dev --relay ${dev.relayUrl} --account 'C D' --tokens ${folder}`;
+    expect(await runToken(...atRelay, '--account', 'C D', '--tokens', folder)).toMatchObject({
       exitCode: EXIT_CODES.failed,
       printed: '',
-      stderr: expect.stringContaining(`sign-in-relay login dev --relay ${dev.relayUrl}`),
+      stderr: expect.stringContaining(`sign-in-relay ${line}\n`),
     });
   });
 

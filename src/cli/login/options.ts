@@ -88,11 +88,19 @@ function readCommandLine<Own extends OwnOptions>(usage: string, args: readonly s
   const allowHttp = common['allow-http'] ?? false;
   const relay = readRelayUrl(common.relay, allowHttp);
   const { account, tokens = defaultFolder() } = common;
-  const where = `${common.relay ? ` --relay ${relay}` : ''}${allowHttp ? ' --allow-http' : ''}`;
+  const given = { relay: common.relay && relay, account, tokens: common.tokens };
+  const where = Object.entries(given).map(([name, value]) =>
+    value === undefined ? '' : ` --${name} ${quote(value)}`,
+  );
+  if (allowHttp) where.push(' --allow-http');
   /** The command line of another of the three, for the same service of the same relay. */
-  const command = (name: string) => `${PROGRAM} ${name} ${service}${where}`;
+  const command = (name: string) => `${PROGRAM} ${name} ${service}${where.join('')}`;
   return { values, command, target: { service, relay, allowHttp, account, folder: tokens } };
 }
+
+/** For a POSIX shell. */
+const quote = (text: string) =>
+  /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 interface Common {
   readonly help?: boolean;
