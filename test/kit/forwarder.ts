@@ -19,7 +19,8 @@ export async function startForwarder(
       answer.pipe(response);
     });
     // When one side is gone, the other learns of it at once.
-    relay.on('error', () => response.destroy());
+    // Not `response.destroy()`: before any header Bun 1.4.5 would answer 200.
+    relay.on('error', () => request.socket.destroy());
     response.on('close', () => relay.destroy());
     request.pipe(relay);
   });

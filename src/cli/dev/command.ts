@@ -30,7 +30,7 @@ Usage: sign-in-relay dev [options]
                      no, can or must (no)
   --open             open sign-ins too, and an MCP server for them
   --lan              can be reached from other devices in your network
-  --address ADDRESS  with --lan: this machine's, if a wrong one is found
+  --address ADDRESS  the same with this address, if --lan finds a wrong one
   --help
 
 Choose how a sign-in ends on the provider's page, or with a request from your
