@@ -73,9 +73,11 @@ test('the commands of the README work in a folder with spaces and other alphabet
   expect(television).toContain('SignInRelay');
   const body = JSON.stringify({ ending: 'approve', auto: true });
   await fetch(`${provider}/next`, { method: 'POST', body });
-  const relay = ['--relay', `http://127.0.0.1:${port}`, '--tokens', join(home, 'from npm')];
+  const folder = join(home, 'from npm');
+  const relay = ['--relay', `http://127.0.0.1:${port}`, '--tokens', folder];
   const login = await runChild(['npm', 'run', 'login', '--', 'dev', ...relay], options);
-  const next = `npx sign-in-relay token dev --relay http://127.0.0.1:${port}\n`;
+  const where = `--relay http://127.0.0.1:${port} --tokens '${folder}'`;
+  const next = `npx sign-in-relay token dev ${where}\n`;
   expect(login).toMatchObject({ exitCode: 0, output: expect.stringContaining(next) });
   // npm passes it on.
   dev.kill('SIGTERM');
