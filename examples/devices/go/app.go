@@ -21,7 +21,7 @@ import (
 
 const (
 	links         = 3  // A link that has expired is replaced, but not for ever on a forgotten screen.
-	marginSeconds = 60 // Tokens are refreshed this long before they expire.
+	marginSeconds = 60 // Tokens are refreshed this long before they expire, or halfway if that is later.
 )
 
 // Saved are tokens with the time at which they expire, in Unix seconds; 0 if the provider names none.
@@ -32,10 +32,13 @@ type Saved struct {
 
 // isDue: where the provider names no expiry, only its API says it, with a 401.
 func (s Saved) isDue() bool {
-	left := s.ExpiresAt - time.Now().Unix()
+	left, margin := s.ExpiresAt-time.Now().Unix(), s.ExpiresIn/2
+	if margin > marginSeconds {
+		margin = marginSeconds
+	}
 	// More than they ever had: the clock was set back since they were saved.
 	wasSetBack := left > s.ExpiresIn
-	return s.ExpiresAt != 0 && (left < marginSeconds || wasSetBack)
+	return s.ExpiresAt != 0 && (left <= margin || wasSetBack)
 }
 
 // Keeper keeps the tokens of one service in a file.
@@ -77,15 +80,15 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 
 func (k *Keeper) refresh(ctx context.Context, saved Tokens) (Tokens, error) {
 	refreshToken := saved.RefreshToken
-	// Without a new refresh token the old one stays.
 	if saved.TokenURL != "" { // Of a blind sign-in.
-		tokens := Tokens{RefreshToken: refreshToken, TokenURL: saved.TokenURL, ClientID: saved.ClientID}
 		form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}, "client_id": {saved.ClientID}}
-		return askProvider(ctx, tokens, form)
+		var fresh fromProvider
+		_, err := askUntilAnswered(ctx, saved.TokenURL, form, &fresh, "access_token")
+		return fresh.tokens(saved), err
 	}
 	body := map[string]string{"service": k.Service, "refreshToken": refreshToken}
-	fresh := fromRelay{RefreshToken: refreshToken}
-	err := askUntilAnswered(ctx, k.Relay+"/refresh", body, &fresh, "accessToken")
+	fresh := fromRelay{RefreshToken: refreshToken} // Without a new one the old one stays.
+	_, err := askUntilAnswered(ctx, k.Relay+"/refresh", body, &fresh, "accessToken")
 	return fresh.tokens(), err
 }
 
@@ -97,10 +100,15 @@ func (k *Keeper) save(tokens Tokens) error {
 	}
 	text, _ := json.Marshal(saved)
 	written := fmt.Sprintf("%s.%d", k.File, os.Getpid()) // Another process may be saving too.
-	if err := os.WriteFile(written, text, 0o600); err != nil {
-		return err
+	err := os.WriteFile(written, text, 0o600)
+	if err == nil {
+		err = os.Rename(written, k.File)
 	}
-	return os.Rename(written, k.File)
+	if err != nil {
+		_ = os.Remove(written)
+		return &Failure{"not_saved", err.Error()}
+	}
+	return nil
 }
 
 func codeOf(err error) string {

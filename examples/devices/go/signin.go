@@ -24,8 +24,8 @@ const (
 	tellSeconds = 5  // Nobody has to wait long for an acknowledgement or a cancellation.
 )
 
-// Failure is access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
-// expired, cancelled, refused, unreachable, or invalid_grant (refresh only: sign in again).
+// Failure is access_denied, authorization_failed, missing_code (from the relay), exchange_failed,
+// expired, cancelled, refused, unreachable, not_saved, or invalid_grant (refresh only: sign in again).
 type Failure struct{ Code, Detail string }
 
 func (f *Failure) Error() string { return strings.TrimSuffix(f.Code+": "+f.Detail, ": ") }
@@ -50,6 +50,33 @@ func (f fromRelay) tokens() Tokens {
 	return Tokens{AccessToken: f.AccessToken, RefreshToken: f.RefreshToken, ExpiresIn: f.ExpiresIn}
 }
 
+// fromProvider is a token response (RFC 6749 §5.1).
+type fromProvider struct {
+	AccessToken  string  `json:"access_token"`
+	RefreshToken any     `json:"refresh_token"`
+	ExpiresIn    seconds `json:"expires_in"`
+}
+
+// tokens are those of `before` with what is new. Without a new refresh token the old one stays.
+func (f fromProvider) tokens(before Tokens) Tokens {
+	before.AccessToken, before.ExpiresIn = f.AccessToken, int64(f.ExpiresIn)
+	if text, _ := f.RefreshToken.(string); text != "" {
+		before.RefreshToken = text
+	}
+	return before
+}
+
+type seconds int64
+
+// UnmarshalJSON: some providers send text, or a fraction. What is no time counts as left out.
+func (s *seconds) UnmarshalJSON(text []byte) error {
+	number, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
+	if err == nil && number > 0 && number < 1e10 {
+		*s = seconds(number)
+	}
+	return nil
+}
+
 // Link is what to show. The poll secret is only for this device: never show it, log it or put it into a link.
 type Link struct {
 	Secret    string `json:"session"`
@@ -65,7 +92,11 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 	var link Link
 	start := map[string]any{"service": service, "code": true, "ack": true, "device": "Living room"}
 	verifier := ""
-	if canBeBlind(ctx, relay, service) {
+	isBlind, err := canBeBlind(ctx, relay, service)
+	if err != nil {
+		return Tokens{}, err
+	}
+	if isBlind {
 		random := make([]byte, 32)
 		if _, err := rand.Read(random); err != nil {
 			return Tokens{}, err
@@ -74,7 +105,7 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 		digest := sha256.Sum256([]byte(verifier))
 		start["challenge"] = base64.RawURLEncoding.EncodeToString(digest[:])
 	}
-	if err := askUntilAnswered(ctx, relay+"/auth/start", start, &link, "session"); err != nil {
+	if _, err := askUntilAnswered(ctx, relay+"/auth/start", start, &link, "session"); err != nil {
 		return Tokens{}, err
 	}
 	// Not by the device's clock, which may not be set yet: Go compares with a monotonic one.
@@ -82,7 +113,7 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 	result := relay + "/auth/result?session=" + url.QueryEscape(link.Secret)
 	show(link)
 	member := "accessToken"
-	if verifier != "" {
+	if isBlind {
 		member = "code"
 	}
 	got, err := waitFor(ctx, member, result, endsAt)
@@ -93,10 +124,8 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 		return Tokens{}, err
 	}
 	tokens := got.tokens()
-	if verifier != "" {
-		form := url.Values{"grant_type": {"authorization_code"}, "code": {got.Code},
-			"redirect_uri": {got.RedirectURI}, "client_id": {got.ClientID}, "code_verifier": {verifier}}
-		if tokens, err = askProvider(ctx, Tokens{TokenURL: got.TokenURL, ClientID: got.ClientID}, form); err != nil {
+	if isBlind {
+		if tokens, err = exchange(ctx, got, verifier); err != nil {
 			return Tokens{}, err
 		}
 	}
@@ -143,33 +172,40 @@ func waitFor(ctx context.Context, member, result string, endsAt time.Time) (outc
 }
 
 // canBeBlind reports whether this device may exchange the code itself, so that the relay sees no token.
-// Older relays do not say.
-func canBeBlind(ctx context.Context, relay, service string) bool {
+// Older relays do not say, or have no /services.
+func canBeBlind(ctx context.Context, relay, service string) (bool, error) {
 	var offer struct {
 		Services []struct{ Service, Blind string }
 	}
-	ask(ctx, relay+"/services", nil).into(&offer, "services")
+	last, err := askUntilAnswered(ctx, relay+"/services", nil, &offer, "services")
+	if last.status == 404 {
+		return false, nil
+	}
 	for _, each := range offer.Services {
 		if each.Service == service {
-			return each.Blind == "can" || each.Blind == "must"
+			return each.Blind == "can" || each.Blind == "must", nil
 		}
 	}
-	return false
+	return false, err
 }
 
-// askProvider sends the form to the token endpoint of `tokens`, and returns them with what is new (RFC 6749 §5.1).
-func askProvider(ctx context.Context, tokens Tokens, form url.Values) (Tokens, error) {
-	var got struct {
-		AccessToken  string `json:"access_token"`
-		RefreshToken string `json:"refresh_token"`
-		ExpiresIn    int64  `json:"expires_in"`
+// exchange sends the code, which works once (RFC 6749 §4.1.2): again only if there was no response, and once.
+func exchange(ctx context.Context, got outcome, verifier string) (Tokens, error) {
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {got.Code},
+		"redirect_uri": {got.RedirectURI}, "client_id": {got.ClientID}, "code_verifier": {verifier}}
+	reply := ask(ctx, got.TokenURL, form)
+	if reply.status == 0 {
+		sleep(ctx, reply.pause)
+		reply = ask(ctx, got.TokenURL, form)
 	}
-	err := askUntilAnswered(ctx, tokens.TokenURL, form, &got, "access_token")
-	tokens.AccessToken, tokens.ExpiresIn = got.AccessToken, got.ExpiresIn
-	if got.RefreshToken != "" {
-		tokens.RefreshToken = got.RefreshToken
+	var granted fromProvider
+	if reply.status == 200 && reply.into(&granted, "access_token") {
+		return granted.tokens(Tokens{TokenURL: got.TokenURL, ClientID: got.ClientID}), nil
 	}
-	return tokens, err
+	if ctx.Err() != nil {
+		return Tokens{}, &Failure{Code: "cancelled"}
+	}
+	return Tokens{}, &Failure{"exchange_failed", reply.text()}
 }
 
 func tell(address string) {
@@ -186,26 +222,27 @@ func tell(address string) {
 }
 
 // askUntilAnswered reads the JSON of a 200 that has the member into target. It tries again what may pass.
-func askUntilAnswered(ctx context.Context, address string, body, target any, member string) error {
+// It returns the last reply.
+func askUntilAnswered(ctx context.Context, address string, body, target any, member string) (reply, error) {
 	var last reply
 	for try := 0; try < tries && ctx.Err() == nil; try++ {
 		last = ask(ctx, address, body)
 		if last.status == 200 && last.into(target, member) {
-			return nil
+			return last, nil
 		}
 		if last.status >= 400 && last.status < 500 && last.status != 429 {
 			var failed struct{ Error string }
 			if last.into(&failed, "error") {
-				return &Failure{Code: failed.Error}
+				return last, &Failure{Code: failed.Error}
 			}
-			return &Failure{"refused", last.text()}
+			return last, &Failure{"refused", last.text()}
 		}
 		sleep(ctx, last.pause)
 	}
 	if ctx.Err() != nil {
-		return &Failure{Code: "cancelled"}
+		return last, &Failure{Code: "cancelled"}
 	}
-	return &Failure{"unreachable", last.text()}
+	return last, &Failure{"unreachable", last.text()}
 }
 
 type reply struct {
@@ -214,7 +251,15 @@ type reply struct {
 	pause  time.Duration // Before a retry.
 }
 
-func (r reply) text() string { return strings.TrimSpace(string(r.body)) }
+// text is what may be shown. JSON and a 200 may hold tokens: of those only `error` is.
+func (r reply) text() string {
+	var failed struct{ Error string }
+	_ = json.Unmarshal(r.body, &failed)
+	if r.status == 200 || json.Valid(r.body) {
+		return failed.Error
+	}
+	return strings.TrimSpace(string(r.body))
+}
 
 // into reports whether the body is a JSON object with that member, as a page of a proxy is not.
 func (r reply) into(target any, member string) bool {
