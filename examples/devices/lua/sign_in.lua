@@ -12,22 +12,23 @@ local WAIT_SECONDS = 25 -- The relay holds a poll this long. Some proxies cut a 
 local TELL_SECONDS = 5 -- Nobody has to wait long for an acknowledgement or a cancellation.
 local TRIES = 6 -- For all but a poll, which is repeated until the link expires.
 local LINKS = 3 -- A link that has expired is replaced, but not for ever on a forgotten screen.
-local MARGIN_SECONDS = 60 -- Tokens are refreshed this long before they expire.
+local MARGIN_SECONDS = 60 -- Tokens are refreshed this long before they expire, or halfway if that is later.
 local MAX_BYTES = 65536 -- More than any response of a relay: one that never ends fills no memory.
 
 -- The CAs that are trusted. `tick` runs about 20 times a second whenever the program waits: here it sleeps;
 -- in KOReader it is coroutine.yield. Call fail('cancelled') in it to end a sign-in.
 local M = { ca_file = '/etc/ssl/certs/ca-certificates.crt', tick = function() socket.sleep(0.05) end }
 
--- Raises a table. code: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
+-- Raises a table. code: access_denied, authorization_failed, missing_code (from the relay), exchange_failed,
 -- expired, cancelled, refused, unreachable, not_saved, invalid_grant (refresh only: sign in again).
 function M.fail(code, detail)
-  local text = detail and code .. ': ' .. detail or code
+  local text = (detail or '') ~= '' and code .. ': ' .. detail or code
   error(setmetatable({ code = code }, { __tostring = function() return text end }), 0)
 end
 
--- KOReader has declared it already.
+-- KOReader may have declared them already.
 pcall(ffi.cdef, 'int clock_gettime(int, void *);')
+pcall(ffi.cdef, 'unsigned umask(unsigned);')
 
 -- Seconds of the monotonic clock (CLOCK_MONOTONIC).
 local function now()
@@ -130,7 +131,16 @@ local function request(plain, url, body, timeout)
   end
 end
 
--- Returns status, JSON object, text, and seconds to pause before a retry. Status 0: no complete response.
+-- A JSON null is no text either.
+local function text_in(value) return type(value) == 'string' and value ~= '' and value or nil end
+
+-- Some providers send text, or a fraction. What is no time counts as left out.
+local function seconds_in(value)
+  local seconds = math.floor(tonumber(value) or 0)
+  return seconds > 0 and seconds < 1e10 and seconds or nil
+end
+
+-- Returns status, JSON object, text to show, and seconds to pause before a retry. Status 0: no complete response.
 local function ask(url, body, timeout)
   local seconds = 1 + random(1):byte() / 128 -- So that a thousand devices do not return at the same moment.
   local plain = socket.tcp()
@@ -141,16 +151,23 @@ local function ask(url, body, timeout)
     return 0, {}, '', seconds
   end
   local is_json, answer = pcall(json.decode, text)
-  if not is_json or type(answer) ~= 'table' then answer = {} end -- A page of a proxy.
-  return status, answer, text:sub(1, 100):match('^%s*(.-)%s*$'), seconds + math.min(tonumber(headers['retry-after']) or 0, 60)
+  is_json = is_json and type(answer) == 'table'
+  if not is_json then answer = {} end -- A page of a proxy.
+  -- JSON and a 200 may hold tokens: of those only `error` is shown.
+  local shown = (is_json or status == 200) and (text_in(answer.error) or '') or text:sub(1, 100):match('^%s*(.-)%s*$')
+  return status, answer, shown, seconds + math.min(tonumber(headers['retry-after']) or 0, 60)
 end
 
--- Returns the JSON object of a 200 that has the member. Tries again what may pass.
-local function ask_until_answered(url, body, member)
+-- Returns the JSON object of a 200 that has the member, or if_missing of a 404. Tries again what may pass.
+local function ask_until_answered(url, body, member, if_missing)
   for _ = 1, TRIES do
     local status, answer, text, seconds = ask(url, body)
     if status == 200 and answer[member] then return answer end
-    if status >= 400 and status < 500 and status ~= 429 then M.fail(answer.error or 'refused', not answer.error and text or nil) end
+    if status == 404 and if_missing then return if_missing end
+    if status >= 400 and status < 500 and status ~= 429 then
+      local code = text_in(answer.error)
+      M.fail(code or 'refused', not code and text or nil)
+    end
     pause(seconds)
   end
   M.fail('unreachable')
@@ -162,18 +179,29 @@ local function tokens_from_relay(answer)
 end
 
 -- RFC 6749 section 5.1. The tokens are refreshed there too.
-local function tokens_from_provider(url, client_id, form)
-  local answer = ask_until_answered(url, form_of(form), 'access_token')
+local function tokens_from_provider(url, client_id, answer)
   return {
-    accessToken = answer.access_token, refreshToken = answer.refresh_token, expiresIn = answer.expires_in,
-    tokenUrl = url, clientId = client_id,
+    accessToken = answer.access_token, refreshToken = text_in(answer.refresh_token),
+    expiresIn = seconds_in(answer.expires_in), tokenUrl = url, clientId = client_id,
   }
 end
 
--- Whether this device may exchange the code itself, so that the relay sees no token. Older relays do not say.
+-- A code works once (RFC 6749 section 4.1.2): it is sent again only if there was no response, and once.
+local function exchange(url, client_id, form)
+  local status, answer, text, seconds = ask(url, form_of(form))
+  if status == 0 then
+    pause(seconds)
+    status, answer, text = ask(url, form_of(form))
+  end
+  if status ~= 200 or not text_in(answer.access_token) then M.fail('exchange_failed', text) end
+  return tokens_from_provider(url, client_id, answer)
+end
+
+-- Whether this device may exchange the code itself, so that the relay sees no token.
+-- Older relays do not say, or have no /services.
 local function can_be_blind(relay, service)
-  local _, answer = ask(relay .. '/services', nil, TELL_SECONDS)
-  for _, each in ipairs(answer.services or {}) do
+  local answer = ask_until_answered(relay .. '/services', nil, 'services', { services = {} })
+  for _, each in ipairs(answer.services) do
     if each.service == service then return each.blind == 'can' or each.blind == 'must' end
   end
   return false
@@ -208,13 +236,18 @@ local function code_of(answer, state, client)
   return { code = callback.code, redirectUri = answer.redirectUri, tokenUrl = client.tokenUrl, clientId = client.clientId }
 end
 
--- Never half written.
+-- Readable by this user only, and never half written.
 local function save_tokens(path, tokens)
   if tokens.expiresIn then tokens.expiresAt = os.time() + tokens.expiresIn end
+  local umask = ffi.C.umask(63) -- 077 in octal.
   local file, problem = io.open(path .. '.new', 'w')
+  ffi.C.umask(umask)
   if not file then M.fail('not_saved', problem) end
   local is_written = file:write(json.encode(tokens))
-  if not (file:close() and is_written and os.rename(path .. '.new', path)) then M.fail('not_saved', path) end
+  if not (file:close() and is_written and os.rename(path .. '.new', path)) then
+    os.remove(path .. '.new')
+    M.fail('not_saved', path)
+  end
   return tokens
 end
 
@@ -230,16 +263,17 @@ end
 -- Where the provider names no expiry, only its API says it, with a 401.
 local function is_due(tokens)
   if not tokens.expiresAt then return false end
-  local left = tokens.expiresAt - os.time()
+  local left, margin = tokens.expiresAt - os.time(), math.min(MARGIN_SECONDS, tokens.expiresIn / 2)
   -- More than they ever had: the clock was set back since they were saved.
-  return left <= MARGIN_SECONDS or left > tokens.expiresIn
+  return left <= margin or left > tokens.expiresIn
 end
 
 local function refresh(relay, service, saved)
   local tokens
   if saved.tokenUrl then -- The device exchanged the code itself.
     local form = { grant_type = 'refresh_token', refresh_token = saved.refreshToken, client_id = saved.clientId }
-    tokens = tokens_from_provider(saved.tokenUrl, saved.clientId, form)
+    local answer = ask_until_answered(saved.tokenUrl, form_of(form), 'access_token')
+    tokens = tokens_from_provider(saved.tokenUrl, saved.clientId, answer)
   else
     local body = { service = service, refreshToken = saved.refreshToken }
     tokens = tokens_from_relay(ask_until_answered(relay .. '/refresh', body, 'accessToken'))
@@ -291,7 +325,7 @@ local function sign_in(relay, service, path, show, client)
       grant_type = 'authorization_code', code = answer.code, code_verifier = verifier,
       redirect_uri = answer.redirectUri, client_id = answer.clientId,
     }
-    tokens = tokens_from_provider(answer.tokenUrl, answer.clientId, form)
+    tokens = exchange(answer.tokenUrl, answer.clientId, form)
   end
   save_tokens(path, tokens)
   tell(session, 'ack=1') -- Only now: until then a lost response, or a crash, costs no sign-in.

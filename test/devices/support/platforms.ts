@@ -110,7 +110,7 @@ export const PLATFORMS: readonly Platform[] = [
   {
     name: 'KOReader',
     need: 'Lua',
-    command: () => forOneUser('luajit', source('lua/sign_in.lua')),
+    command: () => ['luajit', source('lua/sign_in.lua')],
     cancelsBy: 'Enter',
     exchanges: ['blind', 'open'],
   },
