@@ -43,12 +43,18 @@ const started = await (await fetch(`${RELAY}/open`, { method: 'POST', body })).j
 console.log('Open', started.link);
 
 const result = `${RELAY}/auth/result?session=${started.session}`;
-let response;
-do {
-  if (response) await pause(2000);
-  response = await fetch(`${result}&wait=25`).catch(() => ({}));
-} while (![200, 400, 410].includes(response.status));
-const answer = await response.json(); // No JSON: the link has expired.
+let answer;
+while (!answer) {
+  try {
+    const response = await fetch(`${result}&wait=25`);
+    if (response.status === 410) answer = { error: 'The link has expired' };
+    if (response.status === 400) answer = { error: await response.text() };
+    if (response.status === 200) answer = await response.json();
+  } catch {
+    // No response, or one that was cut off.
+  }
+  if (!answer) await pause(2000);
+}
 if (answer.error) throw new Error(answer.error);
 const callback = oauth.validateAuthResponse(
   server,

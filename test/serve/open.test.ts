@@ -3,6 +3,7 @@ import { afterAll, expect, onTestFinished, test } from 'bun:test';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { signInAs } from '../kit/browser.ts';
+import { startFaultProxy } from '../kit/fault-proxy.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has, isHere, type Need, PYTHON } from '../kit/needs.ts';
 import { type OpenIdProvider, startOpenId } from '../kit/openid.ts';
@@ -69,24 +70,26 @@ const PROGRAMS: readonly (readonly [
     'oauth4webapi, which registers itself for an MCP server',
     undefined,
     { SESSIONS_FILE: file },
-    (baseUrl, { issuer }) => {
-      const server = serveUpstream(() =>
-        Response.json({
-          resource: server.url,
-          authorization_servers: [issuer],
-          scopes_supported: ['openid'],
-        }),
-      );
-      onTestFinished(server.stop);
-      const program = writeExample('oauth4webapi.mjs', {
-        'https://relay.example': baseUrl,
-        'https://mcp.example/mcp': server.url,
-        'const options = {}': 'const options = { [oauth.allowInsecureRequests]: true }',
-      });
-      return [process.execPath, program];
-    },
+    writeOauth4webapi,
   ],
 ];
+
+function writeOauth4webapi(baseUrl: string, { issuer }: OpenIdProvider): readonly string[] {
+  const server = serveUpstream(() =>
+    Response.json({
+      resource: server.url,
+      authorization_servers: [issuer],
+      scopes_supported: ['openid'],
+    }),
+  );
+  onTestFinished(server.stop);
+  const program = writeExample('oauth4webapi.mjs', {
+    'https://relay.example': baseUrl,
+    'https://mcp.example/mcp': server.url,
+    'const options = {}': 'const options = { [oauth.allowInsecureRequests]: true }',
+  });
+  return [process.execPath, program];
+}
 
 test.each(
   PROGRAMS.filter(
@@ -117,6 +120,46 @@ test.each(
     const exitCode = await client.exited;
     expect([exitCode, client.output()]).toEqual([0, expect.stringContaining('Signed in')]);
     expect(provider.exchanges()).toBe(1);
+  },
+  60_000,
+);
+
+test.each([
+  ['a result that is cut off is fetched again', '600', [0, 'Signed in']],
+  ['a link that has expired ends the program, which says so', '3', [1, 'The link has expired']],
+] as const)(
+  'oauth4webapi: %s',
+  async (_, SESSION_SECONDS, [exitCode, said]) => {
+    const port = await findFreePort();
+    let isCut = false;
+    using proxy = await startFaultProxy(`http://127.0.0.1:${port}`, ({ path }) => ({
+      cutAfter(response) {
+        const isFirst = path.endsWith('&wait=25') && response.startsWith('HTTP/1.1 200') && !isCut;
+        isCut ||= isFirst;
+        return response.length - (isFirst ? 5 : 0);
+      },
+    }));
+    const provider = await startOpenId(`${proxy.url}/open/callback`);
+    onTestFinished(provider.stop);
+    const settings = {
+      OAUTH_BASE_URL: proxy.url,
+      OPEN_ENDPOINTS: provider.authorizeUrl,
+      PROVIDERS: '',
+      MAL_CLIENT_ID: '',
+      SESSION_SECONDS,
+    };
+    await using _relay = await startRelay(settings, { port });
+    const client = startChild(writeOauth4webapi(proxy.url, provider), {
+      env: { no_proxy: '127.0.0.1' },
+      cwd: newFolder(),
+    });
+    const link = await readLink(client);
+    if (exitCode === 0) await signInAt(link, proxy.url, provider.authorizeUrl);
+    expect([await client.exited, client.output()]).toEqual([
+      exitCode,
+      expect.stringContaining(said),
+    ]);
+    expect(isCut).toBe(exitCode === 0);
   },
   60_000,
 );
