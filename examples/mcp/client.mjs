@@ -32,8 +32,8 @@ try {
   }
   await client.close();
 } catch (error) {
-  // `show` of a sign-in that failed is for the user.
-  print(error.show ?? error.message);
+  // `show` of a sign-in that failed is for the user. Some errors of the SDK have no message.
+  print(error.show || error.message || error.name);
   process.exitCode = 1;
 }
 

@@ -8,6 +8,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
   InvalidGrantError,
+  InvalidScopeError,
   InvalidTokenError,
 } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';
@@ -62,6 +63,7 @@ let refreshed: string[] = [];
 /** What its callbacks name. Empty: they name none. */
 let issuer = issuerUrl.href;
 let promisesIssuer = false;
+let refusesScope = false;
 
 function grant({ client_id }: OAuthClientInformationFull): OAuthTokens {
   const token = plantSecret(randomUUID());
@@ -89,6 +91,7 @@ const provider: OAuthServerProvider = {
   },
   challengeForAuthorizationCode: async (_client, code) => codes.get(code)?.codeChallenge ?? '',
   async exchangeAuthorizationCode(client, code, _verifier, redirectUri, resource) {
+    if (refusesScope) throw new InvalidScopeError('');
     const asked = codes.get(code);
     const isSame = asked?.redirectUri === redirectUri && asked?.resource?.href === resource?.href;
     if (!isSame || resource?.href !== server.href) throw new InvalidGrantError('another request');
@@ -177,6 +180,7 @@ beforeEach(() => {
   choice = 'continue';
   issuer = issuerUrl.href;
   promisesIssuer = false;
+  refusesScope = false;
   refreshed = [];
 });
 
@@ -334,19 +338,26 @@ for (const { name } of (await client.listTools()).tools) console.log(name + ': a
 await client.close();
 `;
 
+const SDK = join(ROOT, 'test/node_modules/@modelcontextprotocol/sdk');
+const EXAMPLE = readFileSync(`${ROOT}examples/mcp/client.mjs`, 'utf8');
+
+/** For a program in the folder. */
+async function installPackages(): Promise<void> {
+  const modules = join(folder, 'node_modules');
+  await installClient(modules);
+  symlinkSync(dirname(SDK), join(modules, '@modelcontextprotocol'));
+  symlinkSync(`${ROOT}node_modules/lean-qr`, join(modules, 'lean-qr'));
+}
+
 test.each([
-  ['examples/mcp/client.mjs', readFileSync(`${ROOT}examples/mcp/client.mjs`, 'utf8')],
+  ['examples/mcp/client.mjs', EXAMPLE],
   ['the five lines of docs/open.md', IMPORTS + fiveLines + LIST],
 ])("%s signs in at the SDK's example server, by Node, and once", async (_, program) => {
-  const sdk = join(ROOT, 'test/node_modules/@modelcontextprotocol/sdk');
-  const script = join(sdk, 'dist/esm/examples/server/simpleStreamableHttp.js');
+  const script = join(SDK, 'dist/esm/examples/server/simpleStreamableHttp.js');
   const example = startChild([NODE, script, '--oauth', '--oauth-strict'], {
     env: { MCP_PORT: `${examplePort}`, MCP_AUTH_PORT: `${exampleAuthPort}` },
   });
-  const modules = join(folder, 'node_modules');
-  await installClient(modules);
-  symlinkSync(dirname(sdk), join(modules, '@modelcontextprotocol'));
-  symlinkSync(`${ROOT}node_modules/lean-qr`, join(modules, 'lean-qr'));
+  await installPackages();
   const url = `http://localhost:${examplePort}/mcp`;
   const own = program.replace('https://mcp.example/mcp', url);
   const file = join(folder, 'client.mjs');
@@ -369,4 +380,16 @@ test.each([
   expect([again.exitCode, again.output]).toEqual([0, expect.stringMatching(/^greet: /)]);
   example.kill('SIGKILL');
   await example.exited;
+});
+
+test('examples/mcp/client.mjs names an error of the SDK that has no message', async () => {
+  refusesScope = true;
+  await installPackages();
+  const file = join(folder, 'client.mjs');
+  writeFileSync(file, EXAMPLE);
+  const program = startChild([NODE, file, relay.baseUrl, server.href], { env: { HOME: folder } });
+  await answer(await readLink(program));
+  await pollUntil('it says so', () => program.output().endsWith('\nInvalidScopeError\n'));
+  program.kill('SIGKILL');
+  await program.exited;
 });
