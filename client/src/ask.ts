@@ -58,8 +58,8 @@ export const isPrivate = (url: string): boolean =>
 
 /** Undefined if a secret may be sent there. */
 export function addressProblem(url: string, allowHttp: unknown): string | undefined {
-  if (!originOf(url)) return 'must start with https:// or http://, then a host without a user name';
-  return allowHttp || isPrivate(url) ? undefined : 'must start with https:// (see allowHttp)';
+  if (!originOf(url)) return 'needs https:// or http://, and no user name';
+  return allowHttp || isPrivate(url) ? undefined : 'needs https:// (see allowHttp)';
 }
 
 /** The part of a URL that a developer may see: no user name, and no query, which has secrets. */

@@ -377,11 +377,33 @@ describe('what the relay offers', () => {
   );
 });
 
+/** RFC 6749 §4.1.2. */
+test.each<[string, Answer, number, object]>([
+  ['an error', [500, ''], 1, { failure: { code: 'exchange_failed' } }],
+  ['a page', [200, HTML], 1, { failure: { code: 'exchange_failed' } }],
+  ['no answer', [0], 2, { tokens: { accessToken: 'a' } }],
+])('the code of a blind sign-in is sent again only without an answer: %s', async (...row) => {
+  const [, answer, times, end] = row;
+  const blind = { services: [{ service: 'mal', name: 'M', blind: 'must' }] };
+  const code = { code: 'c', clientId: 'i', tokenUrl: 'https://p.test/t', redirectUri: RELAY };
+  const network = createNetwork({
+    '/services': [[200, JSON.stringify(blind)]],
+    '/auth/start': [STARTED],
+    '/auth/result': [[200, JSON.stringify(code)]],
+    'p.test': [answer, [200, '{"access_token":"a"}']],
+  });
+  const challenge = async () => ({ verifier: 'v', challenge: 'c' });
+  const { ends } = begin({ ...network, platform: { ...network.platform, challenge } });
+  await network.advance(60_000);
+  expect(network.asksOf('p.test')).toHaveLength(times);
+  expect(ends).toMatchObject([end]);
+});
+
 const OLD: Tokens = { accessToken: 'old', refreshToken: 'r1', expiresIn: 3_600, expiresAt: 0 };
 
 describe('where a secret may go', () => {
-  const HTTPS = 'must start with https:// (see allowHttp)';
-  const HOST = 'must start with https:// or http://, then a host without a user name';
+  const HTTPS = 'needs https:// (see allowHttp)';
+  const HOST = 'needs https:// or http://, and no user name';
   const ADDRESSES: readonly (readonly [problem: string | undefined, ...urls: readonly string[]])[] =
     [
       [undefined, 'https://relay.example/', 'HTTPS://API.EXAMPLE:8443/', 'https://[2001:db8::1]/'],

@@ -308,7 +308,7 @@ describe('an address that cannot be right', () => {
       await network.advance(0);
       const { code, detail } = Object(ends[0]?.failure) as SignInError;
       expect([code, network.asked]).toEqual(['refused', []]);
-      expect(detail).toStartWith('relay must start with https:// or http://');
+      expect(detail).toStartWith('relay needs https:// or http://');
       expect(detail).not.toContain('b@');
     },
   );
