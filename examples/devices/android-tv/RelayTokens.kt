@@ -26,7 +26,7 @@ import org.json.JSONException
 import org.json.JSONObject
 
 private const val LINKS = 3 // A link that has expired is replaced, but not for ever on a forgotten screen.
-private const val EARLY_MS = 60_000 // Before it expires, so that no token expires on its way to the provider.
+private const val EARLY_MS = 60_000L // Before it expires, or half of a shorter life, so that none expires on its way.
 
 /** expiresAt in milliseconds since 1970; null if the provider gave no lifetime: then it is used until the API answers 401. */
 class SavedTokens(val accessToken: String, val refreshToken: String?, val expiresIn: Long?, val expiresAt: Long?) {
@@ -35,7 +35,7 @@ class SavedTokens(val accessToken: String, val refreshToken: String?, val expire
             if (expiresAt == null || expiresIn == null) return false
             val leftMs = expiresAt - System.currentTimeMillis()
             // More left than there ever was: the clock was set back since, and says nothing about the token.
-            return leftMs < EARLY_MS || leftMs > expiresIn * 1_000
+            return leftMs < minOf(EARLY_MS, expiresIn * 500) || leftMs > expiresIn * 1_000
         }
 }
 

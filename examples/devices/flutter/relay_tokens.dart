@@ -17,11 +17,12 @@ library;
 
 import 'dart:async';
 import 'dart:convert';
+import 'dart:math';
 
 import 'relay_sign_in.dart';
 
 const _links = 3; // A link that has expired is replaced, but not for ever on a forgotten screen.
-const _early = Duration(minutes: 1); // Before it expires, so that no token expires on its way to the provider.
+const _early = Duration(minutes: 1); // Before it expires, or half of a shorter life, so that none expires on its way.
 
 class SavedTokens {
   SavedTokens(Tokens tokens, {String? oldRefreshToken})
@@ -58,7 +59,7 @@ class SavedTokens {
     if (expiresAt == null || expiresIn == null) return false;
     final leftMs = expiresAt - DateTime.now().millisecondsSinceEpoch;
     // More left than there ever was: the clock was set back since, and says nothing about the token.
-    return leftMs < _early.inMilliseconds || leftMs > expiresIn * 1000;
+    return leftMs < min(_early.inMilliseconds, expiresIn * 500) || leftMs > expiresIn * 1000;
   }
 }
 

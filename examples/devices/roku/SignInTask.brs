@@ -16,7 +16,7 @@ sub init()
     m.SHORT_TIMEOUT_SECONDS = 5 ' To acknowledge and cancel: the user waits, and the relay forgets in 60 s.
     m.TRIES = 6 ' For all but a poll, which is repeated until the link expires.
     m.LINKS = 3 ' A link that has expired is replaced, but not for ever on a forgotten screen.
-    m.MARGIN_SECONDS = 60 ' Tokens are refreshed this long before they expire.
+    m.MARGIN_SECONDS = 60 ' Tokens are refreshed this long before they expire, or in the middle of a shorter life.
 end sub
 
 sub provideTokens()
@@ -56,7 +56,8 @@ function isDue(saved as object) as boolean
     if saved["expiresAt"] = invalid then return false
     left = saved["expiresAt"] - CreateObject("roDateTime").AsSeconds()
     ' More than they ever had: the clock was set back since they were saved.
-    return left < m.MARGIN_SECONDS or left > saved["expiresIn"]
+    if left < m.MARGIN_SECONDS and left < saved["expiresIn"] / 2 then return true
+    return left > saved["expiresIn"]
 end function
 
 ' The registry has 16 KB for the whole app. It is removed with the app. False: it is full.

@@ -114,7 +114,7 @@ nap() {
 # --- What a finished program adds: kept tokens, new links, a countdown, cancelling, a QR code. ---
 
 links=3   # A link that has expired is replaced, but not for ever on a forgotten screen.
-margin=60 # Tokens are refreshed this many seconds before they expire.
+margin=60 # Tokens are refreshed this many seconds before they expire, or in the middle of a shorter life.
 result='' ticker='' refresh_token=''
 folder=$(mktemp -d) || exit 1
 trap 'stop_countdown; rm -rf "$folder"' EXIT
@@ -179,9 +179,11 @@ save() {
 is_due() {
   [ "$demand" != refresh ] || return 0
   [ -n "$(number expiresAt)" ] || return 1
-  left=$(($(number expiresAt) - $(date +%s)))
+  left=$(($(number expiresAt) - $(date +%s))) life=$(number expiresIn)
+  middle=$((${life:-0} / 2))
+  [ "$middle" -gt "$margin" ] || margin=$middle
   # More than they ever had: the clock was set back since they were saved.
-  [ "$left" -lt "$margin" ] || [ "$left" -gt "$(number expiresIn)" ]
+  [ "$left" -lt "$margin" ] || [ "$left" -gt "${life:-0}" ]
 }
 
 # 0: the saved tokens are valid, or were refreshed. 1: sign in.

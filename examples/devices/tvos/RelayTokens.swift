@@ -4,7 +4,7 @@ import Foundation
 import Security
 
 private let links = 3 // A link that has expired is replaced, but not for ever on a forgotten screen.
-private let earlySeconds = 60.0 // Before it expires, so that no token expires on its way to the provider.
+private let earlySeconds = 60.0 // Before it expires, or half of a shorter life, so that none expires on its way.
 
 struct SavedTokens: Codable {
     let accessToken: String
@@ -17,7 +17,7 @@ struct SavedTokens: Codable {
         guard let expiresIn, let expiresAt else { return false }
         let left = expiresAt.timeIntervalSinceNow
         // More left than there ever was: the clock was set back since, and says nothing about the token.
-        return left < earlySeconds || left > Double(expiresIn)
+        return left < min(earlySeconds, Double(expiresIn) / 2) || left > Double(expiresIn)
     }
 }
 
