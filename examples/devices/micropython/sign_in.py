@@ -18,13 +18,13 @@ WAIT_SECONDS = 25  # The relay holds a poll this long. Some proxies cut a reques
 TELL_SECONDS = 5  # Nobody has to wait long for an acknowledgement or a cancellation.
 TRIES = 6  # For all but a poll, which is repeated until the link expires.
 LINKS = 3  # A link that has expired is replaced, but not for ever on a forgotten screen.
-MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire.
+MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire, or in the middle of a shorter life.
 MAX_BYTES = 16_384  # More than any response of a relay: one that never ends fills no memory.
 
 
 class SignInError(Exception):
-    """code: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
-    expired, cancelled, refused, unreachable, not_saved, invalid_grant (refresh only: sign in again)."""
+    """code: access_denied, authorization_failed, missing_code, exchange_failed, expired, cancelled, refused,
+    unreachable, not_saved, invalid_grant (refresh only: sign in again)."""
 
     def __init__(self, code, detail=''):
         super().__init__(code + ': ' + detail if detail else code)
@@ -79,12 +79,7 @@ def sign_in(relay, service, path, show, tick, client):
         raise
     if client:
         answer = code_of(answer, state, client)
-    if member == 'accessToken':
-        tokens = tokens_from_relay(answer)
-    else:
-        form = {'grant_type': 'authorization_code', 'code': answer['code'], 'code_verifier': verifier,
-                'redirect_uri': answer['redirectUri'], 'client_id': answer['clientId']}
-        tokens = tokens_from_provider(answer['tokenUrl'], answer['clientId'], form)
+    tokens = tokens_from_relay(answer) if member == 'accessToken' else exchange(answer, verifier)
     save_tokens(path, tokens)
     session.tell('ack=1')  # Only now: until then a lost response, or a crash, costs no sign-in.
     return tokens
@@ -92,9 +87,21 @@ def sign_in(relay, service, path, show, tick, client):
 
 def can_be_blind(relay, service):
     """Whether this device may exchange the code itself, so that the relay sees no token. Older relays do not say."""
-    answer = ask(relay + '/services', timeout=TELL_SECONDS)[1]
-    services = answer.get('services', [])
-    return any(each['service'] == service and each.get('blind') in ('can', 'must') for each in services)
+    answer = ask_until_answered(relay + '/services', None, 'services', if_missing={'services': []})
+    return any(each['service'] == service and each.get('blind') in ('can', 'must') for each in answer['services'])
+
+
+def exchange(code, verifier):
+    """A code works once (RFC 6749 section 4.1.2), so it is sent again only if there was no response."""
+    form = form_of({'grant_type': 'authorization_code', 'code': code['code'], 'code_verifier': verifier,
+                    'redirect_uri': code['redirectUri'], 'client_id': code['clientId']}).encode()
+    status, answer, text, pause = ask(code['tokenUrl'], form)
+    if status == 0:
+        time.sleep(pause)
+        status, answer, text, _ = ask(code['tokenUrl'], form)
+    if status != 200 or not answer.get('access_token'):
+        raise SignInError('exchange_failed', text)
+    return tokens_from_provider(answer, code['tokenUrl'], code['clientId'])
 
 
 def code_of(answer, state, client):
@@ -148,8 +155,10 @@ class Session:
 
 def refresh(relay, service, saved):
     if 'tokenUrl' in saved:  # The device exchanged the code itself.
-        form = {'grant_type': 'refresh_token', 'refresh_token': saved['refreshToken'], 'client_id': saved['clientId']}
-        tokens = tokens_from_provider(saved['tokenUrl'], saved['clientId'], form)
+        url, client_id = saved['tokenUrl'], saved['clientId']
+        form = {'grant_type': 'refresh_token', 'refresh_token': saved['refreshToken'], 'client_id': client_id}
+        answer = ask_until_answered(url, form_of(form).encode(), 'access_token')
+        tokens = tokens_from_provider(answer, url, client_id)
     else:
         body = {'service': service, 'refreshToken': saved['refreshToken']}
         tokens = tokens_from_relay(ask_until_answered(relay + '/refresh', body, 'accessToken'))
@@ -162,13 +171,16 @@ def tokens_from_relay(answer):
     return {name: answer[name] for name in ('accessToken', 'refreshToken', 'expiresIn') if name in answer}
 
 
-def tokens_from_provider(url, client_id, form):
+def tokens_from_provider(answer, url, client_id):
     """RFC 6749 section 5.1. The tokens are refreshed there too."""
-    answer = ask_until_answered(url, form_of(form).encode(), 'access_token')
     tokens = {'accessToken': answer['access_token'], 'tokenUrl': url, 'clientId': client_id}
-    for name, member in (('refresh_token', 'refreshToken'), ('expires_in', 'expiresIn')):
-        if name in answer:
-            tokens[member] = answer[name]
+    if answer.get('refresh_token') and isinstance(answer['refresh_token'], str):
+        tokens['refreshToken'] = answer['refresh_token']
+    seconds = answer.get('expires_in')
+    if isinstance(seconds, str) and seconds.isdigit():  # So some providers write it.
+        seconds = float(seconds)
+    if type(seconds) in (int, float) and 1 <= seconds < 1e10:
+        tokens['expiresIn'] = int(seconds)
     return tokens
 
 
@@ -178,7 +190,7 @@ def is_due(tokens):
         return False
     left = tokens['expiresAt'] - time.time()
     # More than they ever had: the clock was set back since they were saved.
-    return not MARGIN_SECONDS < left <= tokens['expiresIn']
+    return not min(MARGIN_SECONDS, tokens['expiresIn'] / 2) < left <= tokens['expiresIn']
 
 
 def save_tokens(path, tokens):
@@ -190,6 +202,10 @@ def save_tokens(path, tokens):
             json.dump(tokens, file)
         os.rename(path + '.new', path)
     except OSError as error:
+        try:
+            os.remove(path + '.new')  # It has the tokens.
+        except OSError:
+            pass
         raise SignInError('not_saved', '%s, %s' % (path, error))
     return tokens
 
@@ -203,20 +219,23 @@ def load_tokens(path):
     return saved if isinstance(saved, dict) else {}
 
 
-def ask_until_answered(url, body, member):
-    """Returns the JSON object of a 200 that has the member. Tries again what may pass."""
+def ask_until_answered(url, body, member, if_missing=None):
+    """Returns the JSON object of a 200 that has the member, or if_missing of a 404. Tries again what may pass."""
     for _ in range(TRIES):
         status, answer, text, pause = ask(url, body)
-        if status == 200 and answer.get(member):
+        if status == 200 and answer.get(member) not in (None, ''):
             return answer
+        if status == 404 and if_missing:
+            return if_missing
         if 400 <= status < 500 and status != 429:
-            raise SignInError(answer['error']) if 'error' in answer else SignInError('refused', text)
+            raise SignInError(text) if text and 'error' in answer else SignInError('refused', text)
         time.sleep(pause)
     raise SignInError('unreachable', text)
 
 
 def ask(url, body=None, timeout=WAIT_SECONDS + 15, tick=lambda: None):
-    """Returns (status, JSON object, text, seconds to pause before a retry). Status 0: no complete response."""
+    """Returns (status, JSON object, what an error may tell of it, seconds to pause before a retry).
+    Status 0: no complete response."""
     pause = 1 + os.urandom(1)[0] % 3  # So that a thousand devices do not return at the same moment.
     try:
         status, headers, text = request(url, body, timeout, tick)
@@ -226,9 +245,15 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15, tick=lambda: None):
         pause += min(int(headers['retry-after']), 60)
     try:
         answer = json.loads(text)
+        text = ''  # It may have tokens in it: of JSON only its `error` is told, and of a 200 no text.
     except ValueError:  # A page of a proxy.
         answer = None
-    return status, answer if isinstance(answer, dict) else {}, text.strip()[:100], pause
+    answer = answer if isinstance(answer, dict) else {}
+    if isinstance(answer.get('error'), str):
+        text = answer['error']
+    elif status == 200:
+        text = ''
+    return status, answer, text.strip()[:100], pause
 
 
 def request(url, body, timeout, tick):

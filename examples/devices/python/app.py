@@ -13,10 +13,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from sign_in import SignInError, ask_until_answered, sign_in, tokens_from_provider, tokens_from_relay
+from sign_in import SignInError, ask_until_answered, form_of, sign_in, tokens_from_provider, tokens_from_relay
 
 LINKS = 3  # A link that has expired is replaced, but not for ever on a forgotten screen.
-MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire.
+MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire, or in the middle of a shorter life.
 
 one_at_a_time = threading.Lock()  # The others then find what the first has saved.
 
@@ -47,8 +47,9 @@ def tokens_for(relay, service, path, show, rejected=None):
 def refresh(relay, service, path, saved):
     refresh_token = saved['refreshToken']
     if 'tokenUrl' in saved:  # Of a blind sign-in.
-        form = {'grant_type': 'refresh_token', 'refresh_token': refresh_token, 'client_id': saved['clientId']}
-        tokens = tokens_from_provider(saved['tokenUrl'], saved['clientId'], form)
+        url, client_id = saved['tokenUrl'], saved['clientId']
+        form = form_of(grant_type='refresh_token', refresh_token=refresh_token, client_id=client_id)
+        tokens = tokens_from_provider(ask_until_answered(url, form, 'access_token'), url, client_id)
     else:
         body = {'service': service, 'refreshToken': refresh_token}
         tokens = tokens_from_relay(ask_until_answered(f'{relay}/refresh', body, 'accessToken'))
@@ -62,7 +63,7 @@ def is_due(tokens):
         return False
     left = tokens['expiresAt'] - time.time()
     # More than they ever had: the clock was set back since they were saved.
-    return not MARGIN_SECONDS < left <= tokens['expiresIn']
+    return not min(MARGIN_SECONDS, tokens['expiresIn'] / 2) < left <= tokens['expiresIn']
 
 
 def save_tokens(path, tokens):
@@ -70,12 +71,17 @@ def save_tokens(path, tokens):
     if tokens.get('expiresIn'):
         tokens['expiresAt'] = int(time.time()) + tokens['expiresIn']
     written = f'{path}.{os.getpid()}'  # Another process may be saving too.
-    descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, 'w') as file:
-        json.dump(tokens, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(written, path)
+    try:
+        descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, 'w') as file:
+            json.dump(tokens, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(written, path)
+    except OSError as error:
+        if os.path.isfile(written):
+            os.remove(written)  # It has the tokens.
+        raise SignInError('not_saved', error)
     return tokens
 
 

@@ -18,8 +18,8 @@ TRIES = 6  # For all but a poll, which is repeated until the link expires.
 
 
 class SignInError(Exception):
-    """code: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
-    expired, cancelled, refused, unreachable, invalid_grant (refresh only: sign in again)."""
+    """code: access_denied, authorization_failed, missing_code, exchange_failed, expired, cancelled, refused,
+    unreachable, not_saved (app.py), invalid_grant (refresh only: sign in again)."""
 
     def __init__(self, code, detail=''):
         super().__init__(f'{code}: {detail}' if detail else code)
@@ -47,15 +47,21 @@ def sign_in(relay, service, show, save, device='Living room'):
 
 def can_be_blind(relay, service):
     """Whether this device may exchange the code itself, so that the relay sees no token. Older relays do not say."""
-    _, answer, _, _ = ask(f'{relay}/services', timeout=TELL_SECONDS)
-    services = answer.get('services', [])
-    return any(each['service'] == service and each.get('blind') in ('can', 'must') for each in services)
+    answer = ask_until_answered(f'{relay}/services', None, 'services', if_missing={'services': []})
+    return any(each['service'] == service and each.get('blind') in ('can', 'must') for each in answer['services'])
 
 
 def exchange(code, verifier):
-    form = {'grant_type': 'authorization_code', 'code': code['code'], 'redirect_uri': code['redirectUri'],
-            'client_id': code['clientId'], 'code_verifier': verifier}
-    return tokens_from_provider(code['tokenUrl'], code['clientId'], form)
+    """A code works once (RFC 6749 §4.1.2), so it is sent again only if there was no response."""
+    form = form_of(grant_type='authorization_code', code=code['code'], redirect_uri=code['redirectUri'],
+                   client_id=code['clientId'], code_verifier=verifier)
+    status, answer, text, pause = ask(code['tokenUrl'], form)
+    if status == 0:
+        time.sleep(pause)
+        status, answer, text, _ = ask(code['tokenUrl'], form)
+    if status != 200 or not answer.get('access_token'):
+        raise SignInError('exchange_failed', text)
+    return tokens_from_provider(answer, code['tokenUrl'], code['clientId'])
 
 
 def tokens_from_relay(answer):
@@ -63,13 +69,16 @@ def tokens_from_relay(answer):
     return {name: answer[name] for name in ('accessToken', 'refreshToken', 'expiresIn') if name in answer}
 
 
-def tokens_from_provider(url, client_id, form):
+def tokens_from_provider(answer, url, client_id):
     """RFC 6749 §5.1. The tokens are refreshed there too."""
-    answer = ask_until_answered(url, urllib.parse.urlencode(form).encode(), 'access_token')
     tokens = {'accessToken': answer['access_token'], 'tokenUrl': url, 'clientId': client_id}
-    for name, member in (('refresh_token', 'refreshToken'), ('expires_in', 'expiresIn')):
-        if name in answer:
-            tokens[member] = answer[name]
+    if answer.get('refresh_token') and isinstance(answer['refresh_token'], str):
+        tokens['refreshToken'] = answer['refresh_token']
+    seconds = answer.get('expires_in')
+    if isinstance(seconds, str) and seconds.isdecimal():  # So some providers write it.
+        seconds = float(seconds)
+    if type(seconds) in (int, float) and 1 <= seconds < 1e10:
+        tokens['expiresIn'] = int(seconds)
     return tokens
 
 
@@ -116,20 +125,23 @@ class Session:
             time.sleep(pause)
 
 
-def ask_until_answered(url, body, member):
-    """Returns the JSON object of a 200 that has the member. Tries again what may pass."""
+def ask_until_answered(url, body, member, if_missing=None):
+    """Returns the JSON object of a 200 that has the member, or if_missing of a 404. Tries again what may pass."""
     for _ in range(TRIES):
         status, answer, text, pause = ask(url, body)
-        if status == 200 and answer.get(member):
+        if status == 200 and answer.get(member) not in (None, ''):
             return answer
+        if status == 404 and if_missing:
+            return if_missing
         if 400 <= status < 500 and status != 429:
-            raise SignInError(answer['error']) if 'error' in answer else SignInError('refused', text)
+            raise SignInError(text) if text and 'error' in answer else SignInError('refused', text)
         time.sleep(pause)
     raise SignInError('unreachable', text)
 
 
 def ask(url, body=None, timeout=WAIT_SECONDS + 15):
-    """Returns (status, JSON object, text, seconds to pause before a retry). Status 0: no complete response."""
+    """Returns (status, JSON object, what an error may tell of it, seconds to pause before a retry).
+    Status 0: no complete response."""
     is_form = isinstance(body, bytes)
     data = body if body is None or is_form else json.dumps(body).encode()
     content_type = 'application/x-www-form-urlencoded' if is_form else 'application/json'
@@ -149,6 +161,16 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15):
         pause += min(int(headers['Retry-After']), 60)
     try:
         answer = json.loads(text)
+        text = ''  # It may have tokens in it: of JSON only its `error` is told, and of a 200 no text.
     except ValueError:  # A page of a proxy.
         answer = None
-    return status, answer if isinstance(answer, dict) else {}, text.strip()[:100], pause
+    answer = answer if isinstance(answer, dict) else {}
+    if isinstance(answer.get('error'), str):
+        text = answer['error']
+    elif status == 200:
+        text = ''
+    return status, answer, text.strip()[:100], pause
+
+
+def form_of(**members):
+    return urllib.parse.urlencode(members).encode()

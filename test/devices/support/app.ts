@@ -1,5 +1,5 @@
 /** An app on a device: one of the programs of examples/devices, installed in a folder of its own. */
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { newFolder } from '../../kit/folder.ts';
@@ -55,11 +55,23 @@ export function installProgram(
       const dayInItsUnit = saved.expiresAt > 1e11 ? 86_400_000 : 86_400;
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
     },
+    /** As if so many seconds were left of the saved tokens. */
+    leave(seconds: number) {
+      const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
+      const unit = saved.expiresAt > 1e11 ? 1 : 1_000;
+      const expiresAt = Math.floor((Date.now() + seconds * 1_000) / unit);
+      writeFileSync(file, JSON.stringify({ ...saved, expiresAt }));
+    },
     /** As if the time of the saved tokens had passed. */
     makeDue() {
       const saved = JSON.parse(readFileSync(file, 'utf8')) as object;
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt: 1 }));
     },
+    /** Files that it wrote and did not rename. */
+    leftovers: () =>
+      readdirSync(folder, { withFileTypes: true })
+        .filter((entry) => entry.isFile() && entry.name.startsWith('tokens-mal.json.'))
+        .map(({ name }) => name),
     /** Its file becomes one of another program. */
     replaceTokens: (text: string) => writeFileSync(file, text),
     /** Another process is about to save, under the name that all programs once had in common. */
