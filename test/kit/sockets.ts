@@ -27,10 +27,12 @@ export function openRaw(url: string, ca?: string) {
     until(text: string) {
       return new Promise<string>((resolve, reject) => {
         const check = () => {
-          if (received.includes(text)) resolve(received);
+          if (!received.includes(text)) return;
+          socket.off('data', check);
+          resolve(received);
         };
-        check();
         socket.on('data', check);
+        check();
         const tooEarly = () => new Error(`closed before ${JSON.stringify(text)}: ${received}`);
         void closed.then(() => reject(tooEarly()));
       });
