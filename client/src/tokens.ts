@@ -166,12 +166,12 @@ export const askForTokens = (call: Call, request: Request, before: object): Prom
     ({ status, json, refusal, detail }) => {
       if (refusal && json.error === 'invalid_grant') throw new SignInError('invalid_grant', detail);
       // With a 201 too, the old refresh token may have been replaced.
-      const tokens = tokensOf(status < 300 ? json : {}, call.platform.date(), before);
-      // Some providers refuse an invalid refresh token in words that the relay does not know.
-      const hint = 'refreshToken' in before ? '. Signing in again may help' : '';
+      const tokens = status < 300 ? tokensOf(json, call.platform.date(), before) : undefined;
+      const isRefresh = 'refreshToken' in before;
       // A code works once (RFC 6749 §4.1.2), so any answer to it counts.
-      if (refusal || (status && !hint && !tokens)) {
-        throw new SignInError('refused', detail + hint);
+      if (refusal || (status && !isRefresh && !tokens)) {
+        // Some providers refuse an invalid refresh token in words that the relay does not know.
+        throw new SignInError('refused', detail + (isRefresh ? '. Signing in again may help' : ''));
       }
       return tokens;
     },
