@@ -3,7 +3,6 @@
  * drain and close it. Uses no API of a particular runtime, and repeats nothing by itself: its
  * host calls `sweep` and `discover` periodically.
  */
-
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
 import type { RateLimits } from './http/dependencies.ts';

@@ -121,7 +121,9 @@ export class TokenEndpoint {
       outcome = parse({ status, headers, text, receivedAtMs: clock.now() });
       // The request had arrived and spent the code, so the reset is what went wrong.
       const isSpent = !outcome.ok && outcome.failure.refusal === 'invalid_grant';
-      if (reset !== undefined && grant === 'exchange' && isSpent) throw reset;
+      if (reset !== undefined && grant === 'exchange' && isSpent) {
+        outcome = failed(describeFailure(reset, controller.signal));
+      }
     } catch (error) {
       outcome = failed(describeFailure(error, controller.signal));
     } finally {

@@ -67,7 +67,7 @@ export type CodeOutcome<Failure> =
   | { readonly ok: false; readonly failure: Failure };
 
 /** Outcomes of a callback that does not end its sign-in. 'busy': its code is not spent. With the others the session did not accept the result. */
-export const NOT_FINAL = ['busy', 'link_invalid', 'cancelled'] as const;
+const NOT_FINAL = ['busy', 'link_invalid', 'cancelled'] as const;
 export type NotFinal = (typeof NOT_FINAL)[number];
 
 /** How a callback ended. */

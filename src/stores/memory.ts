@@ -1,6 +1,7 @@
 /**
- * Sessions and refreshes in this process, and their vault. Every function runs to its end without awaiting, which
- * makes it atomic. A `Journal` keeps sessions elsewhere too, so that they survive the process.
+ * Sessions and refreshes in this process, and their vault. Every function of a store runs to its
+ * end without awaiting, which makes it atomic. A `Journal` keeps sessions elsewhere too, so that
+ * they survive the process.
  */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import { digestOf } from '../sign-ins/secrets.ts';
