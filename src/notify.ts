@@ -10,6 +10,8 @@ import type { ServiceState } from './service.ts';
 import type { Clock } from './sign-ins/time.ts';
 
 const CHECK_MS = 30_000;
+/** What does not arrive is sent again after pauses that double, from CHECK_MS to this. */
+const LONGEST_PAUSE_MS = 900_000;
 /** The same reason is not sent again sooner, if it was over meanwhile. */
 const RECUR_MS = 300_000;
 /** The default of Prometheus' Alertmanager (`repeat_interval`). */
@@ -33,17 +35,14 @@ export interface Target {
 
 /**
  * Sends a notification. `cause` is the same at the beginning and at the end, such as `provider mal`.
- * `text` has no secret. Never rejects. Resolves with why it did not arrive, or undefined. `outcome`:
- * the receiver refused it, gave no answer in time and may have read it, or was not reached.
+ * `text` has no secret. Never rejects. Resolves with why it did not arrive, or undefined.
  */
 export async function send(
   target: Target,
   cause: string,
   text: string,
   isOver = false,
-): Promise<
-  { readonly outcome: 'refused' | 'unanswered' | 'unreached'; readonly problem: string } | undefined
-> {
+): Promise<string | undefined> {
   const { notifyUrl, baseUrl, fetch } = target;
   const url = new URL(notifyUrl);
   const title = `Sign-in Relay ${baseUrl === undefined ? '' : new URL(baseUrl).host}`.trim();
@@ -62,11 +61,11 @@ export async function send(
     const response = await fetch(notifyUrl, init);
     await response.body?.cancel();
     const isTaken = response.status >= 200 && response.status < 300;
-    return isTaken ? undefined : { outcome: 'refused', problem: `it answered ${response.status}` };
+    return isTaken ? undefined : `it answered ${response.status}`;
   } catch (error) {
     return signal.aborted
-      ? { outcome: 'unanswered', problem: `it did not answer within ${TIMEOUT_MS / 1_000} s` }
-      : { outcome: 'unreached', problem: `it cannot be reached (${codeOf(error)})` };
+      ? `it did not answer within ${TIMEOUT_MS / 1_000} s`
+      : `it cannot be reached (${codeOf(error)})`;
   }
 }
 
@@ -99,7 +98,9 @@ export function createNotifier(target: Target, options: NotifierOptions) {
   const open = new Map<string, Cause>();
   /** When each reason was last sent. Bounded: reasons are provider names and our own texts. */
   const sentAtMsOf = new Map<string, number>();
-  /** The notifications of the last hour, with those that their receiver may only have read. */
+  /** By cause: when what did not arrive is sent again, and the pause after that. */
+  const retries = new Map<string, { readonly atMs: number; readonly pauseMs: number }>();
+  /** The notifications that arrived in the last hour. */
   let sent: { readonly atMs: number; readonly isAboutProvider: boolean }[] = [];
 
   function findCauses({ readiness, liveSessions = 0 }: ServiceState) {
@@ -126,22 +127,30 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     if (latest !== undefined && latest.length > LATEST_SIGN_INS) latest.shift();
   }
 
-  /** What did not arrive is sent again if it is still true: by the next check, or if it may have been read, as one that recurs. */
+  /** False if it did not arrive. The next checks try again, if it is still true. */
   async function deliver(
     cause: string,
     { text, isAboutProvider }: Omit<Cause, 'reason'>,
     isOver = false,
-  ) {
-    const atMs = clock.now();
-    sent = sent.filter((each) => atMs - each.atMs < HOUR_MS);
+  ): Promise<boolean> {
+    const nowMs = clock.now();
+    const { atMs, pauseMs } = retries.get(cause) ?? { atMs: nowMs, pauseMs: CHECK_MS };
+    if (nowMs < atMs) return false;
+    sent = sent.filter((each) => nowMs - each.atMs < HOUR_MS);
     const aboutProviders = sent.filter((each) => each.isAboutProvider).length;
     const isOwnFull = isAboutProvider && aboutProviders >= MAX_ABOUT_PROVIDERS_AN_HOUR;
-    if (sent.length >= MAX_AN_HOUR || isOwnFull) return 'over the limit';
+    if (sent.length >= MAX_AN_HOUR || isOwnFull) return false;
     const isLast = sent.length === MAX_AN_HOUR - 1;
-    const failure = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, isOver);
-    if (failure !== undefined) log.warning('notify_failed', { problem: failure.problem });
-    if (failure?.outcome !== 'unreached') sent.push({ atMs, isAboutProvider });
-    return failure === undefined ? 'arrived' : failure.outcome;
+    const problem = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, isOver);
+    if (problem === undefined) {
+      sent.push({ atMs: nowMs, isAboutProvider });
+      retries.delete(cause);
+      return true;
+    }
+    log.warning('notify_failed', { problem });
+    const next = { atMs: nowMs + pauseMs, pauseMs: Math.min(pauseMs * 2, LONGEST_PAUSE_MS) };
+    retries.set(cause, next);
+    return false;
   }
 
   async function check(state: ServiceState): Promise<void> {
@@ -155,13 +164,15 @@ export function createNotifier(target: Target, options: NotifierOptions) {
       const lastMs = sentAtMsOf.get(reason) ?? Number.NEGATIVE_INFINITY;
       if (clock.now() - lastMs < quietMs) continue;
       const told = isReminder ? { ...cause, text: `Still: ${text}` } : cause;
-      const outcome = await deliver(name, told);
-      if (outcome === 'arrived') open.set(name, cause);
-      if (outcome === 'arrived' || outcome === 'unanswered') sentAtMsOf.set(reason, clock.now());
+      if (!(await deliver(name, told))) continue;
+      open.set(name, cause);
+      sentAtMsOf.set(reason, clock.now());
     }
     for (const [cause, last] of open) {
-      if (causes.has(cause)) continue;
-      if ((await deliver(cause, last, true)) === 'arrived') open.delete(cause);
+      if (!causes.has(cause) && (await deliver(cause, last, true))) open.delete(cause);
+    }
+    for (const cause of retries.keys()) {
+      if (!causes.has(cause) && !open.has(cause)) retries.delete(cause);
     }
   }
 

@@ -73,10 +73,10 @@ async function checkNotification(settings: EnabledSettings, { fetch }: Runtime):
   const { notifyUrl = '', baseUrl } = settings;
   const { send } = await import('../../notify.ts');
   const target = { notifyUrl, baseUrl, fetch };
-  const failure = await send(target, 'check', 'A test of sign-in-relay check');
-  return failure === undefined
+  const problem = await send(target, 'check', 'A test of sign-in-relay check');
+  return problem === undefined
     ? ok('notification', 'one was sent to NOTIFY_URL: check whether it has arrived')
-    : fault('notification', `NOTIFY_URL: ${failure.problem}`, 'correct it, or unset it');
+    : fault('notification', `NOTIFY_URL: ${problem}`, 'correct it, or unset it');
 }
 
 function checkFileDescriptors({ maxSessions }: Settings): Finding {
