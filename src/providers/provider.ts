@@ -181,8 +181,8 @@ export function createProviders(offered: readonly OfferedService[]) {
     byName.set(name, { ok: false, refusal: 'undiscovered', retryAfterMs: DISCOVERY_RETRY_MS });
   }
   return {
-    /** The services, in the order of `PROVIDERS`. */
-    offered,
+    /** The services, in the order of `PROVIDERS`. Without the secrets that a configuration has. */
+    offered: offered.map(({ name, displayName }): OfferedService => ({ name, displayName })),
     has: (name: string) => byName.has(name),
     /** A provider that is not discovered yet is known, but cannot be used. */
     find: (name: string): ProviderLookup =>

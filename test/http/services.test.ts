@@ -1,6 +1,7 @@
 /** `GET /services` and `POST /refresh` (docs/extensions.md), in what the conformance suite cannot see. */
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import { createProviders } from '../../src/providers/provider.ts';
 import { refresh } from '../kit/device.ts';
 import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
 
@@ -21,6 +22,11 @@ describe('GET /services', () => {
       { service: 'acme', name: 'Acme', blind: 'no', revoke: false },
       { service: 'mal', name: 'MyAnimeList', blind: 'no', revoke: false },
     ]);
+  });
+
+  test('cannot reach a client secret through the list of providers', () => {
+    const { offered } = createProviders([ANILIST]);
+    expect(offered).toEqual([{ name: 'anilist', displayName: 'AniList' }]);
   });
 
   test('says what the relay speaks', async () => {
