@@ -75,8 +75,8 @@ export interface KnownError {
   readonly status?: number;
   /** Default: any. */
   readonly grant?: Grant;
-  /** True: not if the request named a scope. */
-  readonly withoutScope?: true;
+  /** Only if the request named a scope, or only if it did not. Default: either. */
+  readonly hasScope?: boolean;
   /** Members that the body must have, exactly. */
   readonly body: Expected;
 }

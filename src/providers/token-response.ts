@@ -179,7 +179,7 @@ function findMeaning(
     (known) =>
       (known.status === undefined ? !isTemporary(status) : known.status === status) &&
       (known.grant === undefined || known.grant === grant) &&
-      !(known.withoutScope && hasScope) &&
+      (known.hasScope === undefined || known.hasScope === hasScope) &&
       matches(json, known.body),
   );
   return found?.means ?? TOKEN_ERRORS.find((error) => error === json.error);
@@ -213,7 +213,7 @@ const badRefreshToken = (body: Expected): KnownError => ({
  */
 const needsUser = (error: string): KnownError => ({
   ...badRefreshToken({ error }),
-  withoutScope: true,
+  hasScope: false,
 });
 
 /**
@@ -241,6 +241,13 @@ const KNOWN_ERRORS: readonly KnownError[] = [
   // better-auth before 2026. https://github.com/better-auth/better-auth/pull/8103
   badRefreshToken({ error: 'invalid_request', error_description: 'session not found' }),
   ...['interaction_required', 'login_required', 'consent_required'].map(needsUser),
+  // Microsoft, also if only a scope that the refresh names lacks the user's consent.
+  {
+    means: 'invalid_scope',
+    grant: 'refresh',
+    hasScope: true,
+    body: { error: 'invalid_grant', suberror: 'consent_required' },
+  },
   // X, Keycloak and others: a 401 is about the client (RFC 6749 §5.2).
   { means: 'invalid_client', status: 401, body: { error: 'unauthorized_client' } },
   // GitHub, Slack, Twitch, WeChat.
