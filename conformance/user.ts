@@ -21,6 +21,14 @@ export function typeCode({ relay }: Kit, code: string): Promise<Answer> {
   return relay.send(formCall('/link', { code }));
 }
 
+/** Types what cannot be a code. Returns the page to which that redirects. */
+export async function mistypeCode(kit: Kit, code: string): Promise<Answer> {
+  const answer = await typeCode(kit, code);
+  expect.status(answer, 303);
+  const location = present('Location', answer.headers.location);
+  return kit.relay.send({ path: `/link${new URL(location, kit.options.baseUrl).search}` });
+}
+
 /** A redirect to the page of the code, whose address has one spelling only. */
 export function expectRedirectToCode({ options }: Kit, answer: Answer, userCode: string): void {
   holds('status', [302, 303].includes(answer.status), '302 or 303', answer.status);

@@ -14,6 +14,7 @@ import {
   expectRedirectToCode,
   expectRedirectToProvider,
   expectSameEnding,
+  mistypeCode,
   openCode,
   startWithCode,
   typeCode,
@@ -62,7 +63,7 @@ export const userCode = cases((test) => {
     matches('page', form.body, /<form[^<>]*method="post"/);
     matches('page', form.body, CODE_FIELD);
     for (const typed of ['', 'BCD', 'BCDF-GHJKL', 'AEIO-UAEI', '"><script>x</script>']) {
-      const answer = await typeCode(kit, typed);
+      const answer = await mistypeCode(kit, typed);
       expect.status(answer, 400);
       matches('page', answer.body, CODE_FIELD);
       matches('page', answer.body, /role="alert"/);

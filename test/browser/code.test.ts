@@ -58,6 +58,18 @@ test('typed, continued, signed in: the device gets tokens', async () => {
   expect(relay.output()).not.toContain(device.userCode.replace('-', ''));
 });
 
+test('from the page of a code that was corrected, Back leads to the form', async () => {
+  const device = await startDeviceWithCode('mal');
+  const { page } = await openPhone();
+  await page.goto(`${baseUrl}/link`);
+  await page.getByLabel(FIELD).fill('wdjb');
+  const incomplete = { status: 400, title: 'That code is incomplete' };
+  expect(await follow(page, () => press(page, 'Check'))).toMatchObject(incomplete);
+  await page.getByLabel(FIELD).fill(device.userCode);
+  expect(await follow(page, () => press(page, 'Check'))).toMatchObject(CONFIRMATION);
+  expect(await follow(page, () => page.goBack())).toMatchObject(incomplete);
+});
+
 test('the keyboard alone is enough, and the focus is visible', async () => {
   const device = await startDeviceWithCode('mal');
   const { page } = await openPhone();

@@ -20,9 +20,9 @@ export function createCodeForm(pages: PageResponses, basePath: string): Handler 
   const { respond, pagesFor } = pages;
   return (request) => {
     const typed = readQueryCode(request);
-    return typed
-      ? takeTyped(pages, basePath, request, typed, 302)
-      : respond(200, pagesFor(request).codeForm, 'code');
+    return typed === undefined
+      ? respond(200, pagesFor(request).codeForm, 'code')
+      : takeTyped(pages, basePath, request, typed, 302);
   };
 }
 
@@ -50,7 +50,10 @@ function takeTyped(
 ): Response {
   const userCode = parseUserCode(typed);
   if (userCode === undefined) {
-    return respond(400, pagesFor(request).codeIncomplete(shorten(typed)), 'code');
+    // A browser that goes back to the response to a POST shows an error of its own.
+    return status === 303
+      ? redirectResponse(`${codeFormOf(basePath)}?${new URLSearchParams({ code: typed })}`, status)
+      : respond(400, pagesFor(request).codeIncomplete(shorten(typed)), 'code');
   }
   // Only the path, because the browser may use another host name of the relay.
   return redirectResponse(shortLinkOf(basePath, userCode), status);
