@@ -231,15 +231,31 @@ const KNOWN_ERRORS: readonly KnownError[] = [
   { means: 'invalid_grant', body: { error: 'invalid_refresh_token' } },
   { means: 'invalid_grant', body: { message: 'Invalid refresh token' } },
   badRefreshToken({ ok: false, error: 'token_expired' }),
-  // Supabase, HubSpot, Fitbit, Zoho, Atlassian, DeviantArt.
-  badRefreshToken({ error_code: 'refresh_token_not_found' }),
+  // HubSpot, Fitbit, Zoho, Pocket ID before 2.10, older Ory Hydra and Authelia.
   badRefreshToken({ status: 'BAD_REFRESH_TOKEN' }),
   badRefreshToken({ errors: { errorType: 'invalid_grant' } }),
   badRefreshToken({ error: 'invalid_code' }),
-  badRefreshToken({ error: 'unauthorized_client', error_description: 'refresh_token is invalid' }),
-  badRefreshToken({ error: 'invalid_request', error_description: 'The refresh_token is invalid.' }),
-  // better-auth before 2026. https://github.com/better-auth/better-auth/pull/8103
-  badRefreshToken({ error: 'invalid_request', error_description: 'session not found' }),
+  badRefreshToken({ error: 'Refresh token is invalid or expired' }),
+  badRefreshToken({ error: 'token_inactive' }),
+  // Supabase.
+  ...[
+    'refresh_token_not_found',
+    'refresh_token_already_used',
+    'session_not_found',
+    'session_expired',
+  ].map((error_code) => badRefreshToken({ error_code })),
+  // Atlassian, Gitea, Forgejo.
+  ...['refresh_token is invalid', 'unable to parse refresh token', 'token was already used'].map(
+    (error_description) => badRefreshToken({ error: 'unauthorized_client', error_description }),
+  ),
+  // DeviantArt, Dex, ZITADEL, better-auth before 2026 (https://github.com/better-auth/better-auth/pull/8103).
+  ...[
+    'The refresh_token is invalid.',
+    'Refresh token is invalid or has already been claimed by another client.',
+    'Refresh token expired.',
+    'Errors.OIDCSession.RefreshTokenInvalid',
+    'session not found',
+  ].map((error_description) => badRefreshToken({ error: 'invalid_request', error_description })),
   ...['interaction_required', 'login_required', 'consent_required'].map(needsUser),
   // Microsoft, also if only a scope that the refresh names lacks the user's consent.
   {
