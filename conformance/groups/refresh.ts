@@ -61,7 +61,10 @@ const OAUTH: Endpoint = {
     expect.oauthError(answer, error);
     equal('error_description', /"error_description":"conf/.test(answer.body), words !== undefined);
   },
-  expectFailed: (answer) => expect.oauthError(answer, 'temporarily_unavailable', 503),
+  expectFailed(answer) {
+    expect.oauthError(answer, 'temporarily_unavailable', 503);
+    expect.retryAfter(answer);
+  },
 };
 
 const WORDS = 'conformance-words-of-a-provider';

@@ -93,8 +93,7 @@ export function oauthResponseTo(
     case 'draining':
       return oauthErrorResponse('temporarily_unavailable');
     case 'undiscovered':
-    case 'refresh_unavailable':
-    case 'revocation_unavailable':
+    case 'undecided':
       return oauthErrorResponse('temporarily_unavailable', { headers, status: 503, description });
     default:
       return oauthErrorResponse(isKeyOf(ERRORS, refusal) ? refusal : 'invalid_request', {

@@ -97,10 +97,8 @@ export const REFUSALS = {
   draining: { status: 503, text: 'Server busy' },
   /** The provider is not discovered yet. */
   undiscovered: { status: 503, text: 'Server busy' },
-  /** The refresh token may still be valid: the device keeps it. */
-  refresh_unavailable: { status: 503, text: 'Server busy' },
-  /** The token may still be valid: the device may try again. RFC 7009 §2.2.1. */
-  revocation_unavailable: { status: 503, text: 'Server busy' },
+  /** The token may still be valid: the device keeps it, and tries again. RFC 7009 §2.2.1. */
+  undecided: { status: 503, text: 'Server busy' },
   not_configured: { status: 503, text: 'OAuth proxy not configured' },
 } as const;
 
@@ -122,22 +120,22 @@ export function refuse(refusal: RefusalName, retryAfterMs?: number): Refusal {
   return retryAfterMs === undefined ? { ok: false, refusal } : { ok: false, refusal, retryAfterMs };
 }
 
+/** A refresh or a revocation failed without a decision of the provider. */
+export function undecided(retryAfterMs = 5_000): Refusal {
+  return refuse('undecided', retryAfterMs);
+}
+
 export function errorResponse(refusal: TextRefusalName, headers?: HeaderFields): Response {
   const { status, text } = REFUSALS[refusal];
   return textResponse(status, text, headers);
 }
-
-/** When a device may repeat a refresh or a revocation that failed without a decision of the provider. */
-export const PROVIDER_RETRY_MS = 5_000;
 
 /** For routes of the relay's own protocol. */
 export function textResponseTo({ refusal, retryAfterMs, description }: Refusal): Response {
   if (!isKeyOf(REFUSALS, refusal)) {
     return jsonErrorResponse({ error: refusal, error_description: description });
   }
-  const waitMs =
-    retryAfterMs ?? (refusal === 'refresh_unavailable' ? PROVIDER_RETRY_MS : undefined);
-  return errorResponse(refusal, waitMs === undefined ? undefined : retryAfter(waitMs));
+  return errorResponse(refusal, retryAfterMs === undefined ? undefined : retryAfter(retryAfterMs));
 }
 
 export function isKeyOf<Table extends object>(

@@ -24,7 +24,7 @@ import {
 import { createOpenApi } from './endpoints/openapi.ts';
 import { createQr } from './endpoints/qr.ts';
 import { createRefresh } from './endpoints/refresh.ts';
-import { createRevocation, createRevoke, REVOCATION_UNAVAILABLE } from './endpoints/revoke.ts';
+import { createRevocation, createRevoke } from './endpoints/revoke.ts';
 import { createServices } from './endpoints/services.ts';
 import {
   createCodeForm,
@@ -43,8 +43,8 @@ import {
   errorResponse,
   type PageResponses,
   type Refusal,
-  refuse,
   textResponseTo,
+  undecided,
 } from './responses.ts';
 
 /** An exact path comes before a pattern; of several patterns the first responds. */
@@ -113,14 +113,13 @@ function createDeviceRoutes(endpoints: Dependencies): Route[] {
     {
       path: '/refresh',
       methods: { POST: createRefresh(endpoints) },
-      // The token may still be valid, so the device keeps it.
-      onFault: () => textResponseTo(refuse('refresh_unavailable')),
+      onFault: () => textResponseTo(undecided()),
       ...forDevices,
     },
     {
       path: '/revoke',
       methods: { POST: createRevoke(endpoints) },
-      onFault: () => textResponseTo(REVOCATION_UNAVAILABLE),
+      onFault: () => textResponseTo(undecided()),
       ...forDevices,
     },
     { path: '/services', methods: { GET: services }, ...forDevices },
@@ -211,7 +210,7 @@ function createOAuthRoutes(endpoints: Dependencies): Route[] {
   };
   // After a fault the device must poll again. To many clients any other error is final.
   const polled = { ...oauth, onFault: () => oauthErrorResponse('authorization_pending') };
-  const revoked = { ...oauth, onFault: () => oauthResponseTo(REVOCATION_UNAVAILABLE) };
+  const revoked = { ...oauth, onFault: () => oauthResponseTo(undecided()) };
   const notFound = {
     ...forDevices,
     respond: () => oauthErrorResponse('not_found', { status: 404 }),

@@ -24,7 +24,7 @@ import {
   type RelayRequest,
   shortLinkOf,
 } from '../request.ts';
-import { type Refusal, refuse } from '../responses.ts';
+import { type Refusal, refuse, undecided } from '../responses.ts';
 import { type StartDependencies, tokensOf } from './device.ts';
 import { MAX_TOKEN_REQUEST_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
 import { canRevoke } from './services.ts';
@@ -162,7 +162,7 @@ async function refresh(
   } catch (error) {
     // The route's response to faults is for polls.
     logFault(error, request, '/oauth2/:service/token');
-    return refuse('refresh_unavailable');
+    return undecided();
   }
 }
 

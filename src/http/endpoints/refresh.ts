@@ -3,7 +3,7 @@ import type { TokenResult } from '../../sign-ins/session.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
-import { describeTokens, jsonResponse, type Refusal, refuse } from '../responses.ts';
+import { describeTokens, jsonResponse, type Refusal, refuse, undecided } from '../responses.ts';
 
 /** The largest body with tokens: a refresh, a revocation, or a request of the device grant. Refresh tokens of 4 KB have been seen. */
 export const MAX_TOKEN_REQUEST_BYTES = 16_384;
@@ -24,12 +24,12 @@ export async function refreshTokens(
   const admitted = await admission.admit(request, refreshLimiter, 'refresh');
   if (!admitted.ok) return admitted;
   const outcome = await refreshes.refresh(provider, refreshToken, scope);
-  if (outcome === undefined) return refuse('refresh_unavailable');
+  if (outcome === undefined) return undecided();
   if (outcome.ok) return outcome;
   const { failure } = outcome;
   signInLog.fail('refresh_failed', request, provider, failure);
-  const { refusal = 'refresh_unavailable', description, retryAfterMs } = failure;
-  return { ok: false, refusal, description, retryAfterMs };
+  const { refusal, description, retryAfterMs } = failure;
+  return { ...(refusal ? refuse(refusal) : undecided(retryAfterMs)), description };
 }
 
 export function createRefresh(dependencies: RefreshDependencies): Handler {

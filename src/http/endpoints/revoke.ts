@@ -9,18 +9,9 @@ import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { oauthErrorResponse, oauthResponseTo, revokedResponse } from '../oauth-responses.ts';
 import type { RelayRequest } from '../request.ts';
-import {
-  jsonErrorResponse,
-  jsonResponse,
-  PROVIDER_RETRY_MS,
-  type Refusal,
-  refuse,
-} from '../responses.ts';
+import { jsonErrorResponse, jsonResponse, type Refusal, refuse, undecided } from '../responses.ts';
 import { readParameters } from './device-grant.ts';
 import { isToken, readText, readTokenRequest } from './refresh.ts';
-
-/** The token may still be valid, so the device may try again. RFC 7009 §2.2.1. */
-export const REVOCATION_UNAVAILABLE = refuse('revocation_unavailable', PROVIDER_RETRY_MS);
 
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
@@ -40,13 +31,11 @@ async function revokeAtProvider(
   const admitted = await admission.admit(request, revokeLimiter, 'revoke');
   if (!admitted.ok) return admitted;
   const outcome = await revoke();
-  if (outcome === undefined) return REVOCATION_UNAVAILABLE;
+  if (outcome === undefined) return undecided();
   if (outcome.ok) return outcome;
   const { failure } = outcome;
   signInLog.fail('revocation_failed', request, provider, failure);
-  return failure.refusal === undefined
-    ? refuse('revocation_unavailable', failure.retryAfterMs ?? PROVIDER_RETRY_MS)
-    : refuse(failure.refusal);
+  return failure.refusal ? refuse(failure.refusal) : undecided(failure.retryAfterMs);
 }
 
 export function createRevoke(dependencies: RevokeDependencies): Handler {

@@ -77,7 +77,7 @@ export function refusals(...names: readonly TextRefusalName[]) {
     const { status } = REFUSALS[name];
     const same = names.filter((each) => REFUSALS[each].status === status);
     const texts = same.map((each) => REFUSALS[each].text);
-    const isTimed = status === 429 || name.endsWith('_unavailable');
+    const isTimed = status === 429 || name === 'undecided';
     const retry = isTimed ? RETRY_AFTER : status === 503 ? MAY_RETRY_AFTER : undefined;
     return [status, message(texts.join('; '), lines(...same), retry)] as const;
   });
