@@ -1,7 +1,7 @@
 /**
  * Makes dist/ of src/: `bun build.ts`, or `bun build.ts FOLDER` for another folder.
  * The modules keep their form, comments and source maps, for those who debug an app;
- * their bundler makes them small. Nobody builds tv.js again: it is one small script.
+ * their bundler minifies them. No app bundles tv.js: it is one small script.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ import { bundleForTv } from './tv-build.ts';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const DIST = process.argv[2] ?? `${HERE}dist`;
-/** Beside it, so that the source maps find src/ from there too. */
+/** A folder beside DIST, so that the source maps find src/ from there too. */
 const BUILT = `${mkdtempSync(`${DIST}-`)}/`;
 
 /** The modules and their types, each a file as it is in src/. */
@@ -42,7 +42,7 @@ try {
   // For `require`, and for TypeScript in projects that compile to it.
   const format = ['--module', 'commonjs', '--verbatimModuleSyntax', 'false', '--noCheck'];
   writeModules(`${BUILT}cjs/`, format);
-  // The one thing of ESM that it compiles to nothing else: the types were checked above.
+  // The one part of ESM that tsc leaves as it is.
   rewrite(`${BUILT}cjs/`, /\.js$/, /\bimport\.meta\.url\b/g, '__filename');
   remove(`${BUILT}cjs/`, /^tv\./);
   writeFileSync(`${BUILT}cjs/package.json`, '{"type":"commonjs"}\n');

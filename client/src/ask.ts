@@ -19,9 +19,10 @@ export interface Call {
   readonly platform: Platform;
   readonly options: RequestOptions;
   isStopped?: boolean;
-  /** Why the last request has to be repeated. */
-  trouble?: string | undefined;
-  onReply?: (trouble: string | undefined) => void;
+  /** Why the last request failed and is repeated. */
+  failure?: string | undefined;
+  /** Called after each reply, with `failure`. */
+  onReply?: (failure: string | undefined) => void;
   /** Abandons the current request or pause. */
   abandon?: () => void;
 }
@@ -29,30 +30,30 @@ export interface Call {
 const FORM: Headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
 /** A relay may wait 15 s for the provider. */
 const REQUEST_MS = 17_000;
-/** How long a request is tried that has no session, whose end would be the limit. */
+/** How long a request without a session is tried. One with a session is tried until that ends. */
 const TRY_MS = 60_000;
-/** Half of a pause is random, so that devices which failed together do not return together. */
+/** Backoff with jitter: half of a pause is random, so that devices do not all return at once. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8_000;
-/** A proxy that says a day in `Retry-After` is asked again sooner. */
+/** The longest `Retry-After` that is obeyed: some proxies say a day. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
-/** How often the clocks are compared. After a pause of the process, data in its socket gets as long to be read. */
+/** How often the clocks are compared, and how long after a pause of the process its sockets are read before a timeout applies. */
 const TICK_MS = 1_000;
-/** If one clock has moved by so much against the other, the device slept or its clock was set. */
+/** If the clocks drift apart by more than this, the device slept or its clock was set. */
 const JUMP_MS = 2_000;
-/** A captive portal answers everything with a page or a redirect, and so does a web server that is no relay. */
+/** How many pages or redirects in a row mean a captive portal, or a web server that is not a relay. */
 const MAX_PAGES = 3;
-/** No user name, which may look like a host. Not `URL`: old TVs have none, and React Native's has no `origin`. */
+/** Matches no user name, which may look like a host. `URL` is missing on old TVs, and has no `origin` in React Native. */
 const ADDRESS = /^(https?):\/\/([^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(:\d{1,5})?\//;
 
-/** As a browser writes it, such as `https://api.example`. Undefined: a token is sent to no such URL. */
+/** The origin as a browser writes it, such as `https://api.example`. Undefined if no token may be sent to the URL. */
 export function originOf(url: string): string | undefined {
   const [, scheme, host, port] = ADDRESS.exec(url.toLowerCase()) || [];
   const usual = scheme === 'https' ? ':443' : ':80';
   return scheme && `${scheme}://${host}${port && port !== usual ? port : ''}`;
 }
 
-/** True if it is encrypted, or does not leave this device. */
+/** True if a request to it is encrypted, or does not leave this device. */
 export const isPrivate = (url: string): boolean =>
   /^https:|^http:\/\/(localhost|127\.[\d.]+|\[::1\])(:|$)/.test(originOf(url) || '');
 
@@ -72,9 +73,9 @@ export function stop(call: Call): void {
 }
 
 /**
- * Repeats a request until `read` returns a value, or throws. Without `sessionEndMs` it tries for a
- * minute, and a final refusal or unexpected JSON ends it. Otherwise it tries until that time, and
- * once more: the device may have slept, which cut off the last try.
+ * Repeats a request until `read` returns a value, or throws. With `sessionEndMs` it tries until that
+ * time, and once more, because the device may have slept during the last try. Otherwise it tries for
+ * a minute, and a refusal or unexpected JSON ends it.
  */
 export async function ask<Value>(
   call: Call,
@@ -103,7 +104,7 @@ export async function ask<Value>(
     const refusal = isRefusal ? new SignInError('refused', detail, cause) : undefined;
     const value = read({ status, detail, json, isJson, refusal, tookMs: now() - askedAtMs });
     if (value !== undefined) {
-      call.trouble = undefined;
+      call.failure = undefined;
       call.onReply?.(undefined);
       return value;
     }
@@ -114,7 +115,7 @@ export async function ask<Value>(
       const code = status > 399 && !isHtml ? 'busy' : 'unreachable';
       throw new SignInError(isFinal ? 'refused' : sessionEndMs ? 'expired' : code, detail, cause);
     }
-    call.trouble = detail;
+    call.failure = detail;
     call.onReply?.(detail);
     const leastMs = Math.min(Number(response.retryAfter) * 1_000 || 0, LONGEST_RETRY_AFTER_MS);
     await pause(call, Math.max((pauseMs * (1 + random())) / 2, leastMs));
@@ -122,17 +123,17 @@ export async function ask<Value>(
   }
 }
 
-/** Ends early if the clock jumps. */
+/** A pause that ends early if the clock jumps. */
 export const pause = (call: Call, delayMs: number): Promise<void> =>
   new Promise((resolve) => {
     call.abandon = wait(call.platform, delayMs, true, resolve);
   });
 
-/** If `isHasty`, a jump of the clock ends the wait. Returns a function that cancels it. */
+/** Calls `run` after the delay, or if `endsOnJump` already when the clock jumps. Returns a function that cancels it. */
 function wait(
   { now, date, later }: Platform,
   delayMs: number,
-  isHasty: boolean,
+  endsOnJump: boolean,
   run: () => void,
 ): () => void {
   const untilMs = now() + delayMs;
@@ -146,7 +147,7 @@ function wait(
       const isJump = Math.abs(skewMs - before) > JUMP_MS;
       // Timers count too: in some engines `performance` follows the clock that users set.
       const restMs = Math.min(untilMs - now(), leftMs - stepMs);
-      if ((isHasty && isJump) || restMs <= 0) run();
+      if ((endsOnJump && isJump) || restMs <= 0) run();
       else step(restMs);
     });
   }
@@ -154,7 +155,7 @@ function wait(
   return () => cancelTimer();
 }
 
-/** Never settles once the call is stopped. */
+/** Never rejects because of the network, and never settles once the call is stopped. */
 const send = (call: Call, request: Request): Promise<Response> =>
   new Promise((resolve) => {
     const { platform, options } = call;
@@ -186,12 +187,12 @@ const send = (call: Call, request: Request): Promise<Response> =>
     };
   });
 
-/** A JSON body, even a truncated one, may contain secrets, so only its `error` (`said`) is shown. */
+/** Describes a response that was not expected. A JSON body, even a truncated one, may contain secrets, so only its `error` is shown. */
 function describe(
   { url, isProvider }: Request,
   { status, text, location, cause }: Response,
   isHtml: boolean,
-  said: unknown,
+  error: unknown,
   origin: string | undefined,
 ): string {
   const who = isProvider ? 'The provider' : 'The relay';
@@ -203,7 +204,7 @@ function describe(
   }
   if (location) return `${who} answered ${status}: a redirect to ${shownUrl(location)}`;
   if (isHtml) return `A website or a proxy answered ${status}: a web page`;
-  const what = said || (status > 200 && !/^\s*[[{"]/.test(text) && text);
+  const what = error || (status > 200 && !/^\s*[[{"]/.test(text) && text);
   const words = what ? quote(what) : 'not what was expected';
   return `${status === 404 ? 'The path is wrong: ' : ''}${who} answered ${status}: ${words}`;
 }

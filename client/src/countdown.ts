@@ -1,16 +1,16 @@
 /** The time left of a session. */
 import type { Platform } from './platform.ts';
 
-/** For a result whose response was lost at the very end. */
+/** How long polling goes on after the link has expired, for a result whose response was lost. */
 const GRACE_MS = 10_000;
 
-/** Uses two clocks: one may stop while the device sleeps, the other may be set. */
+/** Compares two clocks: one may stop while the device sleeps, the other may be set. */
 export function createCountdown({ now, date }: Platform, expiresInMs: number, startedAtMs: number) {
   const skew = () => date() - now();
   const sinceMs = now();
   let skewMs = skew();
   const ageMs = date() - startedAtMs;
-  // It seems to start in the future: the clock was set, so its age is unknown.
+  // A start in the future means that the clock was set. Its age is unknown, so it counts as expired.
   const restMs = ageMs < 0 ? 0 : Math.max(expiresInMs - ageMs, 0);
 
   function leftMs(atSkewMs = skew()): number {
@@ -23,7 +23,7 @@ export function createCountdown({ now, date }: Platform, expiresInMs: number, st
     leftMs,
     restMs,
     endMs: sinceMs + restMs + GRACE_MS,
-    /** The relay confirms that the session lives. If it has expired by the clocks, the device's clock was set. */
+    /** The relay says that the session lives. If it has expired by our clocks, the device's clock was set. */
     confirm(askedSkewMs: number) {
       if (!leftMs(askedSkewMs)) skewMs = askedSkewMs;
     },

@@ -45,7 +45,7 @@ const UNSEEN = unseen(
   '[\\p{C}\\p{Default_Ignorable_Code_Point}\\u2800\\u{1D159}\\u{13441}\\u{13442}]',
 );
 
-/** Its parameter keeps the compiler of the TV build from writing out each character. */
+/** The class is a parameter, so that the compiler of the TV build does not write out each character. */
 function unseen(characters: string): RegExp {
   try {
     return new RegExp(characters, 'gu');

@@ -31,14 +31,14 @@ async function readText(response: FetchResponse): Promise<string> {
   }
 }
 
-/** The target of a redirect, even if the platform followed it against `redirect: 'manual'`. */
+/** The target of a redirect, even if the platform followed it despite `redirect: 'manual'`. */
 function redirectOf({ status, type, redirected, url, headers }: FetchResponse) {
   if (redirected) return { status: 302, location: url };
   if (type === 'opaqueredirect') return { status: 302, location: 'another address' };
   return { status, location: /^3/.test(`${status}`) ? headers.get('Location') : undefined };
 }
 
-/** A page or one of its workers, where CORS applies. Other runtimes have at most one of the two. */
+/** True in a page and its workers, where CORS applies. Other runtimes have at most one of the two globals. */
 const isPage =
   typeof location !== 'undefined' &&
   ('document' in globalThis || 'WorkerGlobalScope' in globalThis);

@@ -17,7 +17,7 @@ export type { SignedOut } from './revoke.ts';
 export type { SessionStorage } from './storage.ts';
 export type { RelayService, Tokens, UnverifiedUser } from './tokens.ts';
 
-/** An `AbortSignal`, of whichever runtime. */
+/** An `AbortSignal` of any runtime. */
 export interface CancelSignal {
   readonly aborted: boolean;
   readonly reason?: unknown;
@@ -67,7 +67,7 @@ export interface Session extends core.Session {
   signIn(options?: Cancellable): Promise<boolean>;
   /** A refresh continues after an abort, since other callers may need it. */
   getToken(options?: TokenOptions): Promise<string>;
-  /** `fetch` with the access token as a bearer token (RFC 6750), once more with a fresh one after a 401. */
+  /** `fetch` with the access token as a bearer token (RFC 6750). After a 401 it refreshes the token and repeats the request. */
   readonly fetch: RuntimeFetch;
 }
 
@@ -102,7 +102,7 @@ async function fetchWith(
 ): Promise<FetchResponse> {
   const request = typeof Object(input).clone === 'function' ? (input as Request) : undefined;
   const url = request ? request.url : `${input}`;
-  // The address may end with its host.
+  // A URL may end with its host; `originOf` needs a slash there.
   const address = url.replace(/[?#]|$/, '/$&');
   const problem = addressProblem(address, allowHttp);
   if (problem) throw new SignInError('refused', `The URL ${problem}`);
@@ -124,18 +124,18 @@ async function fetchWith(
   const isStream = Object(init.body).getReader || Symbol.asyncIterator in Object(init.body);
   if (response.status !== 401 || isStream) return response;
   const fresh = await getToken({ rejected, signal });
-  // For a while a relay repeats its response to a refresh, so this may be the same token.
+  // A relay repeats its response to a refresh for a while, so this may be the same token.
   if (fresh === rejected) return response;
-  // Nobody reads it, and it would keep its connection.
+  // An unread body would keep its connection open.
   void (response.body as Partial<ReadableStream> | null | undefined)?.cancel?.().catch(() => {});
   return ask(fresh, again);
 }
 
-/** Waits for `run`. An aborted signal ends the wait, and calls `leave`. */
+/** Waits for `run`. An abort ends the wait, and calls `onAbort`. */
 function unlessAborted<Value>(
   signal: CancelSignal | undefined,
   run: () => Promise<Value>,
-  leave: () => void = () => {},
+  onAbort: () => void = () => {},
 ): Promise<Value> {
   if (!signal) return run();
   return new Promise((resolve, reject) => {
@@ -144,7 +144,7 @@ function unlessAborted<Value>(
     if (signal.aborted) return end();
     const abort = () => {
       end();
-      leave();
+      onAbort();
     };
     signal.addEventListener('abort', abort);
     const free = () => signal.removeEventListener('abort', abort);

@@ -1,4 +1,4 @@
-/** One sign-in at the relay: how it is started, and how its result is fetched. */
+/** One sign-in at the relay: starts it, and fetches its result. */
 import { ask, type Call, isObject, parse, pause, type Reply } from './ask.ts';
 import { createCountdown } from './countdown.ts';
 import { quote, SignInError } from './errors.ts';
@@ -74,26 +74,26 @@ export interface Link {
 }
 
 interface ResumableSignIn extends RelayService {
-  readonly started: NonNullable<ReturnType<typeof startedOf>>;
+  readonly started: NonNullable<ReturnType<typeof parseStart>>;
   readonly extensions: readonly string[];
   readonly verifier: string | undefined;
   /** Wall-clock time: no other clock is the same in two processes. */
   readonly startedAtMs: number;
 }
 
-/** Shorter than the relay's 50 s: some proxies cut after 30 s, and a dead connection is noticed sooner. */
+/** Shorter than the relay's 50 s: some proxies time out after 30 s, and a dead connection is noticed sooner. */
 const WAIT_SECONDS = 25;
-/** A poll that is this late is given up: its connection is dead. */
+/** How late a response to a poll may be. Then its connection counts as dead. */
 const LATENCY_MS = 10_000;
-/** A relay that restarts answers polls at once. */
+/** The least time between two polls, because a relay that restarts answers at once. */
 const POLL_GAP_MS = 2_000;
 /** A relay that still says 'pending' this long after the session's end is broken. */
 const PATIENCE_MS = 3_600_000;
 /** A relay without `wait` holds a poll for 50 s. */
 const LONG_POLL_MS = 65_000;
-/** A relay's secrets are much shorter. */
+/** The longest poll secret. A relay's are much shorter. */
 const MAX_SECRET = 512;
-/** Opened in a browser, where other schemes run scripts or start apps. A user name would look like the host. */
+/** A link is opened in a browser, where other schemes run scripts or start apps. A user name would look like the host. */
 const LINK = /^https?:\/\/(?!:|[^\s/?#\\]*@)[!-~]{1,2048}$/i;
 /** Other errors count as `authorization_failed` (docs/protocol.md §3). */
 const REPORTED = /^(access_denied|missing_code|exchange_failed)$/;
@@ -102,8 +102,8 @@ const USER_CODE = /^[A-Z]{4}-[A-Z]{4}$/;
 /** What a relay allows for SESSION_SECONDS. */
 const MAX_LINK_SECONDS = 86_400;
 
-/** The relay's answer to the start. Undefined if no relay sent this. */
-function startedOf(json: Reply['json']) {
+/** The relay's response to a start. Undefined if it is not one. */
+function parseStart(json: Reply['json']) {
   const { session, url, link = url, userCode, qr, expiresIn } = json;
   const isGood =
     isText(session) &&
@@ -124,11 +124,11 @@ function startedOf(json: Reply['json']) {
   };
 }
 
-/** Undefined if it belongs to another relay or service, or is damaged. */
+/** Restores a stored sign-in. Undefined if it belongs to another relay or service, or is damaged. */
 export function resume(platform: Platform, options: StartOptions, text: unknown): Link | undefined {
   const stored = Object(parse(text));
   const { relay, service, extensions, verifier, startedAtMs } = stored;
-  const started = isObject(stored.started) && startedOf(stored.started);
+  const started = isObject(stored.started) && parseStart(stored.started);
   const isOurs = relay === addressOf(options.relay) && service === options.service;
   const isBlind = isText(verifier);
   if (!started || !isOurs || typeof startedAtMs !== 'number') return undefined;
@@ -165,7 +165,7 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
   const isTried = isNeeded || (isOffered && !platform.origin && options.blind !== false);
   const made = isTried ? await platform.challenge() : undefined;
   if (isNeeded && !(isOffered && made)) {
-    const who = isOffered ? 'No cryptography here for' : 'The relay does not offer';
+    const who = isOffered ? 'No Web Crypto here for' : 'The relay does not offer';
     const what = open ? 'an open sign-in' : 'a blind sign-in';
     throw new SignInError('refused', `${who} ${what}`);
   }
@@ -187,7 +187,7 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
       return { url: `${relay}${open ? '/open' : '/auth/start'}`, body };
     },
     ({ status, json, tookMs }) => {
-      const started = status === 200 && startedOf(json);
+      const started = status === 200 && parseStart(json);
       if (!started) return undefined;
       // The device may have slept since it asked. A larger difference means that its clock was set.
       const sinceMs = platform.date() - askedAtMs;
@@ -232,7 +232,7 @@ export function sendAckOrCancel(
   ).catch(() => {});
 }
 
-/** Waits for the tokens, until the sign-in or the link ends. Older relays do not report `onOpened`. */
+/** Waits for the tokens, until the sign-in ends or the link expires. An older relay never causes `onOpened`. */
 export async function poll(
   call: Call,
   options: StartOptions,
@@ -250,8 +250,8 @@ export async function poll(
 
   function next() {
     askedSkewMs = countdown.skew();
-    // After a failure a short poll, so that the app soon learns that it is over.
-    const mostSeconds = call.trouble ? 1 : WAIT_SECONDS;
+    // A poll after a failure is short, so that the app soon learns that the relay is back.
+    const mostSeconds = call.failure ? 1 : WAIT_SECONDS;
     const seconds = Math.max(Math.min(Math.floor(leftMs() / 1_000), mostSeconds), 1);
     const wait = hasWait ? `&wait=${seconds}` : '';
     const timeoutMs = hasWait ? seconds * 1_000 + LATENCY_MS : LONG_POLL_MS;
@@ -260,7 +260,7 @@ export async function poll(
 
   function read(reply: Reply) {
     const { status, json, isJson, refusal, detail } = reply;
-    // Any other refusal comes from a proxy: the relay refuses a poll with these alone.
+    // The relay refuses a poll only with these. Any other refusal comes from a proxy.
     if (status === 410 && refusal) throw new SignInError('expired', detail);
     if (refusal && /400|405/.test(`${status}`)) throw refusal;
     if (status === 204) return reply;
@@ -286,7 +286,7 @@ export async function poll(
       onOpened();
       gapMs = 0;
     }
-    // Negative after a poll that was held: at once.
+    // Negative after a poll that was held: the next one follows at once.
     await pause(call, gapMs);
   }
 }
@@ -347,14 +347,14 @@ function exchange(
 function callbackProblem(open: OpenClient, iss: unknown, state: unknown): string | undefined {
   const { authorizationUrl, issuer, issuerRequired } = open;
   if (issuer && iss !== issuer && (issuerRequired || iss !== undefined)) {
-    return `The callback came from ${iss === undefined ? 'no named' : 'another'} provider`;
+    return `The callback names ${iss === undefined ? 'no' : 'another'} issuer`;
   }
   const [, own] = /[?&]state=([^&]*)/.exec(authorizationUrl) || [];
-  if (own !== undefined && state !== decoded(own)) return 'The callback is of another sign-in';
+  if (own !== undefined && state !== decoded(own)) return 'The callback has another state';
   return undefined;
 }
 
-/** As `URLSearchParams` reads it, which old engines do not have. */
+/** Decodes like `URLSearchParams`, which old engines do not have. */
 function decoded(value: string): string {
   try {
     return decodeURIComponent(value.replace(/\+/g, ' '));

@@ -6,12 +6,12 @@ import type { SessionStorage } from './storage.ts';
 /** Runs a function while no other process that shares the storage does. Rejects with its error. */
 export type Lock = (run: () => Promise<void>) => Promise<void>;
 
-/** Longer than the minute for which the holder of the lock tries a refresh. */
+/** How long to wait for the lock: longer than the minute for which its holder tries a refresh. */
 const LOCK_MS = 75_000;
-/** A tab sees what another one has written to localStorage a moment later, although it has the lock. */
+/** A write to localStorage reaches other tabs a moment later, even one that has the lock by then. */
 const LAG_MS = 250;
 
-/** The storage's own lock, or the browser's, which some pages may not use: then there is none. */
+/** The storage's own lock, or the browser's. There is none in pages that may not use it. */
 export const lockFor =
   (platform: Platform, items: SessionStorage, key: string): Lock =>
   (run) =>
@@ -23,11 +23,11 @@ export const lockFor =
         reject(new SignInError(code, detail, cause));
       };
       const cancelTimer = platform.later(LOCK_MS, () =>
-        fail('busy', 'Another process keeps the lock'),
+        fail('busy', 'Another process holds the lock'),
       );
       const runAlone = () => {
         cancelTimer();
-        // Once nobody waits for it, a run could only spend a refresh token.
+        // Nobody waits for a run that comes too late, and it could spend a refresh token.
         return isGivenUp ? Promise.resolve() : run().then(resolve, reject);
       };
       const runAndWait = () => runAlone().then(() => sleep(platform, LAG_MS));

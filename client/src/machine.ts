@@ -1,7 +1,7 @@
 /**
  * The state of a session: a pure function for each event returns the next state, and effects.
- * Nothing else sets the state. Whatever began before a sign-out, a cancellation or a newer sign-in
- * belongs to another version of the account or another attempt, and changes nothing.
+ * Nothing else sets the state. An event that belongs to an earlier version of the account or to an
+ * earlier attempt changes nothing.
  */
 import { SignInError } from './errors.ts';
 import type { Prompt } from './link.ts';
@@ -11,13 +11,13 @@ export type SessionState =
   /** The storage has not answered yet. */
   | { readonly status: 'loading' }
   /**
-   * With an `error`: why the user has to sign in again, or what the storage failed to do.
-   * `resumable`: a sign-in has not ended, perhaps one of an earlier process; `signIn` continues it.
+   * `error`: why the user has to sign in again, or how the storage failed. `resumable`: `signIn`
+   * continues an unfinished sign-in, perhaps of an earlier process.
    */
   | { readonly status: 'signed-out'; readonly error?: SignInError; readonly resumable?: true }
   /** There is no link yet. */
   | { readonly status: 'starting' }
-  /** Show the prompt. Another one takes its place when the link expires, three times at most. */
+  /** Show the prompt. A new one replaces it when the link expires, three times at most. */
   | { readonly status: 'waiting'; readonly prompt: Prompt }
   /** The user has opened the link. */
   | { readonly status: 'opened'; readonly prompt: Prompt }
@@ -37,7 +37,7 @@ export interface State {
   /** The tokens that count. If `unsaved`, the storage still has those with the refresh token `unsaved.before`. */
   readonly tokens?: Tokens | undefined;
   readonly unsaved?: { readonly before: string | undefined } | undefined;
-  /** The access token that the provider has ended. The storage may still have it, if it could not delete it. */
+  /** The access token that no longer works. The storage may still have it, if it could not be deleted. */
   readonly ended?: string | undefined;
   /** The last access token that the API refused. */
   readonly rejected?: string | undefined;
@@ -51,8 +51,8 @@ export interface State {
 
 interface SignIn {
   readonly shown: SessionState;
-  /** Shown instead until the relay answers again. */
-  readonly trouble?: SessionState;
+  /** Shown instead while the relay does not answer. */
+  readonly outage?: SessionState;
   /** The tokens have arrived, so it is too late to cancel. */
   readonly isSaving?: boolean;
 }
@@ -68,7 +68,7 @@ export type Effect =
   | { readonly type: 'store-reason'; readonly error: SignInError }
   /** Deletes and revokes what is stored. If nothing is, or the storage cannot be read, revokes `known`. */
   | { readonly type: 'clear'; readonly known: Tokens | undefined }
-  /** Nothing refers to these tokens now. */
+  /** Revokes tokens that nothing uses any more. */
   | { readonly type: 'revoke'; readonly tokens: Tokens };
 
 type Step = readonly [State, ...Effect[]];
@@ -79,7 +79,7 @@ const LOADING: SessionState = { status: 'loading' };
 export const FIRST_STATE: State = { version: 1, account: LOADING, attempt: 0 };
 
 export const shownOf = ({ account, failure, signIn }: State): SessionState =>
-  signIn ? signIn.trouble || signIn.shown : failure || account;
+  signIn ? signIn.outage || signIn.shown : failure || account;
 
 const signedOut = (error?: SignInError, isResumable?: boolean): SessionState => ({
   status: 'signed-out',
@@ -94,16 +94,17 @@ export const signIn: Event = (state) => {
   const { account } = state;
   const attempt = state.attempt + 1;
   const begun = { attempt, signIn: { shown: { status: 'starting' } as const } };
-  const left = account.status === 'signed-out' ? signedOut(account.error) : account;
+  // A sign-in that has begun is no longer resumable.
+  const kept = account.status === 'signed-out' ? signedOut(account.error) : account;
   return [
-    { ...state, ...begun, account: left, failure: undefined },
+    { ...state, ...begun, account: kept, failure: undefined },
     { type: 'sign-in', attempt },
   ];
 };
 
 export const cancel: Event = (state) => {
   if (!state.signIn) return [{ ...state, failure: undefined }];
-  return state.signIn.isSaving ? [state] : leave(state, 'cancelled');
+  return state.signIn.isSaving ? [state] : endSignIn(state, 'cancelled');
 };
 
 export const signOut: Event = ({ version, attempt, tokens, unsaved, signIn }) => {
@@ -126,13 +127,13 @@ const inAttempt =
 export const linkShown = (attempt: number, status: 'waiting' | 'opened', prompt: Prompt): Event =>
   inAttempt(attempt, (state) => [{ ...state, signIn: { shown: { status, prompt } } }]);
 
-/** The relay answered (no `detail`), or did not. */
+/** The relay answered, or did not: `detail` says why. */
 export const connectionChanged = (attempt: number, detail: string | undefined): Event =>
   inAttempt(attempt, (state, { shown }) => {
     if (!detail) return [{ ...state, signIn: { shown } }];
     const { prompt } = shown as { readonly prompt?: Prompt };
-    const away: SessionState = { status: 'reconnecting', detail, ...(prompt && { prompt }) };
-    return [{ ...state, signIn: { shown, trouble: away } }];
+    const outage: SessionState = { status: 'reconnecting', detail, ...(prompt && { prompt }) };
+    return [{ ...state, signIn: { shown, outage } }];
   });
 
 /** The attempt returned tokens, which begin a new version of the account. Tokens of an outdated attempt are revoked. */
@@ -141,9 +142,9 @@ export const granted =
   (state, dateMs) => {
     if (!state.signIn || state.attempt !== attempt) return [state, { type: 'revoke', tokens }];
     const signIn = { shown: state.signIn.shown, isSaving: true };
-    const held = hold(state, tokens, dateMs);
+    const next = withUnsaved(state, tokens, dateMs);
     return [
-      { ...held, version: state.version + 1, signIn },
+      { ...next, version: state.version + 1, signIn },
       { type: 'save', tokens, attempt },
     ];
   };
@@ -154,7 +155,7 @@ export const failed = (attempt: number | undefined, error: SignInError): Event =
     { type: 'end', how: 'failed', error },
   ]);
 
-const leave = (state: State, how: End): Step => [
+const endSignIn = (state: State, how: End): Step => [
   { ...state, signIn: undefined },
   { type: 'end', how },
 ];
@@ -166,8 +167,8 @@ const inAccount =
   (state, dateMs) =>
     state.version === version ? event(state, dateMs) : [state];
 
-/** The storage has these tokens, or the reason why the provider ended them, or an earlier process's link. */
-export const stored = (
+/** The storage was read: it has these tokens, or why the provider ended them, or an unfinished sign-in. */
+export const storageRead = (
   version: number,
   tokens: Tokens | undefined,
   ended: string | undefined,
@@ -189,7 +190,7 @@ export const stored = (
     const lost: Effect[] =
       unsaved && state.tokens && !tokens ? [{ type: 'revoke', tokens: state.tokens }] : [];
     if (!isNew) return [next, ...lost];
-    return signIn ? leave(next, 'overtaken') : [{ ...next, failure: undefined }];
+    return signIn ? endSignIn(next, 'overtaken') : [{ ...next, failure: undefined }];
   });
 
 /** The API refused this access token. */
@@ -197,8 +198,8 @@ export const rejected =
   (token: string): Event =>
   (state) => [state.tokens?.accessToken === token ? { ...state, rejected: token } : state];
 
-/** The storage failed. That says nothing about who is signed in. */
-export const unread = (version: number, error: SignInError): Event =>
+/** The storage could not be read, which says nothing about who is signed in. */
+export const storageFailed = (version: number, error: SignInError): Event =>
   inAccount(version, (state) => [
     state.account.status === 'loading' ? { ...state, account: signedOut(error) } : state,
   ]);
@@ -208,9 +209,9 @@ export const refreshed =
   (version: number, spent: string, tokens: Tokens): Event =>
   (state, dateMs) => {
     if (state.version === version && state.tokens?.refreshToken === spent) {
-      return [hold(state, tokens, dateMs), { type: 'save', tokens }];
+      return [withUnsaved(state, tokens, dateMs), { type: 'save', tokens }];
     }
-    // If the user has signed in again, these are not revoked: some providers would revoke the new tokens too.
+    // Not revoked if the user has signed in again: some providers would revoke the new tokens too.
     return state.tokens ? [state] : [state, { type: 'revoke', tokens }];
   };
 
@@ -230,11 +231,11 @@ export const saved =
   (state) => {
     if (state.tokens !== tokens) return [state];
     const next = { ...state, unsaved: undefined, failure: undefined };
-    return state.signIn?.isSaving ? leave(next, 'saved') : [next];
+    return state.signIn?.isSaving ? endSignIn(next, 'saved') : [next];
   };
 
-/** Takes new tokens, which must be stored. */
-const hold = (state: State, tokens: Tokens, dateMs: number): State => ({
+/** The state with new tokens, which must be stored. */
+const withUnsaved = (state: State, tokens: Tokens, dateMs: number): State => ({
   ...state,
   tokens,
   unsaved: state.unsaved || { before: state.tokens?.refreshToken },

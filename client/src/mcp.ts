@@ -24,7 +24,7 @@ export interface RelayProviderOptions
   readonly name?: string | undefined;
 }
 
-/** What is read of a registration, RFC 7591 §3.2.1. The SDK gets all of it back. */
+/** The members of a registration that are read (RFC 7591 §3.2.1). The SDK gets all of it back. */
 interface Client {
   readonly client_id: string;
   readonly scope?: string | undefined;
@@ -71,26 +71,26 @@ export function relayProvider(options: RelayProviderOptions) {
   const { relay, headers, allowHttp, name = 'An MCP client', storage, onPrompt } = options;
   const base = addressOf(relay);
   const service = `${options.server}`;
-  /** Where the session's tokens are kept, and what is stored beside them. */
-  const storedAs = keyOf({ relay, service });
-  const key = `mcp-${storedAs}`;
+  const tokensKey = keyOf({ relay, service });
+  const key = `mcp-${tokensKey}`;
   const { fetch = (url: string, init: object) => globalThis.fetch(url, init) } = options;
 
+  /** What the storage has under `key`. */
   let kept: StoredRegistration = {};
-  /** The last read or write of it. */
+  /** The last read or write of `kept`. */
   let turn = Promise.resolve();
   let session: Session | undefined;
-  /** The options of the open session. */
-  let sessionOf: string | undefined;
+  /** The discovery and client of the open session, as JSON. */
+  let openedFor: string | undefined;
   /** The access token that the SDK has. */
-  let given: string | undefined;
+  let sdkToken: string | undefined;
   /** A refresh token that the authorization server has refused. */
   let refused: string | null | undefined;
-  /** Counts new tokens. */
+  /** How often the SDK has got new tokens. */
   let grants = 0;
-  /** The SDK waits for a token request of the session. */
+  /** Set while the SDK waits for a token request of the session. */
   let takeForm: ((form: URLSearchParams) => void) | undefined;
-  /** The session waits for the answer to it. */
+  /** Set while the session waits for the response to it. */
   let sent: { readonly form: URLSearchParams; answer(response: Response): void } | undefined;
   /** Settled when the session has stored the tokens. */
   let current: Promise<void> = Promise.resolve();
@@ -109,8 +109,8 @@ export function relayProvider(options: RelayProviderOptions) {
     const stored = parse(await storage.getItem(key));
     kept = isObject(stored) ? stored : {};
     const known = JSON.stringify([kept.discovery, kept.client]);
-    if (known !== sessionOf) session = openSession(undefined);
-    sessionOf = known;
+    if (known !== openedFor) session = openSession(undefined);
+    openedFor = known;
   }
 
   const load = () => inTurn(read);
@@ -143,12 +143,12 @@ export function relayProvider(options: RelayProviderOptions) {
         issuerRequired: metadata?.authorization_response_iss_parameter_supported === true,
       },
     };
-    // Every use of its tokens reads the storage, so it need not hear of changes.
+    // Every use of its tokens reads the storage, so it needs no notice of changes.
     const { onStored: _, ...platform } = createPlatform((url, init) =>
       url === tokenUrl ? passOn(init) : fetch(url, init),
     );
-    const lock = lockFor(platform, storage, storedAs);
-    return createCore(platform, sessionOptions, storage, storedAs, lock);
+    const lock = lockFor(platform, storage, tokensKey);
+    return createCore(platform, sessionOptions, storage, tokensKey, lock);
   }
 
   /** Lets the SDK send a token request of the session. If the SDK is not waiting for one, the session gives up. */
@@ -185,7 +185,7 @@ export function relayProvider(options: RelayProviderOptions) {
     await load();
     const { discovery, client } = kept;
     if (!discovery || !client) throw new Error('The SDK has not found the authorization server');
-    // Another process may have been killed, or signs in too: the session continues with its link.
+    // Another process may sign in too, or was killed while it did: the session continues with its link.
     const authorizationUrl = kept.authorizationUrl ?? authorizationUrlOf(discovery, client);
     await keep({ authorizationUrl });
     const signing = openSession(authorizationUrl) as Session;
@@ -244,13 +244,13 @@ export function relayProvider(options: RelayProviderOptions) {
     /** Leaves out the refresh token, so that the SDK asks for a token request when a server refuses the access token. */
     async tokens(): Promise<BearerToken | undefined> {
       if (!session) await load();
-      given = (await session?.getTokens())?.accessToken || undefined;
-      return given === undefined ? undefined : { access_token: given, token_type: 'Bearer' };
+      sdkToken = (await session?.getTokens())?.accessToken || undefined;
+      return sdkToken === undefined ? undefined : { access_token: sdkToken, token_type: 'Bearer' };
     },
 
-    /** Runs one by one, when several requests were refused at once. */
+    /** Calls run one after the other, because several requests may be refused at once. */
     prepareTokenRequest(): Promise<URLSearchParams> {
-      const rejected = given;
+      const rejected = sdkToken;
       const grantsBefore = grants;
       return new Promise((resolve, reject) => {
         const run = async () => {
@@ -272,7 +272,7 @@ export function relayProvider(options: RelayProviderOptions) {
       grants += 1;
     },
 
-    /** `all` signs out, if it is not the SDK that says so during a sign-in or a refresh. */
+    /** `all` and `tokens` sign out, unless the SDK calls this during a sign-in or a refresh. */
     async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery') {
       if (!session) await load();
       const isAll = scope === 'all';

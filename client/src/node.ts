@@ -10,20 +10,20 @@ import type { SessionStorage } from './storage.ts';
 
 /** How often a process tries to get a lock that another one holds. */
 const RETRY_MS = 50;
-/** Longer than any refresh, even by a process that was stopped. */
+/** A lock older than this is stale. Longer than any refresh, even by a process that was suspended. */
 const STALE_MS = 300_000;
-/** A lock file still empty after this long belongs to a process that was killed while writing it. */
+/** A lock file that is still empty after this long belongs to a process that was killed while writing it. */
 const UNNAMED_MS = 5_000;
 
-/** The name of a file that is written beside its place, or of a lock that is broken. */
-const ASIDE = /\.(json|lock)\.[\da-f]{12}$/;
+/** The name of a temporary file: one that is being written, or a lock that is being broken. */
+const TEMPORARY = /\.(json|lock)\.[\da-f]{12}$/;
 
 const storages = new Map<string, SessionStorage>();
 
 /**
  * One file for each session, which only its owner can read, in a folder that is created when
- * needed. Writes are atomic: a file is written beside its place, then renamed. The lock of
- * a process that was killed is taken over.
+ * needed. Writes are atomic: a temporary file is written, then renamed. The lock of a process
+ * that was killed is broken.
  */
 export function fileStorage(folder: string): SessionStorage {
   const path = resolve(folder);
@@ -56,11 +56,11 @@ function createStorage(folder: string): SessionStorage {
   };
 }
 
-/** Removes what killed processes have left beside its place, which may have tokens. */
+/** Removes temporary files that killed processes have left, because they may contain tokens. */
 async function sweep(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
-    if (ASIDE.test(name) && (await ageOf(path)) > STALE_MS) await rm(path, { force: true });
+    if (TEMPORARY.test(name) && (await ageOf(path)) > STALE_MS) await rm(path, { force: true });
   }
 }
 
@@ -71,12 +71,12 @@ const ageOf = (path: string): Promise<number> =>
     () => 0,
   );
 
-const readIfThere = (path: string) => readFile(path, 'utf8').catch(unless('ENOENT'));
+const readIfThere = (path: string) => readFile(path, 'utf8').catch(ignore('ENOENT'));
 
 async function replace(path: string, text: string): Promise<void> {
-  const aside = `${path}.${nonce()}`;
-  await write(aside, text);
-  await rename(aside, path).catch((error) => removeAnd(aside, error));
+  const temporary = `${path}.${nonce()}`;
+  await write(temporary, text);
+  await rename(temporary, path).catch((error) => removeAndThrow(temporary, error));
 }
 
 /** Writes a new file, for its owner alone: all of it or nothing. */
@@ -86,18 +86,18 @@ async function write(path: string, text: string): Promise<void> {
     await file.writeFile(text);
     await file.sync();
   } catch (error) {
-    await removeAnd(path, error);
+    await removeAndThrow(path, error);
   } finally {
     await file.close();
   }
 }
 
-async function removeAnd(path: string, error: unknown): Promise<never> {
+async function removeAndThrow(path: string, error: unknown): Promise<never> {
   await rm(path, { force: true });
   throw error;
 }
 
-/** The locks of this process. A lock with its id that is missing here is stale. */
+/** The locks that this process holds or waits for. Any other lock file with its pid is stale. */
 const held = new Set<string>();
 
 /** Waits for the lock. Returns a function that releases it. */
@@ -111,18 +111,18 @@ async function take(path: string): Promise<() => Promise<void>> {
   while (!(await create(path, owner))) {
     const other = await readIfThere(path);
     if (other !== undefined && (await isStale(path, other))) await breakLock(path, other);
-    // Does not keep the process running: whoever waits for the lock has a timer that does.
+    // This timer is unref'd. That of the caller keeps the process running.
     else await pause(RETRY_MS, undefined, { ref: false });
   }
   return release;
 }
 
 const create = (path: string, owner: string) =>
-  write(path, owner).then(() => true, unless('EEXIST'));
+  write(path, owner).then(() => true, ignore('EEXIST'));
 
 async function isStale(path: string, owner: string): Promise<boolean> {
   if ((await ageOf(path)) > (owner ? STALE_MS : UNNAMED_MS)) return true;
-  // The owner may be writing it now.
+  // An owner that is not JSON may be half written.
   const { host, pid } = Object(parse(owner));
   if (host !== hostname() || typeof pid !== 'number') return false;
   return pid === process.pid ? !held.has(owner) : !isRunning(pid);
@@ -130,11 +130,11 @@ async function isStale(path: string, owner: string): Promise<boolean> {
 
 /** Reads the lock again after renaming it: another process may have broken it first and taken it. */
 async function breakLock(path: string, stale: string): Promise<void> {
-  const aside = `${path}.${nonce()}`;
-  await rename(path, aside).catch(unless('ENOENT'));
-  const moved = await readIfThere(aside);
-  if (moved === stale) await rm(aside, { force: true });
-  else if (moved !== undefined) await rename(aside, path);
+  const temporary = `${path}.${nonce()}`;
+  await rename(path, temporary).catch(ignore('ENOENT'));
+  const moved = await readIfThere(temporary);
+  if (moved === stale) await rm(temporary, { force: true });
+  else if (moved !== undefined) await rename(temporary, path);
 }
 
 function isRunning(pid: number): boolean {
@@ -150,8 +150,8 @@ function isRunning(pid: number): boolean {
 const nonce = () => randomBytes(6).toString('hex');
 const codeOf = (error: unknown) => (error as { readonly code?: string }).code;
 
-/** Returns undefined for that error. */
-const unless = (code: string) => (error: unknown) => {
+/** Returns undefined after this error, and throws any other. */
+const ignore = (code: string) => (error: unknown) => {
   if (codeOf(error) !== code) throw error;
   return undefined;
 };

@@ -5,9 +5,9 @@ import { addressOf, isText } from './tokens.ts';
 
 export interface Service {
   readonly service: string;
-  /** For people to read. */
+  /** For users. */
   readonly name: string;
-  /** Says if the device may, or must, exchange the code itself. */
+  /** Whether the device may, or must, exchange the code itself. */
   readonly blind: 'no' | 'can' | 'must';
   /** True if the relay revokes tokens of this service. */
   readonly revoke: boolean;
@@ -18,8 +18,8 @@ export interface Offer {
   readonly extensions: readonly string[];
 }
 
-/** `orNothing`: resolves with an empty offer where an older relay, or a proxy that forwards /auth/ only, has none. */
-export const discover = (call: Call, relay: string, orNothing?: boolean): Promise<Offer> =>
+/** `orEmpty`: resolves with an empty offer where an older relay, or a proxy that forwards /auth/ only, has none. */
+export const discover = (call: Call, relay: string, orEmpty?: boolean): Promise<Offer> =>
   ask(
     call,
     () => ({ url: `${addressOf(relay)}/services` }),
@@ -27,7 +27,7 @@ export const discover = (call: Call, relay: string, orNothing?: boolean): Promis
       if (status === 200 && Array.isArray(services)) {
         return { services: servicesOf(services), extensions: textsOf(extensions) };
       }
-      const isMissing = orNothing && (status === 404 || (refusal && status > 399));
+      const isMissing = orEmpty && (status === 404 || (refusal && status > 399));
       return isMissing ? { services: [], extensions: [] } : undefined;
     },
   );

@@ -2,7 +2,7 @@
 
 export interface Request {
   readonly url: string;
-  /** A GET if absent. */
+  /** Absent for a GET. */
   readonly body?: string;
   /** True for a form to a provider. Other requests go to the relay, with the app's headers, and as text/plain, for which a browser needs no preflight. */
   readonly isProvider?: boolean;
@@ -37,7 +37,7 @@ export interface RequestOptions {
 }
 
 export interface Platform {
-  /** Calls back once, after it has returned. Returns a function that aborts the request: then it never does. */
+  /** Calls `receive` once, never before it returns. Returns a function that aborts the request, and then `receive` is not called. */
   send(request: Request, headers: Headers, receive: (response: Response) => void): () => void;
   /** Milliseconds of a monotonic clock. */
   now(): number;
@@ -53,7 +53,7 @@ export interface Platform {
   readonly origin?: string | undefined;
 }
 
-/** Another tab has written, or the page is back from the back/forward cache, where it missed that. */
+/** Another tab has written, or the page is back from the back/forward cache, where it may have missed that. */
 export function onStored(changed: (key: string | null) => void): void {
   addEventListener('storage', (event) => changed((event as StorageEvent).key));
   addEventListener('pageshow', (event) => {
@@ -71,7 +71,7 @@ export const sleep = (platform: Platform, ms: number): Promise<void> =>
     platform.later(ms, resolve);
   });
 
-/** Rejects if the answer takes longer. */
+/** Settles like `answer`, but rejects if that takes longer. */
 export const within = <Value>(
   platform: Platform,
   ms: number,
@@ -83,14 +83,14 @@ export const within = <Value>(
     void answer.then(resolve, reject).then(cancelTimer);
   });
 
-/** Base64url: 32 bytes make a verifier, and its digest the challenge. */
+/** Encodes as base64url, for a verifier and its challenge. */
 const encode = (bytes: Uint8Array) =>
   btoa(String.fromCharCode.apply(null, bytes as object as number[]))
     .replace(/\+/g, '-')
     .replace(/\//g, '_')
     .replace(/=/g, '');
 
-/** By Web Crypto, which a page has over https alone. @internal */
+/** Uses Web Crypto, which a page has only over https. @internal */
 export function challengeBy(crypto: Crypto | undefined): ReturnType<Platform['challenge']> {
   if (!crypto?.subtle) return Promise.resolve(undefined);
   const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));

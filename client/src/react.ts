@@ -5,7 +5,7 @@ import type { Session, SessionState } from './index.ts';
 /** The session's state, and the seconds left of its link: 0 if there is none. */
 export type UsedSession = SessionState & { readonly secondsLeft: number };
 
-/** A server has no user. A page that it rendered begins with the same state. */
+/** A server has no user, and the page that it rendered must hydrate with the same state. */
 const ON_SERVER: SessionState = { status: 'loading' };
 
 /** Renders after each change of the session, and each second of its link. Mounting starts nothing, and unmounting ends nothing. */

@@ -15,7 +15,7 @@ export interface SignedOut {
   readonly detail?: string;
 }
 
-/** The user is waiting, and is already signed out. */
+/** Short, because the user waits and is already signed out. */
 const LONGEST_MS = 15_000;
 
 export const notRevoked = (detail: string): SignedOut => ({ revoked: false, detail });

@@ -23,7 +23,7 @@ import {
   type SessionStorage,
   type StoredState,
 } from './storage.ts';
-import { isEnding, isExpired, isValid, refresh, type Tokens } from './tokens.ts';
+import { isDue, isExpired, isValid, refresh, type Tokens } from './tokens.ts';
 
 export interface SessionOptions extends StartOptions, Owner {
   /** Where tokens and unfinished sign-ins are kept. Default: in memory, until the process ends. */
@@ -64,12 +64,12 @@ export interface Session {
 
 /** Limits a forgotten screen: every link is a session at the relay. */
 const MAX_RENEWALS = 3;
-/** Another process that received the new tokens saves them within three seconds. */
+/** How often the storage is read again, because another process may be saving new tokens. */
 const RECHECKS = 4;
 const RECHECK_MS = 1_000;
 /** The pause after a failed refresh, while the token is still valid. */
-const PAUSE_MS = 10_000;
-/** Four tries to save, with pauses that double: less than the minute for which the relay keeps a result. */
+const REFRESH_PAUSE_MS = 10_000;
+/** Backoff of four tries to save: they take less than the minute for which the relay keeps a result. */
 const SAVE_PAUSE_MS = 500;
 const LONGEST_SAVE_PAUSE_MS = 2_000;
 
@@ -113,7 +113,7 @@ export function openOnce<Own extends Session>(
 const NOBODY = 'Nobody is signed in';
 const ignore = () => {};
 const promptOf = (shown: machine.SessionState) => (shown as { readonly prompt?: Prompt }).prompt;
-const isA = (code: SignInErrorCode, error: unknown) => (error as SignInError)?.code === code;
+const hasCode = (code: SignInErrorCode, error: unknown) => (error as SignInError)?.code === code;
 
 /** The sign-in in progress. */
 interface Running {
@@ -150,13 +150,13 @@ export function createCore(
     const isSame = promptOf(after) === promptOf(before);
     if (!isSame || JSON.stringify(after) !== JSON.stringify(before)) shown = after;
     effects.forEach(carryOut);
-    if (shown !== before) listeners.forEach(tellApp);
+    if (shown !== before) listeners.forEach(notify);
   }
 
-  /** Rethrows a listener's exception asynchronously, so that it does not affect other listeners. */
-  function tellApp(run: () => void): void {
+  /** Rethrows an exception of the listener asynchronously, so that it does not affect other listeners. */
+  function notify(listener: () => void): void {
     try {
-      run();
+      listener();
     } catch (error) {
       later(0, () => {
         throw error;
@@ -208,26 +208,26 @@ export function createCore(
     const { call } = own;
     call.onReply = (detail) => {
       apply(machine.connectionChanged(attempt, detail));
-      // Another process may have signed in, of which no event tells.
+      // Another process may have signed in, and no event reports that.
       read().catch(ignore);
     };
     // An earlier process may have left a link.
     const unfinished = await storage.unfinished.read();
     own.link = resume(platform, options, unfinished);
     if (call.isStopped) {
-      // Cancelled before the link was known. An attempt that the app has begun since continues it.
+      // Cancelled before the link was known. If the app has begun another attempt, that continues it.
       if (running === own) end('cancelled');
       return;
     }
-    // Stores the tokens that its last sign-in could not store: its code cannot be exchanged again.
+    // Tokens that could not be stored are stored now: their code cannot be exchanged again.
     const held = own.link && state.unsaved && state.tokens;
-    const tokens = await (held || follow(own, attempt, 0));
+    const tokens = await (held || waitForTokens(own, attempt, 0));
     apply(machine.granted(attempt, tokens));
   }
 
   /** Waits for the tokens. Replaces the link when it expires. */
-  async function follow(own: Running, attempt: number, renewals: number): Promise<Tokens> {
-    const link = await (own.link || begin(own));
+  async function waitForTokens(own: Running, attempt: number, renewals: number): Promise<Tokens> {
+    const link = await (own.link || startLink(own));
     const { prompt } = link;
     // An expired link is not shown, but its result may still arrive.
     const isValid = prompt.secondsLeft() > 0;
@@ -236,24 +236,24 @@ export function createCore(
     };
     show('waiting');
     return poll(own.call, options, link, () => show('opened')).catch((error) => {
-      if (!isA('expired', error) || renewals === MAX_RENEWALS) throw error;
+      if (!hasCode('expired', error) || renewals === MAX_RENEWALS) throw error;
       own.link = undefined;
       // Another process may have fetched and acknowledged the result of the same link.
       return read()
         .catch(ignore)
         .then(storage.unfinished.remove)
-        .then(() => follow(own, attempt, renewals + 1));
+        .then(() => waitForTokens(own, attempt, renewals + 1));
     });
   }
 
   /** Starts a sign-in, and stores its link so that another process can continue it. */
-  const begin = (own: Running): Promise<Link> =>
+  const startLink = (own: Running): Promise<Link> =>
     start(own.call, options).then((link) => {
       own.link = link;
       return storage.unfinished.save(JSON.stringify(link.kept)).then(
         () => link,
         (error) => {
-          // Nobody has seen this link.
+          // No user has seen this link.
           sendAckOrCancel(own.call, link, 'cancel');
           throw error;
         },
@@ -265,7 +265,7 @@ export function createCore(
     stop(call);
     if (link && how !== 'failed') sendAckOrCancel(call, link, how === 'saved' ? 'ack' : 'cancel');
     // If storing failed, keep the link: the relay still has the result for a minute.
-    const isKept = !link || isA('storage_failed', error);
+    const isKept = !link || hasCode('storage_failed', error);
     const removed = isKept ? Promise.resolve() : storage.unfinished.remove();
     void removed.then(() => settle(how !== 'cancelled', error));
   }
@@ -275,10 +275,10 @@ export function createCore(
     return storage.read().then(
       ({ tokens, ended, unfinished }) => {
         const link = resume(platform, options, unfinished);
-        apply(machine.stored(version, tokens, ended, !!link && link.prompt.secondsLeft() > 0));
+        apply(machine.storageRead(version, tokens, ended, !!link && link.prompt.secondsLeft() > 0));
       },
       (error) => {
-        apply(machine.unread(version, error));
+        apply(machine.storageFailed(version, error));
         throw error;
       },
     );
@@ -329,7 +329,7 @@ export function createCore(
     return result;
   }
 
-  function mustHaveTokens(): Tokens {
+  function requireTokens(): Tokens {
     const { error } = state.account as { readonly error?: SignInError };
     if (!state.tokens) throw error || new SignInError('signed_out', NOBODY);
     return state.tokens;
@@ -338,9 +338,9 @@ export function createCore(
   async function tokenFor(rejected?: string): Promise<string> {
     await read();
     if (rejected) apply(machine.rejected(rejected));
-    const tokens = mustHaveTokens();
+    const tokens = requireTokens();
     if (!state.unsaved && isValid(tokens, date(), state.rejected)) {
-      if (isEnding(tokens, date()) && now() >= pausedUntilMs) refreshOnce().catch(ignore);
+      if (isDue(tokens, date()) && now() >= pausedUntilMs) refreshOnce().catch(ignore);
       return tokens.accessToken;
     }
     await refreshOnce().catch((error) => {
@@ -349,22 +349,22 @@ export function createCore(
       const isUsable = kept?.accessToken && kept.accessToken !== state.rejected && !unsaved;
       if (!isUsable || isExpired(kept, date())) throw error;
     });
-    return mustHaveTokens().accessToken;
+    return requireTokens().accessToken;
   }
 
   const refreshOnce = shared(() =>
     lock(refreshLocked).catch((error) => {
-      pausedUntilMs = now() + PAUSE_MS;
+      pausedUntilMs = now() + REFRESH_PAUSE_MS;
       throw error;
     }),
   );
 
   /**
-   * Refreshes the stored tokens, unless those just read are still good: with the lock held they
-   * may be those that another process has just saved.
+   * Refreshes the stored tokens, unless they are still good: another process may have saved them
+   * before this one got the lock.
    */
   async function refreshLocked(): Promise<void> {
-    // Not one that began before the lock was held.
+    // `read` could share a run that began before the lock was held.
     await readNow();
     const { version, tokens, unsaved, rejected } = state;
     if (!tokens) return;
@@ -372,15 +372,15 @@ export function createCore(
       await (saving || save(tokens));
       return refreshLocked();
     }
-    if (!isEnding(tokens, date()) && isValid(tokens, date(), rejected)) return;
+    if (!isDue(tokens, date()) && isValid(tokens, date(), rejected)) return;
     const { accessToken, refreshToken: spent } = tokens;
     if (!spent) {
-      // The device's clock may be wrong, so only the API's refusal ends the session.
+      // The device's clock may be wrong, so only a refusal by the API ends the session.
       if (accessToken !== rejected) throw machine.noRefreshToken('has expired');
       return apply(machine.ended(version, machine.noRefreshToken('was not accepted')));
     }
     const fresh = await refresh(newCall(), options, tokens, spent).catch(async (error) => {
-      if (!isA('invalid_grant', error)) throw error;
+      if (!hasCode('invalid_grant', error)) throw error;
       // Another process may have used this single-use token. Then it stores its new tokens soon.
       for (let nth = 0; state.tokens?.refreshToken === spent; nth += 1) {
         if (nth === RECHECKS) return apply(machine.ended(version, error));
@@ -389,7 +389,7 @@ export function createCore(
       }
     });
     if (!fresh) return refreshLocked();
-    // If the user has signed out or in again meanwhile, here or in another process, that takes precedence.
+    // A sign-out or a new sign-in meanwhile, here or in another process, takes precedence.
     await read().catch(ignore);
     apply(machine.refreshed(version, spent, fresh));
     return state.tokens === fresh ? saving : refreshLocked();

@@ -22,15 +22,15 @@ export type SessionStorage = Items &
 
 type Remove = (this: SessionStorage, key: string) => unknown;
 
-/** The relay, its service, and the app's account there. */
+/** What the tokens belong to: a service of a relay, and the app's account there. */
 export interface Owner extends RelayService {
   /** For an app with several accounts of one service. */
   readonly account?: string | undefined;
 }
 
 /**
- * Has only letters, digits, `.`, `-` and `_`, as SecureStore requires, and no capitals, which some
- * file systems do not distinguish. No part has two `_` in a row.
+ * Has only lowercase letters, digits, `.`, `-` and `_`: SecureStore requires that, and some file
+ * systems ignore case. No part has two `_` in a row.
  */
 export const keyOf = ({ relay, service, account }: Owner): string =>
   ['sign-in-relay', addressOf(relay).replace(/^https:\/\//, ''), service, account]
@@ -50,7 +50,7 @@ export function createMemory(): SessionStorage {
   };
 }
 
-/** A keychain may ask its user first. Without a bound a lost answer would hang the session. */
+/** A keychain may ask its user first. If it never answers, the session must not hang. */
 const ANSWER_MS = 30_000;
 /** The longest stored reason: one sentence, which apps log. */
 const MAX_REASON = 400;
@@ -93,7 +93,7 @@ export function openStorage(
     inTurn('delete', () => (removeItem || (deleteItemAsync as Remove)).call(items, name));
 
   return {
-    /** Reads what is valid. */
+    /** Leaves out what is not valid. */
     read: (): Promise<StoredState> =>
       get(key).then((text) => {
         const stored = parse(text);

@@ -12,7 +12,7 @@ import type { Prompt, SessionState } from './index.ts';
 export interface DevRelayOptions {
   /** The names of the services. Default: `['dev']`. */
   readonly services?: readonly string[] | undefined;
-  /** Says if the app may or must exchange the code itself. Default: `no`. */
+  /** Whether the app may, or must, exchange the code itself. Default: `no`. */
   readonly blind?: 'no' | 'can' | 'must' | undefined;
 }
 
@@ -55,7 +55,7 @@ function linkOf(user: DevUser): string {
   throw new Error(`The session has no link: it is ${state.status}${reason}`);
 }
 
-/** Looks in the current folder, which is the app's, then from this package: in a monorepo they may differ. */
+/** Resolves the package from the app's folder, then from this module: in a monorepo they may differ. */
 function findPackage(): string {
   for (const from of [join(process.cwd(), 'test.js'), import.meta.url]) {
     try {
@@ -67,7 +67,7 @@ function findPackage(): string {
   throw new Error('The package sign-in-relay is not installed: npm i -D sign-in-relay');
 }
 
-/** Not by `fetch`, which happy-dom and others replace by one that obeys CORS. */
+/** Uses node:http, because happy-dom and others replace `fetch` by one that obeys CORS. */
 const send = (url: URL, method: string, body?: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const headers = { 'Content-Type': 'application/json' };
@@ -89,7 +89,7 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   });
   const exited = once(child, 'exit');
   const kill = () => void child.kill();
-  // An app's tests can end without stopping it.
+  // The app's tests may end without a call of `stop`.
   process.once('exit', kill);
   const free = () => process.off('exit', kill);
   exited.then(free, free);
@@ -100,7 +100,7 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
     if (line.includes('Ctrl-C')) break;
   }
   clearTimeout(timer);
-  // Keep reading, so that it can write.
+  // Keep reading, or a full pipe would block the dev relay.
   child.stdout.resume();
   const [url, providerUrl] = addresses;
   if (!url || !providerUrl) throw new Error('The dev relay did not start');
@@ -126,7 +126,7 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
 
   async function stop(): Promise<void> {
     child.ref();
-    // Let what the app has just sent arrive, such as an acknowledgement, which it would repeat for a minute.
+    // First let the app's last request arrive, such as an acknowledgement, which it would repeat for a minute.
     await send(new URL('/health', url), 'GET').catch(() => {});
     kill();
     await exited;

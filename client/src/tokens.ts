@@ -33,7 +33,7 @@ export interface UnverifiedUser {
   readonly picture?: string;
 }
 
-/** Which relay, and which of its providers. */
+/** A provider of a relay. */
 export interface RelayService {
   /** The relay's address, such as `https://relay.example`. */
   readonly relay: string;
@@ -41,14 +41,14 @@ export interface RelayService {
   readonly service: string;
 }
 
-/** The text members: those of a response, then those that this device adds. */
-const GIVEN = ['accessToken', 'refreshToken', 'tokenType', 'scope', 'idToken'];
-const TEXTS = GIVEN.concat('tokenUrl', 'clientId', 'revocationUrl');
+/** The text members: those of a response, then those that this device adds too. */
+const IN_RESPONSE = ['accessToken', 'refreshToken', 'tokenType', 'scope', 'idToken'];
+const TEXTS = IN_RESPONSE.concat('tokenUrl', 'clientId', 'revocationUrl');
 /** A century: more is not a duration, and its end may not be a valid date. */
 const MAX_TOKEN_SECONDS = 3e9;
 /** How long before their expiry tokens are refreshed, but not in the first half of their life. */
 const EARLY_MS = 60_000;
-/** For a greeting. */
+/** Claims are for a greeting. */
 const MAX_CLAIM_CHARACTERS = 1_000;
 
 /** Removes trailing slashes. */
@@ -77,7 +77,7 @@ export function tokensOf(
 ): Tokens | undefined {
   const tokens = textsFrom(before);
   delete tokens.accessToken;
-  GIVEN.forEach((name) => {
+  IN_RESPONSE.forEach((name) => {
     // RFC 6749 §5.1 writes `access_token`.
     const value = json[name] || json[name.replace(/[A-Z]/, '_$&').toLowerCase()];
     if (isText(value)) tokens[name] = value;
@@ -107,13 +107,14 @@ const lifeMs = ({ expiresIn }: Tokens) => (expiresIn || Infinity) * 1_000;
 const leftMs = ({ expiresAt = Infinity }: Tokens, dateMs: number) => expiresAt - dateMs;
 const earlyMs = (tokens: Tokens) => Math.min(EARLY_MS, lifeMs(tokens) / 2);
 
-/** By wall-clock time. */
+/** True if they have expired by wall-clock time. */
 export const isExpired = (tokens: Tokens, dateMs: number): boolean => leftMs(tokens, dateMs) <= 0;
 
 /** True if it is time to refresh them. */
-export const isEnding = (tokens: Tokens, dateMs: number): boolean =>
+export const isDue = (tokens: Tokens, dateMs: number): boolean =>
   !!tokens.refreshToken && leftMs(tokens, dateMs) <= earlyMs(tokens);
 
+/** True if the access token can be used: it was not rejected and has not expired. */
 export function isValid(tokens: Tokens, dateMs: number, rejected: string | undefined): boolean {
   const { accessToken } = tokens;
   // An expiry further away than the token's lifetime means that the clock was set back.
@@ -168,7 +169,7 @@ export const askForTokens = (call: Call, request: Request, before: object): Prom
       // With a 201 too, the old refresh token may have been replaced.
       const tokens = status < 300 ? tokensOf(json, call.platform.date(), before) : undefined;
       const isRefresh = 'refreshToken' in before;
-      // A code works once (RFC 6749 §4.1.2), so any answer to it counts.
+      // A code works once (RFC 6749 §4.1.2), so any response to it is final.
       if (refusal || (status && !isRefresh && !tokens)) {
         // Some providers refuse an invalid refresh token in words that the relay does not know.
         throw new SignInError('refused', detail + (isRefresh ? '. Signing in again may help' : ''));

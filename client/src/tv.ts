@@ -1,4 +1,4 @@
-/** The build for old TV engines (webOS 3, Tizen 3). It uses XMLHttpRequest, and has no `fetch`, signals and lock. Its global is `SignInRelay`. */
+/** The build for old TV engines (webOS 3, Tizen 3). It uses XMLHttpRequest, and has no `fetch`, no signals and no lock. Its global is `SignInRelay`. */
 import { discover, type Offer } from './offer.ts';
 import { challengeBy, later, onStored, type Platform, type RequestOptions } from './platform.ts';
 import { createCore, openOnce, type Session, type SessionOptions } from './session.ts';

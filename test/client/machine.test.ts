@@ -16,7 +16,7 @@ function apply(...events: readonly machine.Event[]) {
   return { state, status: machine.shownOf(state).status, effects };
 }
 
-const NOBODY = machine.stored(1, undefined, undefined, false);
+const NOBODY = machine.storageRead(1, undefined, undefined, false);
 
 test('tokens that are stored after a failure end what was shown as failed', () => {
   const unsaved = [NOBODY, machine.signIn, machine.granted(1, OURS), machine.failed(1, FAILED)];
@@ -25,11 +25,11 @@ test('tokens that are stored after a failure end what was shown as failed', () =
 });
 
 test('a sign-in of another tab ends a failure, and the sign-in here', () => {
-  const theirs = machine.stored(1, THEIRS, undefined, false);
+  const theirs = machine.storageRead(1, THEIRS, undefined, false);
   expect(apply(NOBODY, machine.signIn, machine.failed(1, FAILED), theirs).status).toBe('signed-in');
   const expired: Tokens = { accessToken: 'old', expiresIn: 1, expiresAt: 1 };
   const { status, effects } = apply(
-    machine.stored(1, expired, undefined, false),
+    machine.storageRead(1, expired, undefined, false),
     machine.signIn,
     theirs,
   );
@@ -37,13 +37,13 @@ test('a sign-in of another tab ends a failure, and the sign-in here', () => {
 });
 
 test('tokens that were not stored before another tab signed out are revoked', () => {
-  const held = machine.stored(1, THEIRS, undefined, false);
+  const held = machine.storageRead(1, THEIRS, undefined, false);
   const { state, effects } = apply(held, machine.refreshed(1, 'other', OURS), NOBODY);
   expect([state.tokens, effects]).toEqual([undefined, [{ type: 'revoke', tokens: OURS }]]);
 });
 
 test('tokens of a refresh that began before a sign-out, or a sign-in, change nothing', () => {
-  const held = machine.stored(1, THEIRS, undefined, false);
+  const held = machine.storageRead(1, THEIRS, undefined, false);
   const late = machine.refreshed(1, 'other', OURS);
   const out = apply(held, machine.signOut, late);
   expect([out.status, out.effects]).toEqual(['signed-out', [{ type: 'revoke', tokens: OURS }]]);
@@ -69,7 +69,7 @@ test('signing out ends a sign-in, and revokes tokens that are not stored yet', (
 });
 
 test('a failed sign-in is shown until it is dismissed, and ends no earlier one', () => {
-  const held = machine.stored(1, THEIRS, undefined, false);
+  const held = machine.storageRead(1, THEIRS, undefined, false);
   const failed = [held, machine.signIn, machine.failed(1, FAILED)];
   expect(apply(...failed)).toMatchObject({ status: 'failed', state: { tokens: THEIRS } });
   expect(apply(...failed, machine.cancel).status).toBe('signed-in');
@@ -94,10 +94,10 @@ test('events of a cancelled sign-in change nothing, and its tokens are revoked',
 });
 
 test('what the provider has ended stays ended, whatever the storage still has', () => {
-  const held = machine.stored(1, THEIRS, undefined, false);
+  const held = machine.storageRead(1, THEIRS, undefined, false);
   // Read before the end, and after it, if the storage could not delete them.
   for (const version of [1, 2]) {
-    const again = machine.stored(version, { ...THEIRS }, undefined, false);
+    const again = machine.storageRead(version, { ...THEIRS }, undefined, false);
     const { state, status } = apply(held, machine.ended(1, FAILED), again);
     expect([status, state.tokens]).toEqual(['signed-out', undefined]);
   }

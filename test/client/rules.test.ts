@@ -362,7 +362,7 @@ describe('what the relay offers', () => {
   };
 
   test.each([
-    [[200, MUST], {}, 'No cryptography here for a blind sign-in'],
+    [[200, MUST], {}, 'No Web Crypto here for a blind sign-in'],
     [NOT_FOUND, { blind: true }, 'The relay does not offer a blind sign-in'],
     [NOT_FOUND, { open: OPEN }, 'The relay does not offer an open sign-in'],
   ] as [Answer, OpenOptions, string][])(

@@ -185,7 +185,7 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     const open = { ...relay.open, issuer: 'https://issuer.test', issuerRequired: true };
     const { failure, saved } = await liveWith({ relay: relay.url, open });
     expect([failure, saved]).toEqual([
-      expect.stringMatching(/^refused: The callback came from (another|no named) provider$/),
+      expect.stringMatching(/^refused: The callback names (another|no) issuer$/),
       [null],
     ]);
     expect([relay.providerAsked, relay.strangerAsked]).toEqual([[], []]);
@@ -199,7 +199,7 @@ describe.each(RUNTIMES)('%s', (runtime) => {
       authorizationUrl: open.authorizationUrl + query,
     });
     const { failure } = await liveWith({ relay: other.url, open: openOf(other) });
-    expect(failure).toBe('refused: The callback is of another sign-in');
+    expect(failure).toBe('refused: The callback has another state');
     expect([other.providerAsked, other.strangerAsked]).toEqual([[], []]);
     const same = start('open');
     expectOwn(same, await liveWith({ relay: same.url, open: openOf(same) }));
