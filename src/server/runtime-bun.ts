@@ -48,15 +48,16 @@ async function listen(options: ListenOptions): Promise<Listener> {
     url: server.url.origin,
     stop: () => server.stop(),
     cut() {
-      // Not awaited: while half a body is missing it never resolves (Bun 1.4.5).
+      // Not awaited: while half a body is missing it never resolves (Bun 1.4.5,
+      // https://github.com/oven-sh/bun/issues/40043).
       server.stop(true).catch(() => {});
     },
   };
 }
 
 /**
- * If Host is missing or invalid, the URL of Bun's request is only a path, or invalid. The target of
- * CONNECT may have no path.
+ * If Host is missing or invalid, the URL of Bun's request is only a path, or invalid (Bun 1.4.5,
+ * https://github.com/oven-sh/bun/pull/33721). The target of CONNECT may have no path.
  */
 function withUrl(request: Request): Request {
   const { url } = request;

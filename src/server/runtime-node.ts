@@ -85,7 +85,8 @@ const tlsAgent = destroyOnUnsolicitedData(
 
 /**
  * Bytes on an idle connection are the response to no request (docs/protocol.md §9), and would count
- * as that of the next one. Node itself closes the connection since 22.23 and 24.17 (CVE-2026-48931).
+ * as that of the next one. Node itself closes the connection since 22.23 and 24.17
+ * (https://www.cve.org/CVERecord?id=CVE-2026-48931).
  */
 function destroyOnUnsolicitedData<Agent extends HttpAgent>(agent: Agent): Agent {
   const { keepSocketAlive, reuseSocket } = HttpAgent.prototype;
