@@ -65,13 +65,21 @@ export function formatUserCode(userCode: string): string {
   return `${userCode.slice(0, half)}-${userCode.slice(half)}`;
 }
 
-/** Accepts any case, any separators, and the full-width letters of a Japanese keyboard. Undefined if it cannot be a code. */
+/** Letters of Cyrillic and Greek that look like one of the alphabet, which is below. UTS #39 §4. */
+const LOOK_ALIKES = 'ВСНКМРТХЅЈԚԜΒΗΚΜΝΡΤΧΖ';
+const LOOKS_LIKE = 'BCHKMPTXSJQWBHKMNPTXZ';
+
+/**
+ * Accepts any case, any separators, the full-width letters of a Japanese keyboard, and letters of
+ * others that look the same. Undefined if it cannot be a code.
+ */
 export function parseUserCode(typed: string): string | undefined {
   // Normalizing comes second: for a long run of combining marks it takes quadratic time.
   const letters = typed
     .replace(/[^\p{L}\p{N}]/gu, '')
     .normalize('NFKC')
-    .toUpperCase();
+    .toUpperCase()
+    .replace(/[^A-Z]/g, (letter) => LOOKS_LIKE[LOOK_ALIKES.indexOf(letter)] ?? letter);
   return USER_CODE.test(letters) ? letters : undefined;
 }
 

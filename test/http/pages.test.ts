@@ -81,6 +81,9 @@ describe('a mistyped address', () => {
     ['/L/WDJB-MJHT%20', CODE],
     ['/l/WDJB-MJHT%E2%80%8B', CODE],
     ['/link?code=wdjb-mjht', CODE],
+    // Letters of a Cyrillic and of a Greek keyboard.
+    ['/link?code=wdjв-мjнт', CODE],
+    ['/link?code=WDJΒ-ΜJΗΤ', CODE],
     ['/link?user_code=WDJBMJHT', CODE],
     ['/LINK?code=wdjb-mjht', CODE],
     ['/link/?user_code=WDJBMJHT', CODE],
