@@ -227,13 +227,17 @@ describe('headers of the pages', () => {
 describe('inside another app, which providers refuse, the page says where to open the link', () => {
   const FACEBOOK = 'Mozilla/5.0 (iPhone) Mobile/15E148 [FBAN/FBIOS;FBAV/443.0;FBBV/1]';
   const WEBVIEW = 'Mozilla/5.0 (Linux; Android 14; Pixel 8; wv) Version/4.0 Chrome/120.0';
+  const IPHONE =
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)';
   const CHROME = 'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 Chrome/120.0.0.0 Mobile';
   const ADVICE = 'open inside another app';
 
   test.each([
     ['Facebook', FACEBOOK, true],
     ['a WebView', WEBVIEW, true],
+    ['KakaoTalk on an iPhone', `${IPHONE} Mobile/15E148 KAKAOTALK 25.4.2`, true],
     ['Chrome', CHROME, false],
+    ['Chrome on an iPhone', `${IPHONE} CriOS/137.0 Mobile/15E148 Safari/604.1`, false],
   ])('%s', async (_, agent, isInApp) => {
     const service = createTestService();
     const { link } = await startWithCode(service);

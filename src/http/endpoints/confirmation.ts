@@ -176,5 +176,6 @@ function isInApp(userAgent = ''): boolean {
   return IN_APP.test(userAgent);
 }
 
+/** Other apps by name, a WebView of Android, and one of iOS, which does not say Safari as each browser there does. */
 const IN_APP =
-  /\b(?:FBAN|FBAV|FB_IAB|Instagram|Line\/|MicroMessenger|Twitter|Snapchat|BytedanceWebview|musical_ly|TikTok|Pinterest\/|LinkedInApp|GSA\/)|; wv\)/;
+  /^Mozilla\/5\.0 \(iP[^)]*\)(?!.* Safari\/)|\b(?:FBAN|FBAV|FB_IAB|Instagram|Line\/|MicroMessenger|Twitter|Snapchat|BytedanceWebview|musical_ly|TikTok|Pinterest\/|LinkedInApp|GSA\/)|; wv\)/;
