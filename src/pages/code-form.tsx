@@ -95,6 +95,8 @@ export function CodeField({ frame, written = '', isWrong = false, hasFocus }: Fi
         autocapitalize="characters"
         // The browser keeps no code in the history of the field, and may offer one that was copied.
         autocomplete="one-time-code"
+        // By default iOS and Firefox replace half a code by a word.
+        autocorrect="off"
         spellcheck={false}
         enterkeyhint="go"
         required

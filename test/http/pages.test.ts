@@ -142,6 +142,7 @@ test('the code form has one field, which no browser corrects, fills in or cuts',
     'placeholder="XXXX-XXXX"',
     'autocapitalize="characters"',
     'autocomplete="one-time-code"',
+    'autocorrect="off"',
     'spellcheck="false"',
     'aria-describedby="hint"',
   ]) {
