@@ -67,7 +67,7 @@ export function renderPage(frame: Frame, page: PageContent): string {
       <body class={page.kind}>
         <header>
           {frame.logo ? (
-            <img src={frame.logo} alt={frame.appName ?? ''} />
+            <img src={frame.logo} alt={frame.appName ?? frame.host} />
           ) : (
             <>
               <svg viewBox="0 0 24 24" aria-hidden="true">

@@ -1,7 +1,7 @@
 /** What the pages say about a sign-in, what an operator puts on them, and where a mistyped address redirects to. docs/person.md. */
 import { describe, expect, test } from 'bun:test';
 import { start, startWithCode } from '../kit/device.ts';
-import { BRANDED } from '../kit/pages.ts';
+import { BRANDED, createPagesFor } from '../kit/pages.ts';
 import { createTestService } from '../kit/service.ts';
 import { callback, sentencesOf, textOf } from '../kit/user.ts';
 
@@ -167,6 +167,12 @@ describe('the brand', () => {
         expect(page).toContain(`<a href="https://acme.example/${name}">`);
       }
     }
+  });
+
+  test('a logo without a name stands for the host, for users who do not see it', () => {
+    const { appName: _, ...nameless } = BRANDED;
+    const { home } = createPagesFor(nameless).find('en');
+    expect(home).toContain('<img src="/logo" alt="relay.example"/>');
   });
 
   test.each(['/logo', '/favicon.ico'])(
