@@ -231,12 +231,17 @@ const KNOWN_ERRORS: readonly KnownError[] = [
   { means: 'invalid_grant', body: { error: 'invalid_refresh_token' } },
   { means: 'invalid_grant', body: { message: 'Invalid refresh token' } },
   badRefreshToken({ ok: false, error: 'token_expired' }),
-  // HubSpot, Fitbit, Zoho, Pocket ID before 2.10, older Ory Hydra and Authelia.
+  // HubSpot, Fitbit.
   badRefreshToken({ status: 'BAD_REFRESH_TOKEN' }),
   badRefreshToken({ errors: { errorType: 'invalid_grant' } }),
-  badRefreshToken({ error: 'invalid_code' }),
-  badRefreshToken({ error: 'Refresh token is invalid or expired' }),
-  badRefreshToken({ error: 'token_inactive' }),
+  // Zoho, Baidu, Yahoo, older Ory Hydra and Authelia, Pocket ID before 2.10.
+  ...[
+    'invalid_code',
+    'expired_token',
+    'INVALID_REFRESH_TOKEN',
+    'token_inactive',
+    'Refresh token is invalid or expired',
+  ].map((error) => badRefreshToken({ error })),
   // Supabase.
   ...[
     'refresh_token_not_found',
@@ -248,9 +253,10 @@ const KNOWN_ERRORS: readonly KnownError[] = [
   ...['refresh_token is invalid', 'unable to parse refresh token', 'token was already used'].map(
     (error_description) => badRefreshToken({ error: 'unauthorized_client', error_description }),
   ),
-  // DeviantArt, Dex, ZITADEL, better-auth before 2026 (https://github.com/better-auth/better-auth/pull/8103).
+  // DeviantArt, Baidu, Dex, ZITADEL, better-auth before 2026 (https://github.com/better-auth/better-auth/pull/8103).
   ...[
     'The refresh_token is invalid.',
+    'invalid refresh token',
     'Refresh token is invalid or has already been claimed by another client.',
     'Refresh token expired.',
     'Errors.OIDCSession.RefreshTokenInvalid',
