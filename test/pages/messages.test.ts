@@ -109,6 +109,29 @@ test.each(LANGUAGES.filter((language) => language !== 'en'))(
   },
 );
 
+/** The page names the provider as a service beside it. */
+test.each([
+  ['de', /diese[mrs] Dienst/i],
+  ['es', /este servicio/i],
+  ['fr', /ce service/i],
+  ['it', /questo servizio/i],
+  ['ja', /このサービス/],
+  ['ko', /이 서비스/],
+  ['pt-BR', /este serviço/i],
+  ['ru', /эт(?:от|ого|ом) сервис/i],
+  ['zh-Hans', /此服务/],
+  ['zh-Hant', /此服務/],
+  ['ar', /هذه الخدمة/],
+] as const)(
+  'where English says “this service”, %s does not say “the service”',
+  (language, said) => {
+    const texts = textsOf(language);
+    const english = Object.entries(textsOf('en')).filter(([, text]) => /this service/i.test(text));
+    expect(english.length).toBeGreaterThan(3);
+    for (const [key] of english) expect(texts[key]).toMatch(said);
+  },
+);
+
 /** That they are on the pages, the conformance suite tests. */
 test('no element is within a sentence of docs/protocol.md', () => {
   const pages = renderEveryPage('en');

@@ -26,7 +26,7 @@ export const de: Messages = {
     tellOperator:
       'Wenn das wieder geschieht, nennen Sie dem Betreiber dieses Dienstes die Referenz.',
     originHidden:
-      'Ein Proxy auf dem Weg verbirgt, auf welcher Seite Sie gedrückt haben. Deshalb kann dieser Dienst nicht fortfahren. Bitte sagen Sie es seinem Betreiber.',
+      'Ein Proxy auf dem Weg verbirgt, auf welcher Webseite Sie die Schaltfläche gedrückt haben. Deshalb kann dieser Dienst nicht fortfahren. Bitte sagen Sie es seinem Betreiber.',
     ownFault: 'Der Fehler liegt bei diesem Dienst. Laden Sie diese Seite in einem Moment neu.',
     startAgain: (device) =>
       device ? `Beginnen Sie auf dem Gerät ${device} neu.` : 'Beginnen Sie auf Ihrem Gerät neu.',

@@ -22,7 +22,7 @@ export const es: Messages = {
     providerFault: (provider) => `${provider} no ha respondido correctamente.`,
     refused: (provider) =>
       `${provider} ha rechazado el inicio de sesión. Puede que haya tardado demasiado.`,
-    tellOperator: 'Si vuelve a ocurrir, indica la referencia al responsable del servicio.',
+    tellOperator: 'Si vuelve a ocurrir, indica la referencia al responsable de este servicio.',
     originHidden:
       'Un proxy intermedio oculta en qué página pulsaste el botón, por lo que este servicio no puede continuar. Avisa a su operador.',
     ownFault: 'El fallo es de este servicio. Vuelve a cargar esta página dentro de un momento.',

@@ -27,7 +27,7 @@ export const ko: Messages = {
     providerFault: (provider) => `${provider}에 문제가 발생했습니다.`,
     refused: (provider) =>
       `${provider}에서 로그인을 받아들이지 않았습니다. 시간이 너무 오래 걸렸을 수 있습니다.`,
-    tellOperator: '같은 문제가 반복되면 서비스 운영자에게 참조 번호를 알려 주세요.',
+    tellOperator: '같은 문제가 반복되면 이 서비스의 운영자에게 참조 번호를 알려 주세요.',
     originHidden:
       '중간의 프록시가 어느 페이지에서 버튼을 눌렀는지 숨기고 있어 계속할 수 없습니다. 이 서비스의 운영자에게 알려 주세요.',
     ownFault: '이 서비스의 문제입니다. 잠시 후 이 페이지를 새로 고쳐 주세요.',
