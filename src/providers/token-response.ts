@@ -231,9 +231,13 @@ const KNOWN_ERRORS: readonly KnownError[] = [
   { means: 'invalid_grant', body: { error: 'invalid_refresh_token' } },
   { means: 'invalid_grant', body: { message: 'Invalid refresh token' } },
   badRefreshToken({ ok: false, error: 'token_expired' }),
-  // HubSpot, Fitbit.
+  // HubSpot, Fitbit, and Apigee, on which Hue is built.
   badRefreshToken({ status: 'BAD_REFRESH_TOKEN' }),
   badRefreshToken({ errors: { errorType: 'invalid_grant' } }),
+  badRefreshToken({ ErrorCode: 'invalid_request', Error: 'Refresh Token expired' }),
+  badRefreshToken({
+    fault: { detail: { errorcode: 'keymanagement.service.invalid_refresh_token' } },
+  }),
   // Zoho, Baidu, Yahoo, older Ory Hydra and Authelia, Pocket ID before 2.10.
   ...[
     'invalid_code',
