@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 
 export interface BoundedText {
   readonly text: string;
-  /** The body was longer than the limit, and the rest was not read. */
+  /** True if the body was longer than the limit, and the rest was not read. */
   readonly isTruncated: boolean;
 }
 

@@ -83,12 +83,12 @@ export const EXCHANGE_TIMEOUT_MS = 15 * SECOND_MS;
 export const TOKEN_RESPONSE_BYTES = 65_536;
 
 /**
- * How long an exchange may hold its session. After that its process must have failed,
- * and the device gets `exchange_failed`. So it exceeds the exchange's own timeout.
+ * How long an exchange may hold its session. After that its process counts as failed, and the
+ * device gets `exchange_failed`. So it exceeds the exchange's own timeout.
  */
 export const EXCHANGE_LEASE_MS = EXCHANGE_TIMEOUT_MS + 5 * SECOND_MS;
 
-/** How many outgoing requests Bun makes at once; bin/sign-in-relay.cjs and deploy/ set the same. */
+/** How many outgoing requests Bun sends at once. bin/sign-in-relay.cjs and deploy/ set the same. */
 export const FETCHES_AT_ONCE = 5_000;
 
 /**
@@ -117,7 +117,7 @@ export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
 /** After SIGTERM, once nothing is in progress: how long responses may take to be sent. */
 export const DRAIN_FLUSH_MS = 2 * SECOND_MS;
 
-/** A second signal within this time counts as the first: npm forwards a signal that its child also gets itself. No operator is that fast. */
+/** A second signal within this time counts as the first: npm forwards a signal that its child also gets. No operator is that fast. */
 export const SIGNAL_ECHO_MS = 500;
 
 /** How long `sign-in-relay health` waits. By default Docker gives a health check 30 s, Kubernetes 1 s. */
@@ -131,11 +131,11 @@ export const STORE_DEADLINE_MS = 2 * SECOND_MS;
 /** A command that reaches the store later than this is not executed, because its reply would be too late. */
 export const STORE_LATEST_MS = 1_500;
 
-/** Pause before a command without a reply is repeated. Longer than it takes to connect again. */
+/** The first backoff before a command without a reply is repeated: longer than a reconnect takes. */
 export const STORE_RETRY_MS = 250;
 
-/** How long a start waits for Redis: longer than both take to start after a reboot, or than a short outage. */
+/** How long a start waits for Redis: longer than a reboot or a short outage of both takes. */
 export const REDIS_WAIT_MS = 60 * SECOND_MS;
 
-/** While the store is unreachable, the pause doubles up to this, because thousands may repeat a command. */
+/** The longest backoff. It doubles while the store is unreachable, because thousands of polls retry. */
 export const STORE_RETRY_MAX_MS = 2 * SECOND_MS;

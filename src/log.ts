@@ -15,7 +15,7 @@ export interface LogOptions {
   readonly level: LogLevel;
   readonly format: 'json' | 'text';
   readonly write: (line: string) => void;
-  /** Begins each line with its priority, `<4>` for a warning, which journald removes. sd-daemon(3) */
+  /** True if each line begins with its priority, such as `<4>` for a warning. journald removes it. sd-daemon(3) */
   readonly hasPriorities?: boolean;
 }
 

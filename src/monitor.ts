@@ -18,7 +18,7 @@ export const RATE_LIMIT_KINDS = [
   'qr',
   'poll',
 ] as const;
-/** Whose request failed: a start, another one of a device, or a browser's. */
+/** The kinds of failed requests: a start, any other of a device, or a browser's. */
 export const REQUEST_KINDS = ['start', 'device', 'browser'] as const;
 export const STORE_FAILURES = ['refused', 'unreachable'] as const;
 
@@ -34,7 +34,7 @@ export const SIGN_IN_OUTCOMES = [
   'expired',
 ] as const;
 
-/** The errors of RFC 6749 §5.2, and the last one of RFC 7009 §2.2.1. Any other error of a provider could contain anything, so it is neither logged nor passed on as one. */
+/** The errors of RFC 6749 §5.2, and the last one of RFC 7009 §2.2.1. Any other error of a provider may contain anything, so it is not logged or passed on as an error. */
 export const TOKEN_ERRORS = [
   'invalid_request',
   'invalid_client',
@@ -100,7 +100,7 @@ export interface Monitor {
 
 const ignore = () => {};
 
-/** Without an admin port: nothing is counted. */
+/** Counts nothing: there is no admin port. */
 export const NO_MONITOR: Monitor = {
   started: ignore,
   opened: ignore,

@@ -10,19 +10,19 @@ import type { ServiceState } from './service.ts';
 import type { Clock } from './sign-ins/time.ts';
 
 const CHECK_MS = 30_000;
-/** What does not arrive is sent again after pauses that double, from CHECK_MS to this. */
-const LONGEST_PAUSE_MS = 900_000;
-/** The same reason is not sent again sooner, if it was over meanwhile. */
+/** What does not arrive is sent again with a backoff that doubles from CHECK_MS to this. */
+const MAX_BACKOFF_MS = 900_000;
+/** A reason that was over and recurs is not sent again sooner. */
 const RECUR_MS = 300_000;
 /** The default of Prometheus' Alertmanager (`repeat_interval`). */
 const REMIND_MS = 4 * 3_600_000;
 /** More than anybody would read. */
 const MAX_AN_HOUR = 10;
-/** Of these, about providers: anybody can cause them with made-up callbacks, and must not silence an outage. */
+/** At most this many are about providers: anybody can cause those with made-up callbacks, and must not silence an outage. */
 const MAX_ABOUT_PROVIDERS_AN_HOUR = MAX_AN_HOUR / 2;
 const HOUR_MS = 3_600_000;
 const TIMEOUT_MS = 5_000;
-/** A provider is a cause if most of its latest sign-ins failed, and at least three: after nine, the last five are enough. */
+/** A provider is a cause if at least LEAST_FAILURES, and more than half, of its latest sign-ins failed. */
 const LATEST_SIGN_INS = 9;
 const LEAST_FAILURES = 3;
 
@@ -34,8 +34,9 @@ export interface Target {
 }
 
 /**
- * Sends a notification. `cause` is the same at the beginning and at the end, such as `provider mal`.
- * `text` has no secret. Never rejects. Resolves with why it did not arrive, or undefined.
+ * Sends a notification. Resolves with undefined if it arrived, otherwise with the reason. Never
+ * rejects. `cause`, such as `provider mal`, is the same when it begins and when it is over. `text`
+ * has no secret.
  */
 export async function send(
   target: Target,
@@ -70,14 +71,14 @@ export async function send(
 }
 
 interface Cause {
-  /** A new reason is sent even while the same cause is open. */
+  /** A new reason is sent even if the cause is not over. */
   readonly reason: string;
   readonly text: string;
   readonly isAboutProvider: boolean;
 }
 
-/** Events with which a sign-in ends. */
-const ENDS: ReadonlySet<string> = new Set(['exchange_failed', 'authorization_failed']);
+/** Failures that end a sign-in. */
+const FINAL_FAILURES: ReadonlySet<string> = new Set(['exchange_failed', 'authorization_failed']);
 
 const NO_MORE = `This is the ${MAX_AN_HOUR}th notification within an hour: more follow when it has passed`;
 
@@ -89,7 +90,7 @@ export interface NotifierOptions {
 
 export function createNotifier(target: Target, options: NotifierOptions) {
   const { clock, services, maxSessions } = options;
-  /** How the latest sign-ins ended whose user came back from the provider: the hint of a failure, or undefined. */
+  /** How the latest sign-ins ended after their user came back: the hint of a failure, or undefined for a success. */
   const providers = services.map((service) => ({
     ...service,
     latest: [] as (string | undefined)[],
@@ -117,17 +118,18 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     }
     if (readiness.status === 'down') add('ready', `Not ready: ${readiness.reason}`);
     if (readiness.status === 'degraded') add('store', `Some requests fail: ${readiness.reason}`);
-    if (liveSessions >= maxSessions) add('sessions', `MAX_SESSIONS: ${maxSessions} are open`);
+    if (liveSessions >= maxSessions)
+      add('sessions', `MAX_SESSIONS (${maxSessions}) sign-ins are in progress`);
     return causes;
   }
 
-  function keep(service: string | undefined, hint?: string): void {
+  function recordEnd(service: string | undefined, hint?: string): void {
     const latest = providers.find(({ name }) => name === service)?.latest;
     latest?.push(hint);
     if (latest !== undefined && latest.length > LATEST_SIGN_INS) latest.shift();
   }
 
-  /** False if it did not arrive. The next checks try again, if it is still true. */
+  /** True if it arrived. Otherwise later checks try again, while the cause persists. */
   async function deliver(
     cause: string,
     { text, isAboutProvider }: Omit<Cause, 'reason'>,
@@ -138,8 +140,8 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     if (nowMs < atMs) return false;
     sent = sent.filter((each) => nowMs - each.atMs < HOUR_MS);
     const aboutProviders = sent.filter((each) => each.isAboutProvider).length;
-    const isOwnFull = isAboutProvider && aboutProviders >= MAX_ABOUT_PROVIDERS_AN_HOUR;
-    if (sent.length >= MAX_AN_HOUR || isOwnFull) return false;
+    const isShareFull = isAboutProvider && aboutProviders >= MAX_ABOUT_PROVIDERS_AN_HOUR;
+    if (sent.length >= MAX_AN_HOUR || isShareFull) return false;
     const isLast = sent.length === MAX_AN_HOUR - 1;
     const problem = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, isOver);
     if (problem === undefined) {
@@ -148,7 +150,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
       return true;
     }
     log.warning('notify_failed', { problem });
-    const next = { atMs: nowMs + pauseMs, pauseMs: Math.min(pauseMs * 2, LONGEST_PAUSE_MS) };
+    const next = { atMs: nowMs + pauseMs, pauseMs: Math.min(pauseMs * 2, MAX_BACKOFF_MS) };
     retries.set(cause, next);
     return false;
   }
@@ -163,8 +165,8 @@ export function createNotifier(target: Target, options: NotifierOptions) {
       const quietMs = isReminder ? REMIND_MS : RECUR_MS;
       const lastMs = sentAtMsOf.get(reason) ?? Number.NEGATIVE_INFINITY;
       if (clock.now() - lastMs < quietMs) continue;
-      const told = isReminder ? { ...cause, text: `Still: ${text}` } : cause;
-      if (!(await deliver(name, told))) continue;
+      const notification = isReminder ? { ...cause, text: `Still: ${text}` } : cause;
+      if (!(await deliver(name, notification))) continue;
       open.set(name, cause);
       sentAtMsOf.set(reason, clock.now());
     }
@@ -183,11 +185,11 @@ export function createNotifier(target: Target, options: NotifierOptions) {
       ...monitor,
       ended(service, outcome) {
         monitor.ended(service, outcome);
-        if (outcome === 'signed_in') keep(service);
+        if (outcome === 'signed_in') recordEnd(service);
       },
       failed(failure) {
         monitor.failed(failure);
-        if (ENDS.has(failure.event)) keep(failure.service, failure.hint);
+        if (FINAL_FAILURES.has(failure.event)) recordEnd(failure.service, failure.hint);
       },
     }),
     /** Checks every CHECK_MS, one check after the other. Ignores failures: the next check tries again. */

@@ -17,7 +17,7 @@ import { createRecent } from './recent.ts';
 export interface AdminOptions extends Facts {
   /** Host names that requests may use, besides IP addresses and names without a dot. */
   readonly names: readonly string[];
-  /** Undefined if everyone may read. */
+  /** Undefined if no token is required. */
   readonly token: string | undefined;
 }
 
@@ -81,7 +81,11 @@ export function createAdmin(options: AdminOptions) {
       }
       return isAuthorized(headers.get('authorization') ?? '')
         ? app(request, peers)
-        : textResponse(401, 'This needs the ADMIN_TOKEN', CHALLENGE);
+        : textResponse(
+            401,
+            'Send the ADMIN_TOKEN as a bearer token, or as the password',
+            CHALLENGE,
+          );
     },
   };
 }

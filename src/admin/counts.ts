@@ -24,11 +24,11 @@ export interface Facts {
   readonly maxSessions: number;
   /** Such as `Bun 1.4.5`. */
   readonly runtime: string;
-  /** Several relays share the sessions: each counts only what it does. */
+  /** True if several relays share the sessions. Each counts only what it does. */
   readonly isShared: boolean;
 }
 
-/** The range is from a delivery within one process to a device that gives up. */
+/** From a delivery within one process to a device that gives up. */
 const DELIVERY_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60];
 /** Up to EXCHANGE_TIMEOUT_MS. */
 const UPSTREAM_BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
@@ -85,10 +85,10 @@ export class ProviderCounts {
   }
 }
 
-/** All providers that no setting names: their names come from records in Redis, where anyone who can write there can invent any number. */
+/** Stands for every provider that no setting names. Such names come from records in Redis, and anyone who can write there could invent any number of them. */
 const OTHER = 'other';
 
-/** The provider of a start that was refused is unknown: no provider has this name. */
+/** Stands for the unknown provider of a refused start. No provider has this name. */
 const NO_PROVIDER = '';
 
 export type Counts = ReturnType<typeof createCounts>;

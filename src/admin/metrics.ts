@@ -161,7 +161,7 @@ const counter = (name: string, help: string, samples: readonly Sample[]) =>
 const samplesBy = (label: string, counts: ReadonlyMap<string, number>, labels: Labels = {}) =>
   [...counts].map(([name, value]) => [{ ...labels, [label]: name }, value] as const);
 
-/** An unknown value has no sample. */
+/** A gauge whose value is unknown has no sample. */
 const gauge = (name: string, help: string, value: number | undefined, labels: Labels = {}) =>
   metric('gauge', name, help, value === undefined ? [] : [[labels, value]]);
 

@@ -9,7 +9,13 @@ import { raw } from 'hono/html';
 import type { ServiceState } from '../service.ts';
 import { VERSION } from '../version.ts';
 import { type Counts, type Facts, ProviderCounts } from './counts.ts';
-import { type HourOf, MINUTES, type Recent, type RecentFailure, type Step } from './recent.ts';
+import {
+  type HourlyCounts,
+  MINUTES,
+  type Recent,
+  type RecentFailure,
+  type Step,
+} from './recent.ts';
 
 const REFRESH_MS = 2_000;
 
@@ -260,19 +266,25 @@ const OUTCOMES: ReadonlySet<string> = new Set(Object.values(KINDS).flatMap(([, a
 
 const sumOf = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
 
-/** In one minute. */
-const countOf = (hour: readonly HourOf[], kind: Kind, minute: number) =>
+/** The sign-ins of one minute that ended in this way. */
+const countOf = (hour: readonly HourlyCounts[], kind: Kind, minute: number) =>
   sumOf(
     hour
       .filter(({ what }) => (KINDS[kind][1] as readonly string[]).includes(what))
       .map(({ minutes }) => minutes[minute] ?? 0),
   );
 
-/** How long a provider must have had no success, while users do not come back from it. */
+/** A provider is reported if users did not come back from it for this long, and none succeeded. */
 const SILENT_MINUTES = 10;
 
 /** The numbers of the last hour that matter most. */
-const Figures = ({ hour, services }: { hour: readonly HourOf[]; services: Facts['services'] }) => {
+const Figures = ({
+  hour,
+  services,
+}: {
+  hour: readonly HourlyCounts[];
+  services: Facts['services'];
+}) => {
   const count = (step: Step, minutes = MINUTES, service?: string) =>
     sumOf(
       hour
@@ -322,11 +334,11 @@ const Legend = () => (
   </p>
 );
 
-/** The width of a bar, and the height of the tallest one. The plot is stretched to the width of the page, so its texts are outside. */
+/** The width of a bar, and the height of the tallest one. The plot is stretched to the width of the page, so no text is inside. */
 const [BAR, HEIGHT] = [10, 40];
 
 /** One bar for each minute, whose parts are the outcomes. */
-const Plot = ({ title, hour }: { title: string; hour: readonly HourOf[] }) => {
+const Plot = ({ title, hour }: { title: string; hour: readonly HourlyCounts[] }) => {
   const bars = Array.from({ length: MINUTES }, (_, minute) =>
     kinds.map((kind) => countOf(hour, kind, minute)),
   );

@@ -8,19 +8,19 @@ const MINUTE_MS = 60_000;
 /** More than fit on a screen. */
 const MAX_FAILURES = 20;
 
-/** `atMs` and `signIn` are those of the latest of `count`. */
+/** `atMs` and `signIn` are those of the latest of `count` occurrences. */
 export interface RecentFailure extends FailureEvent {
   readonly atMs: number;
   readonly count: number;
-  /** When a failure of the store had ended. */
+  /** When a failure of the store ended. Absent while it lasts. */
   readonly endedAtMs?: number;
 }
 
-/** Counted in each minute, besides the outcomes of sign-ins. */
+/** What is counted in each minute, besides the outcomes of sign-ins. */
 export type Step = 'opened' | 'got_tokens' | 'not_back' | 'start_refused';
 
 /** The oldest minute first; the last one is the current minute. */
-export interface HourOf {
+export interface HourlyCounts {
   readonly service: string;
   readonly what: SignInOutcome | Step;
   readonly minutes: readonly number[];
@@ -30,14 +30,14 @@ export type Recent = ReturnType<typeof createRecent>;
 
 export function createRecent(clock: Clock) {
   /** By provider, outcome or step, and minute since 1970. */
-  const services = new Map<string, Map<HourOf['what'], Map<number, number>>>();
+  const services = new Map<string, Map<HourlyCounts['what'], Map<number, number>>>();
   const failures: RecentFailure[] = [];
   const minuteNow = () => Math.floor(clock.now() / MINUTE_MS);
 
   return {
-    count(service: string, what: HourOf['what']): void {
+    count(service: string, what: HourlyCounts['what']): void {
       const minute = minuteNow();
-      const all = services.get(service) ?? new Map<HourOf['what'], Map<number, number>>();
+      const all = services.get(service) ?? new Map<HourlyCounts['what'], Map<number, number>>();
       services.set(service, all);
       const counts = all.get(what) ?? new Map<number, number>();
       all.set(what, counts);
@@ -66,7 +66,7 @@ export function createRecent(clock: Clock) {
       }
     },
 
-    readHour(): HourOf[] {
+    readHour(): HourlyCounts[] {
       const first = minuteNow() - MINUTES + 1;
       const minutesOf = (counts: ReadonlyMap<number, number>) =>
         Array.from({ length: MINUTES }, (_, index) => counts.get(first + index) ?? 0);

@@ -1,4 +1,4 @@
-/** Applies rate limits to client addresses, which it finds. RFC 9700 §4.13. */
+/** Finds a client's address, and applies the rate limits to it. RFC 9700 §4.13. */
 import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { warnOnce } from '../log.ts';
@@ -85,10 +85,10 @@ export function createAdmission(
 }
 
 /**
- * True if a page of a site that the operator does not know sends this. Without CORS it reads no
- * response, but its requests would count towards the limits of its visitors. `known`: the relay's
- * own origin and CORS_ORIGINS. Apps in a webview, of a package or of a file have an origin without
- * http (`null`, `file://`, `app://…`), or their requests have no such header.
+ * True if a page of another site sends the request. CORS hides the response from the page, but the
+ * request would count towards the limits of its visitor. `known`: the relay's own origin and
+ * CORS_ORIGINS. Packaged apps and web views have an origin that is not http (`null`, `file://`,
+ * `app://…`), or send no `Sec-Fetch-Site`.
  * @see https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
  */
 function isFromForeignPage(request: RelayRequest, known: readonly string[]): boolean {
@@ -112,9 +112,9 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 /**
  * Finds the client's address: the socket's peer, or, when the peer is a trusted
  * proxy, the rightmost forwarded hop that is not a trusted proxy. Hops further left
- * may be forged, but must be well-formed too. Undefined if there is none. `bucket`: one rate-limit
- * bucket, an IPv4 address or an IPv6 /64. `ignoredForwarded`: a forwarded header came from a peer
- * that is not trusted.
+ * may be forged, but must be well-formed too. Undefined if there is none. `bucket`: the key of its
+ * rate-limit bucket, an IPv4 address or an IPv6 /64. `ignoredForwarded`: true if a peer that is not
+ * trusted sent the header.
  */
 export function createFindClientAddress(trustedProxyCidrs: readonly string[]) {
   const trusted = trustedProxyCidrs.map(parseCidr);

@@ -18,14 +18,14 @@ export type Handler = (request: RelayRequest) => Response | Refusal | Promise<Re
 
 export interface Route {
   /**
-   * An exact path, or one with an open segment (`/auth/:service/callback`), or with any text
-   * at an end (`/oauth2/*`). Paths are compared without decoding.
+   * An exact path, or one with a parameter (`/auth/:service/callback`), or with any text at an
+   * end (`/oauth2/*`). Paths are compared without decoding.
    */
   readonly path: string;
-  /** The handler of each method. Absent: `respond` handles every method; without it the path is not found. */
+  /** The handler of each method. If absent, `respond` handles every method; if that is absent too, the path is not found. */
   readonly methods?: Readonly<Record<string, Handler>>;
   readonly respond?: (request: RelayRequest) => Response;
-  /** True if the open segment has a known value. If not, the next route is tried. */
+  /** True if the parameter has a known value. Otherwise the next route is tried. */
   readonly isKnown?: (parameter: string) => boolean;
   /** Makes the response to a refusal. Default: text. */
   readonly onRefusal?: (refusal: Refusal, request: RelayRequest) => Response;
@@ -33,7 +33,7 @@ export interface Route {
   readonly onOtherMethod?: (allow: string) => Response;
   /** Responds after a fault. */
   readonly onFault?: (request: RelayRequest) => Response;
-  /** Devices use it, so web apps of CORS_ORIGINS may use it too. */
+  /** True if devices use it: then web apps of CORS_ORIGINS may use it too. */
   readonly isForDevices?: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface AppOptions {
   readonly cors: Cors | undefined;
   /** Path of the base URL. A proxy may remove it from requests, or pass it on. */
   readonly basePath: string;
-  /** A request got a 5xx, or its handler failed. */
+  /** Called when a request got a 5xx, or its handler failed. */
   readonly onFailure?: OnFailure | undefined;
 }
 
@@ -66,7 +66,7 @@ export function createApp(
   const toLocalPath = basePath === '' ? undefined : createLocalPath(routes, basePath);
 
   return (raw, peers) => {
-    // Two Host headers, which the runtime joins with a comma. RFC 9112 §3.2.
+    // The runtime joins two Host headers with a comma. RFC 9112 §3.2.
     if (raw.headers.get('host')?.includes(',')) return errorResponse('malformed_request');
     const { url } = raw;
     const sentPath = readPath(url);
@@ -93,19 +93,19 @@ function runWithCors(cors: Cors, route: Route, request: RelayRequest, onFailure:
 
 interface RouteMatch {
   readonly route: Route;
-  /** The value of the open segment. Empty for an exact path. */
+  /** The value of the parameter. Empty for an exact path. */
   readonly parameter: string;
 }
 
-/** A path with an open segment, or with `*`. */
+/** A path with a parameter, or with `*`. */
 interface Pattern {
   readonly route: Route;
-  /** The path before and after what is open. */
+  /** The path before and after the parameter or `*`. */
   readonly prefix: string;
   readonly suffix: string;
 }
 
-/** The first pattern that fits. An open segment has a character at least, and no slash. */
+/** The first pattern that matches. A parameter has at least one character, and no slash. */
 function findPattern(patterns: readonly Pattern[], path: string): RouteMatch | undefined {
   for (const { route, prefix, suffix } of patterns) {
     if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
@@ -182,7 +182,7 @@ function forMethod({ method }: RelayRequest, response: Response): Response {
 }
 
 export function logFault(error: unknown, request: RelayRequest, route: string): void {
-  // The store logs its outage once. Here every request would repeat it.
+  // The store logs its outage once. Every request would repeat it here.
   const level = error instanceof StoreUnavailable ? 'debug' : 'error';
   log[level]('handler_fault', { requestId: request.id, route, ...describeError(error) });
 }

@@ -1,6 +1,6 @@
 /**
  * With CONFIRM=always a cookie for the callback identifies the browser that pressed Continue.
- * Otherwise an attacker could press it, and send another user the provider's URL to which it
+ * Otherwise an attacker could press Continue, and send a victim the provider's URL to which that
  * redirects. RFC 9700 §4.7.1. The relay stores nothing about the cookies, so any instance can
  * check them.
  *
@@ -49,7 +49,7 @@ export function createContinueCookies(
   return {
     /** True if the user pressed Continue in this browser. */
     hasContinued,
-    /** True if this browser's callback counts: any does, unless CONFIRM=always. */
+    /** True if this browser's callback is accepted. Without CONFIRM=always every one is. */
     allowsCallback: (request: RelayRequest, browserState: string) =>
       !asksAlways || hasContinued(request, browserState),
     /** Sets the cookie with the response to Continue, if CONFIRM=always. */

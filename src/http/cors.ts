@@ -25,7 +25,7 @@ export function createCors(origins: readonly string[]) {
   }
 
   return {
-    /** The origin that may read the response. Undefined if it is not listed. */
+    /** The origin that may read the response. Undefined if the request's origin is not listed. */
     originOf(request: RelayRequest): string | undefined {
       if (allowsAll) return '*';
       const origin = request.header('origin') ?? '';

@@ -1,6 +1,6 @@
 /**
- * What endpoints may use. Each takes what it uses by name (`Pick`). None of it leads to a secret of the
- * settings.
+ * What endpoints may use. Each picks what it uses by name (`Pick`). No secret of the settings can be
+ * reached from any of it.
  */
 import type { Monitor } from '../monitor.ts';
 import type { Branding } from '../pages/pages.ts';
@@ -45,7 +45,7 @@ export interface RoutesOptions extends RateLimits {
   /** Undefined if open sign-ins are disabled. docs/open.md. */
   readonly openEndpoints: OpenEndpoints | undefined;
   readonly maxSessions: number;
-  /** Whether devices may exchange the code themselves, or must: docs/extensions.md. */
+  /** Whether devices may, or must, exchange the code themselves. docs/extensions.md. */
   readonly blind: BlindPolicy;
 }
 

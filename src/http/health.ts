@@ -2,7 +2,7 @@
 import type { Handler, Route } from './app.ts';
 import { errorResponse, textResponseWithoutNewline } from './responses.ts';
 
-/** 'degraded': some requests fail, but `/ready` gets a 200. 'down': it gets a 503. */
+/** Readiness: with 'degraded' some requests fail, but `/ready` gets a 200; with 'down' it gets a 503. */
 export type Readiness =
   | { readonly status: 'ready' }
   | { readonly status: 'degraded' | 'down'; readonly reason: string };
@@ -13,8 +13,8 @@ export interface Health {
 }
 
 /**
- * Each gets a 503, so that a load balancer sends requests elsewhere: /health while
- * draining, /ready also for any other reason, which it names. docs/operating.md "Health".
+ * /health gets a 503 while draining, /ready also for any other reason, which it names. A load
+ * balancer then sends requests elsewhere. docs/operating.md "Health".
  */
 export function createHealthRoutes({ isDraining, readiness }: Health): Route[] {
   const health: Handler = () =>

@@ -1,7 +1,6 @@
 /**
- * Responses of the device grant, JSON for every device, and what each refusal becomes there. Polls are
- * refused with 400, because standard clients treat any other status as final. RFC 6749 §5,
- * RFC 8628 §3.5.
+ * Responses of the device grant, and what each refusal becomes there. Polls are refused with 400,
+ * because standard clients treat any other status as final. RFC 6749 §5, RFC 8628 §3.5.
  */
 import type { ErrorResult, TokenResult } from '../sign-ins/session.ts';
 import {

@@ -7,8 +7,8 @@ import { QR_QUIET_ZONE } from '../limits.ts';
 export type QrFormat = 'svg' | 'png';
 
 /**
- * Each module is a whole number of pixels, so that modules are not blurred and not of different
- * widths: as many as `sizePx` allows, but at least one.
+ * A module is as many whole pixels as `sizePx` allows, at least one: a fraction would blur modules
+ * or make them of different widths.
  */
 export function drawQr(
   text: string,

@@ -1,4 +1,4 @@
-/** A request as endpoints read it: path, query, headers, body. And the URLs of the relay that lead users to it. */
+/** A request as endpoints read it: path, query, headers, body. Also the relay's URLs for users. */
 import { isIP } from 'node:net';
 import { type BoundedText, readAtMost } from '../body.ts';
 import { createRequestId } from '../log.ts';
@@ -11,7 +11,7 @@ import { type Clock, createDeadlineQueue, type Deadline } from '../sign-ins/time
  */
 const MAX_PARAMETERS = 64;
 
-/** How much of a form is read: a code with room for blanks, or a choice. */
+/** How much of a form is read: enough for a code with blanks, or a choice. */
 export const MAX_FORM_BYTES = 512;
 
 /** How long a request body may take to arrive. A device sends some 30 bytes. */
@@ -31,9 +31,9 @@ export class RelayRequest {
   constructor(
     raw: Request,
     private readonly url: string,
-    /** As sent, without the base path. */
+    /** The path as sent, but without the base path. */
     readonly path: string,
-    /** The open segment of the route, as sent: `%6dal` is not `mal`. */
+    /** The parameter of the route, as sent: `%6dal` is not `mal`. */
     readonly parameter: string,
     readonly peers: Peers,
   ) {
@@ -49,7 +49,7 @@ export class RelayRequest {
 
   /**
    * Releases headers and body, and returns the signal that fires when the client disconnects.
-   * Thousands of polls are parked at a time, and each would keep a kilobyte that nobody reads.
+   * Each of thousands of parked polls would otherwise keep a kilobyte that nobody reads.
    */
   release(): AbortSignal {
     const { signal } = this.raw;
@@ -113,7 +113,7 @@ function decodeParameter(value: string): string {
 
 /** Ignores what comes after the first MAX_PARAMETERS. */
 export function parseParameters(text: string): URLSearchParams {
-  // A parameter has two characters at least.
+  // A parameter takes at least two characters.
   if (text.length < 2 * MAX_PARAMETERS) return new URLSearchParams(text);
   return new URLSearchParams(text.split('&', MAX_PARAMETERS).join('&'));
 }
@@ -134,7 +134,7 @@ export function shortLinkOf(baseUrl: string, userCode: string): string {
   return `${baseUrl}/L/${formatUserCode(userCode)}`;
 }
 
-/** Where the path begins. The URL may have no host (HTTP/1.0, as a health check may send). -1: it has no path. */
+/** Where the path begins: -1 if there is none. The URL has no host in HTTP/1.0, which some health checks send. */
 export const startOfPath = (url: string) =>
   url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
 
@@ -149,8 +149,8 @@ export function readPath(url: string): string {
 }
 
 /**
- * True for an IP address and for a name without a dot, which cannot be registered. Any website
- * can point its own name at this machine, and then read the responses (DNS rebinding).
+ * True for an IP address and for a name without a dot, which nobody can register. A website can
+ * point its own name at this machine, and then read the responses (DNS rebinding).
  */
 export const cannotBeRegistered = (hostname: string): boolean =>
   !hostname.includes('.') || isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0;

@@ -56,7 +56,7 @@ export function emptyResponse(): Response {
   return new Response(null, EMPTY_RESPONSE);
 }
 
-/** The message followed by a newline. */
+/** Text, with a newline at its end. */
 export function textResponse(status: number, text: string, headers?: HeaderFields): Response {
   const all = headers === undefined ? TEXT_HEADERS : { ...TEXT_HEADERS, ...headers };
   return new Response(`${text}\n`, { status, headers: all });
@@ -172,7 +172,7 @@ const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
   link_invalid: 404,
   other_browser: 404,
   origin_hidden: 403,
-  /* For a user who comes back to a sign-in that cannot be continued. */
+  /* The user comes back to a sign-in that cannot be continued. */
   in_progress: 200,
   failed: 200,
   cancelled: 404,
@@ -189,7 +189,7 @@ const NON_ERRORS: ReadonlySet<OutcomeName> = new Set([
   ...(['user_cancelled', 'user_cancelled_without_error'] as const),
 ]);
 
-/** Which form a page has: for a code, or to continue or decline. */
+/** The form on a page: for a code, or to continue or decline. */
 export type FormKind = 'none' | 'code' | 'choice';
 
 export type PageResponses = ReturnType<typeof createPageResponses>;

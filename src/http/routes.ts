@@ -47,7 +47,7 @@ import {
   undecided,
 } from './responses.ts';
 
-/** An exact path comes before a pattern; of several patterns the first responds. */
+/** An exact path takes precedence over patterns, and an earlier pattern over a later one. */
 export function createRoutes(options: RoutesOptions): Route[] {
   const { baseUrl, branding, providerNames, corsOrigins, confirm, openEndpoints } = options;
   const { trustedProxyCidrs, startLimiter, monitor, clock, sessionSeconds } = options;
@@ -76,7 +76,7 @@ export function createRoutes(options: RoutesOptions): Route[] {
     ...createHealthRoutes(options.health),
     // Devices and programs get plain text.
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
-    // Also an app whose base URL has a wrong path, and a web app may read that.
+    // So does an app whose base URL has a wrong path, and CORS lets a web app read that.
     ...['*/services', '*/auth/start'].map((path) => ({ path, ...forDevices })),
     { path: '/*', respond: createNotFound(endpoints.pages, basePath) },
   ];
@@ -136,7 +136,7 @@ function createDeviceRoutes(endpoints: Dependencies): Route[] {
   ];
 }
 
-/** What a user sees of a refusal and of a fault. */
+/** The pages for a refusal and for a fault. */
 const createPageAnswers = (pages: PageResponses) => ({
   onRefusal: pages.responseTo,
   onFault: (request: RelayRequest) =>
@@ -208,7 +208,7 @@ function createOAuthRoutes(endpoints: Dependencies): Route[] {
       oauthErrorResponse('method_not_allowed', { status: 405, headers: { Allow: allow } }),
     onFault: () => oauthErrorResponse('temporarily_unavailable'),
   };
-  // After a fault the device must poll again. To many clients any other error is final.
+  // After a fault the device must poll again, and many clients treat any other error as final.
   const polled = { ...oauth, onFault: () => oauthErrorResponse('authorization_pending') };
   const revoked = { ...oauth, onFault: () => oauthResponseTo(undecided()) };
   const notFound = {

@@ -25,7 +25,7 @@ const SESSIONS_FULL_HINT =
   'the limit on sign-ins in progress is reached (MAX_SESSIONS): starts get a 503 until one ends';
 
 const OPEN_SESSIONS_FULL_HINT =
-  'open sign-ins in progress have reached their limit, half of MAX_SESSIONS: starts of more get a 503 until one ends';
+  'half of MAX_SESSIONS is in use, the limit for open sign-ins: starts of these get a 503 until a sign-in ends';
 
 const ORIGIN_HIDDEN_HINT =
   'a form arrived with `Origin: null` and was refused: a proxy may add `Referrer-Policy: no-referrer` to the pages of the relay; remove it there (docs/proxies.md)';
@@ -83,7 +83,7 @@ export class SignInLog {
     log[level]('sign_in_finished', { requestId: request.id, service, signIn, outcome });
   }
 
-  /** This provider does not send `access_denied` when the user declines. */
+  /** The user declined, and the provider does not say `access_denied`. */
   authorizationCancelled(request: RelayRequest, service: string, browserState: string): void {
     const signIn = signInIdOf(browserState);
     log.info('authorization_cancelled', { requestId: request.id, service, signIn });

@@ -53,7 +53,7 @@ describe('the admin port answers', () => {
     for (const path of ['/metrics', '/', '/now', '/nothing']) {
       for (const [nth, given] of wrong.entries()) {
         const response = await ask(path, { Authorization: given });
-        const text = 'This needs the ADMIN_TOKEN\n';
+        const text = 'Send the ADMIN_TOKEN as a bearer token, or as the password\n';
         expect([nth, response.status, await response.text()]).toEqual([nth, 401, text]);
         expect(response.headers.get('WWW-Authenticate')).toBe('Basic realm="Sign-in Relay"');
       }

@@ -129,7 +129,11 @@ describe('an outage', () => {
 
 test.each([
   ['a store that does not answer', down('store: x'), ['Not ready: store: x']],
-  ['sessions that are full', { ...GOOD, liveSessions: 10 }, ['MAX_SESSIONS: 10 are open']],
+  [
+    'sessions that are full',
+    { ...GOOD, liveSessions: 10 },
+    ['MAX_SESSIONS (10) sign-ins are in progress'],
+  ],
   ['a relay that drains', down('draining'), []],
 ])('%s', async (_, state, expected) => {
   const { check } = open();
@@ -163,7 +167,7 @@ test('a notification that is always refused holds up no other', async () => {
   await check(both);
   clock.advance(MINUTE_MS / 2);
   await check(both);
-  const [ready, sessions] = ['Not ready: store: x', 'MAX_SESSIONS: 10 are open'];
+  const [ready, sessions] = ['Not ready: store: x', 'MAX_SESSIONS (10) sign-ins are in progress'];
   expect(texts()).toEqual([ready, sessions, ready]);
 });
 
@@ -250,7 +254,7 @@ test('a relay process notifies NOTIFY_URL, and never logs the URL', async () => 
   const relay = await startRelay(env, { fault: 'short timers' });
   await start(relay);
   await pollUntil('a notification', () => arrived.length > 0);
-  expect(texts()).toEqual(['MAX_SESSIONS: 1 are open']);
+  expect(texts()).toEqual(['MAX_SESSIONS (1) sign-ins are in progress']);
   await relay.stop();
   expect(relay.output()).not.toContain(notifyUrl);
 });

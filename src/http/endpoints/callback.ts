@@ -56,7 +56,7 @@ async function findDelivery(signIns: SignIns, service: string, browserState: str
 }
 
 const OTHER_BROWSER_HINT =
-  'with CONFIRM=always, and if it is open, a sign-in ends only in the browser in which the user pressed Continue: this was another, or it keeps no cookies';
+  'with CONFIRM=always, and in open sign-ins, only the browser in which the user pressed Continue can finish: this was another one, or it keeps no cookies';
 
 /**
  * `GET /auth/<service>/callback`: the provider has redirected the browser. If the browser
@@ -84,7 +84,7 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
       const hasContinued = cookies.hasContinued(request, browserState);
       return respondToSecondCallback(dependencies, request, session, outcome, hasContinued);
     }
-    // Without a device name it is the page of /auth/done.
+    // If the device has no name, it is the page of /auth/done.
     if (outcome === 'signed_in' && deviceName === undefined) {
       return respondWithPage(outcome, request);
     }
@@ -95,7 +95,7 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
 
 /**
  * Some providers navigate twice, and users reload. A browser in which the user pressed Continue
- * sees how the sign-in stands; any other sees that the link is no longer valid.
+ * sees the state of the sign-in; any other sees that the link is no longer valid.
  */
 export async function respondToSecondCallback(
   { signIns, pages }: Pick<BrowserDependencies, 'signIns' | 'pages'>,
@@ -126,7 +126,7 @@ export async function respondToOtherBrowser(
   return pages.respondWithPage('other_browser', request);
 }
 
-/** A non-empty error is evaluated first, then an empty code, then the issuer, then the exchange. */
+/** Checks for an error, then for a missing code, then the issuer. Only then the code is exchanged. */
 async function endSignIn(
   request: RelayRequest,
   provider: Provider,
@@ -146,7 +146,7 @@ async function endSignIn(
     }
     return ended;
   }
-  // The code may be of another provider, so it is not sent to this one.
+  // The code may be another provider's, so it is not sent to this one.
   if (!provider.acceptsIssuer(request.query('iss'))) {
     const ended = await signIns.fail(provider.name, browserState, 'authorization_failed');
     if (ended.outcome === 'authorization_failed') {
@@ -154,14 +154,14 @@ async function endSignIn(
     }
     return ended;
   }
-  const ended = await finish(signIns, provider, browserState, code);
+  const ended = await finishWithCode(signIns, provider, browserState, code);
   if (ended.failure !== undefined) {
     signInLog.fail('exchange_failed', request, provider, ended.failure, browserState);
   }
   return ended;
 }
 
-async function finish(
+async function finishWithCode(
   signIns: SignIns,
   provider: Provider,
   browserState: string,
@@ -178,8 +178,8 @@ async function finish(
 }
 
 /**
- * True if the user declined, in other words than `access_denied`: LinkedIn, Apple, TikTok and
- * others; X has only `denied`, and Facebook may have only `error_reason`.
+ * True if the user declined, even if the provider does not say `access_denied`: LinkedIn, Apple,
+ * TikTok and others; X has only `denied`, and Facebook may have only `error_reason`.
  */
 function hasUserCancelled(request: RelayRequest): boolean {
   const error = request.query('error');
@@ -192,21 +192,21 @@ const CANCELLATIONS: ReadonlySet<string> = new Set([
   ...['user_cancelled_login', 'user_cancelled_authorize'],
 ]);
 
-/** The error for the log, which has no text of a stranger. Facebook has only an `error_code` if the app is not set up. */
+/** The error for the log, which must not contain a stranger's text. Facebook sends only an `error_code` if the app is not set up. */
 function shownErrorOf(request: RelayRequest): string {
   const error = request.query('error');
   if (error) return STANDARD_ERRORS.has(error) ? error : 'other';
   return request.query('error_code') ? 'error_code' : 'none';
 }
 
-/** The pages of a user who declined in other words. The result is the specification's. */
+/** The page for a user who declined, though the provider does not say `access_denied`. The device's result stays the same. */
 export function cancelledPageOf(outcome: OutcomeName, request: RelayRequest): OutcomeName {
   if (!hasUserCancelled(request)) return outcome;
   if (outcome === 'authorization_failed') return 'user_cancelled';
   return outcome === 'missing_code' ? 'user_cancelled_without_error' : outcome;
 }
 
-/** The page distinguishes a provider that refuses, for a reason, from one that fails. */
+/** Distinguishes a provider that refused for a reason from one that failed. */
 function pageOf({ outcome, failure }: EndedCallback<TokenFailure>, request: RelayRequest) {
   const error = request.query('error');
   const cancelled = cancelledPageOf(outcome, request);

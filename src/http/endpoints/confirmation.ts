@@ -50,8 +50,8 @@ export async function confirmLink(
 }
 
 /**
- * Continues or declines a session that was found by its code or its link. Without a choice the
- * page asks. Idempotent: users repeat it after a lost response, in a second tab, or with Back.
+ * Continues or declines a session that was found by its code or its link. If there is no choice,
+ * the page asks. Idempotent: users repeat it after a lost response, in a second tab, or with Back.
  */
 export async function handleChoice(
   dependencies: ConfirmationDependencies,
@@ -138,12 +138,12 @@ async function redirectToProvider(
   if (typeof opened !== 'object') return respondWithOutcome(pages, request, browserState, opened);
   signInLog.opened(request, name, browserState);
   const response = redirectResponse(provider.authorizeUrl(browserState, opened), 303);
-  const ofKind = name === OPEN_SERVICE ? openCookies : cookies;
-  ofKind?.set(request, response, browserState);
+  const continueCookies = name === OPEN_SERVICE ? openCookies : cookies;
+  continueCookies?.set(request, response, browserState);
   return response;
 }
 
-/** Another request has ended the session. */
+/** The page after another request has ended the session. */
 function respondWithOutcome(
   pages: PageResponses,
   request: RelayRequest,
@@ -154,14 +154,14 @@ function respondWithOutcome(
   return pages.respondWithPage(page, request, { browserState });
 }
 
-/** Nothing failed for a user who declined, here or at the provider. */
+/** To a user who declined, here or at the provider, nothing has failed. */
 export function outcomePageOf(outcome: SessionOutcome | 'link_invalid') {
   return outcome === 'access_denied' ? 'declined' : outcome;
 }
 
 /**
- * The relay's pages ask the browser for the origin, so only a proxy that adds another
- * `Referrer-Policy` hides it. Browsers with fetch metadata say more. docs/proxies.md.
+ * True if the form's origin is hidden. The relay's pages ask for it, so a proxy must have added
+ * another `Referrer-Policy`. With fetch metadata the origin is not needed. docs/proxies.md.
  */
 function hidesOrigin(request: RelayRequest): boolean {
   return request.header('origin') === 'null' && request.header('sec-fetch-site') === undefined;

@@ -29,7 +29,7 @@ import { type StartDependencies, tokensOf } from './device.ts';
 import { MAX_TOKEN_REQUEST_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
 import { canRevoke } from './services.ts';
 
-/** RFC 8628 §3.2, and its default. */
+/** The default of RFC 8628 §3.2. */
 const POLL_INTERVAL_SECONDS = 5;
 
 const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -97,7 +97,7 @@ export function createToken(dependencies: TokenDependencies): Handler {
   };
 }
 
-/** With BLIND=always, instead of all three: no standard client sends a challenge, so the relay would see the tokens. */
+/** The response of all three endpoints with BLIND=always: standard clients send no challenge, so the relay would see the tokens. */
 export function blindResponse(): Response {
   return oauthErrorResponse('unauthorized_client', {
     description: 'This relay must not see tokens',
@@ -130,7 +130,7 @@ async function poll(
     case 'delivered': {
       const { result } = polled;
       if ('error' in result) return oauthErrorResponse(result.error, { headers });
-      // A sign-in with a challenge of `/auth/start`, which this grant has no response for.
+      // The sign-in has a challenge (`/auth/start`), and this grant has no response for a code.
       if (!('accessToken' in result)) return oauthErrorResponse('invalid_grant', { headers });
       return oauthResponse(describeOAuthTokens(result), headers);
     }
@@ -155,12 +155,12 @@ async function refresh(
   try {
     const asked = { refreshToken, scope: parameters.get('scope') };
     const outcome = await refreshTokens(dependencies, request, provider, asked);
-    // Many clients discard their token after any 400.
+    // 429, because many clients discard their token after any 400.
     return outcome.ok
       ? oauthResponse(describeOAuthTokens(outcome.tokens))
       : oauthResponseTo(outcome, 429);
   } catch (error) {
-    // The route's response to faults is for polls.
+    // The route's own response to a fault is for polls.
     logFault(error, request, '/oauth2/:service/token');
     return undecided();
   }
@@ -186,7 +186,7 @@ export function createMetadata(baseUrl: string, providers: Providers, blind: Bli
   };
 }
 
-/** Undefined if they cannot be read, or are too long. */
+/** Undefined if the body cannot be read, or is too long. */
 export async function readParameters(
   raw: Request,
   bodies: BodyReader,

@@ -113,13 +113,13 @@ function readChallenge(
   return isTaken ? { ok: true, value: challenge } : refuse('challenge_not_supported');
 }
 
-/** Lines of one request. 512 bytes hold 80 members. */
+/** The most lines for one request: 512 bytes have room for 80 members. */
 const MAX_LOGGED_MEMBERS = 8;
 
 /** A longer name could be a secret: the relay's own have 24 characters and more. */
 const LOGGABLE_NAME = /^[a-z_]\w{0,22}$/i;
 
-/** Tells app developers. Never logs a value. */
+/** For app developers. Never logs a value. */
 function logIgnoredMembers(request: RelayRequest, asked: Readonly<Record<string, unknown>>): void {
   const known: Readonly<Record<string, string>> = MEMBERS;
   const ignored = Object.keys(asked).filter(
@@ -134,7 +134,7 @@ function logIgnoredMembers(request: RelayRequest, asked: Readonly<Record<string,
   }
 }
 
-/** With a user code it has three more members. */
+/** The response to a start. With a user code it has three more members. */
 export function describeStarted(
   { pollSecret, userCode }: SessionSecrets,
   url: string,
@@ -206,13 +206,13 @@ function parseWait(wait: string | undefined): number {
   return isWhole ? Number(wait) : Number.NaN;
 }
 
-/** The response is a 204 also before the delivery. */
+/** Responds with a 204, also before the delivery. */
 async function acknowledge(signIns: SignIns, pollSecret: string): Promise<Response | Refusal> {
   const outcome = isCapability(pollSecret) ? await signIns.acknowledge(pollSecret) : 'gone';
   return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
 }
 
-/** The response is a 204 also when repeated, and a 410 if there is nothing to cancel. */
+/** Responds with a 204, also to a repeat, and with a 410 if there is nothing to cancel. */
 async function cancel(
   signIns: SignIns,
   pollSecret: string,

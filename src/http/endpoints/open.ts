@@ -1,7 +1,7 @@
 /**
  * Open sign-ins, if the operator enables them (OPEN_ENDPOINTS): a client with its own client id
- * borrows the relay's https address. The relay sees neither verifier nor token, and makes no
- * request to anyone. docs/open.md.
+ * borrows the relay's https address. The relay sees no verifier and no token, and makes no request
+ * to anyone. docs/open.md.
  */
 import { MAX_CALLBACK_CHARACTERS, REDELIVERY_MS } from '../../limits.ts';
 import { cleanName } from '../../pages/shown-name.ts';
@@ -30,7 +30,7 @@ import {
 import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
 import { describeStarted } from './device.ts';
 
-/** An authorization URL of 2,000 characters, escaped in JSON. */
+/** Enough for an authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
 
 export type OpenStartDependencies = Pick<
@@ -47,7 +47,7 @@ export type OpenStartDependencies = Pick<
   readonly openEndpoints: OpenEndpoints;
 };
 
-/** `POST /open` without a state. Refuses as a start does; the rest of MAX_SESSIONS is for the relay's own services. */
+/** `POST /open` without a state. Refuses as a start does, and while half of MAX_SESSIONS is live: the rest is for the relay's own services. */
 export function createOpenStart(dependencies: OpenStartDependencies): Handler {
   const { signIns, admission, openLimiter, bodies, signInLog } = dependencies;
   const { openEndpoints, maxSessions, baseUrl } = dependencies;
@@ -76,10 +76,10 @@ export function createOpenStart(dependencies: OpenStartDependencies): Handler {
   };
 }
 
-/** `/open`: with a state it is a link, which a browser opens; without, a client starts. */
+/** True if a browser opens a link, which has a state. Otherwise a client starts a sign-in. */
 export const isOpenLink = (request: RelayRequest) => request.query('state') !== undefined;
 
-/** `/open?state=`, by GET and POST: always the confirmation page first. */
+/** `/open?state=`, by GET and POST: always shows the confirmation page first. */
 export function createOpenLink(dependencies: ConfirmationDependencies): Handler {
   return (request) => confirmLink(dependencies, request, OPEN_SERVICE);
 }

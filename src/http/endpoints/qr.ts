@@ -28,7 +28,7 @@ export function createQr(
   qrLimits: RateLimitPair,
   baseUrl: string,
 ): Handler {
-  /** The link of a pending sign-in. */
+  /** The link of a pending sign-in. Undefined if there is none. */
   async function findLink(browserState: string): Promise<string | undefined> {
     if (!isCapability(browserState)) return undefined;
     const found = await signIns.find({ browserState });

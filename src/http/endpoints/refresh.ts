@@ -1,3 +1,4 @@
+/** `POST /refresh` (docs/extensions.md), and what all requests that bring tokens share. */
 import type { Provider } from '../../providers/provider.ts';
 import type { TokenResult } from '../../sign-ins/session.ts';
 import type { Handler } from '../app.ts';
@@ -5,7 +6,7 @@ import type { Dependencies } from '../dependencies.ts';
 import type { RelayRequest } from '../request.ts';
 import { describeTokens, jsonResponse, type Refusal, refuse, undecided } from '../responses.ts';
 
-/** The largest body with tokens: a refresh, a revocation, or a request of the device grant. Refresh tokens of 4 KB have been seen. */
+/** The largest body of a refresh, a revocation, or a request of the device grant. Refresh tokens of 4 KB have been seen. */
 export const MAX_TOKEN_REQUEST_BYTES = 16_384;
 
 export type RefreshDependencies = Pick<
@@ -46,7 +47,7 @@ export function createRefresh(dependencies: RefreshDependencies): Handler {
   };
 }
 
-/** What a device asks of the relay with its tokens, and the provider that it names. */
+/** Reads the body of a refresh or a revocation, and finds the provider that it names. */
 export async function readTokenRequest(
   request: RelayRequest,
   { bodies, providers, blind }: Pick<RefreshDependencies, 'bodies' | 'providers' | 'blind'>,
@@ -64,8 +65,8 @@ export async function readTokenRequest(
 }
 
 /**
- * True if a provider can have issued it: RFC 6749 appendix A.12 and A.17. In a header any other
- * character would fail here, as if the provider were unreachable.
+ * True if a provider can have issued it: RFC 6749 appendix A.12 and A.17. `fetch` refuses any other
+ * character in a header, which would look like an unreachable provider.
  */
 export function isToken(text: string): boolean {
   return /^[\x20-\x7e]+$/.test(text);

@@ -17,7 +17,7 @@ export const EXTENSIONS = [
   'revoke',
 ];
 
-const TAKE_TOKENS = ['refresh', 'revoke'];
+const TOKEN_EXTENSIONS = ['refresh', 'revoke'];
 
 /** Lists the services in the order of `PROVIDERS`. */
 export function createServices(
@@ -26,7 +26,7 @@ export function createServices(
   hasOpenSignIns: boolean,
 ): Handler {
   // With BLIND=always the relay must not see tokens, so it takes none.
-  const own = EXTENSIONS.filter((name) => blind !== 'always' || !TAKE_TOKENS.includes(name));
+  const own = EXTENSIONS.filter((name) => blind !== 'always' || !TOKEN_EXTENSIONS.includes(name));
   const extensions = hasOpenSignIns ? [...own, 'open'] : own;
   return () => {
     const services = providers.offered.map(({ name, displayName }) => {
@@ -51,7 +51,7 @@ function describeBlind(
   return isPossible && policy === 'allow' ? 'can' : 'no';
 }
 
-/** True if the relay revokes tokens of this service. Assumed false until discovery reports an endpoint. */
+/** True if the relay revokes tokens of this service. False until discovery reports an endpoint. */
 export function canRevoke(providers: Providers, blind: BlindPolicy, service: string): boolean {
   const found = providers.find(service);
   return blind !== 'always' && found.ok && found.provider.revokes !== undefined;

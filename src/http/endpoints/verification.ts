@@ -1,3 +1,4 @@
+/** What users open themselves: the home page, the form for a user code, short links, and unknown paths. docs/person.md. */
 import { codeFormOf } from '../../pages/pages.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Handler } from '../app.ts';
@@ -22,7 +23,7 @@ export function createCodeForm(pages: PageResponses, basePath: string): Handler 
     const typed = readQueryCode(request);
     return typed === undefined
       ? respond(200, pagesFor(request).codeForm, 'code')
-      : takeTyped(pages, basePath, request, typed, 302);
+      : respondToTypedCode(pages, basePath, request, typed, 302);
   };
 }
 
@@ -37,11 +38,11 @@ export function createTakeCode(
 ): Handler {
   return async (request) => {
     const typed = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('code') ?? '';
-    return takeTyped(pages, basePath, request, typed, 303);
+    return respondToTypedCode(pages, basePath, request, typed, 303);
   };
 }
 
-function takeTyped(
+function respondToTypedCode(
   { respond, pagesFor }: PageResponses,
   basePath: string,
   request: RelayRequest,
@@ -69,7 +70,7 @@ export function createShortLink(dependencies: ShortLinkDependencies): Handler {
     const typed = decode(request.parameter);
     const userCode = parseUserCode(typed);
     if (userCode === undefined) return respondWithUnknownCode(pages, request, typed);
-    // Each code has one address, however the user typed it.
+    // Each code has one address, so another spelling is redirected.
     if (request.path !== shortLinkOf('', userCode)) {
       const location = shortLinkOf(basePath, userCode);
       return redirectResponse(location, request.method === 'GET' ? 302 : 303);
@@ -117,7 +118,7 @@ export function createNotFound(pages: PageResponses, basePath: string) {
     if (isForm === undefined) return pages.respond(404, pages.pagesFor(request).notFound, 'code');
     const typed = readQueryCode(request);
     return typed
-      ? takeTyped(pages, basePath, request, typed, 302)
+      ? respondToTypedCode(pages, basePath, request, typed, 302)
       : redirectResponse(codeFormOf(basePath));
   };
 }
@@ -125,7 +126,7 @@ export function createNotFound(pages: PageResponses, basePath: string) {
 /** `/LINK`, `/link/`, `/L`, `/link/wdjb-mjht`, `/WDJBMJHT`: what may be meant for the form or for a code. */
 const MISTYPED = /^\/(?:(l|link)(?![^/])\/*)?(?:([^/]+)\/*)?$/i;
 
-/** What was typed stays in the form, but a link or an address may contain more than a form may. */
+/** What was typed stays in the form. A URL may be longer than a form may. */
 const shorten = (typed: string) => typed.slice(0, MAX_FORM_BYTES);
 
 /** A path segment as the user typed it. */

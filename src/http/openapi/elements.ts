@@ -20,7 +20,7 @@ export const arrayOf = (items: Element, description?: string) =>
 export const schema = (name: string, description?: string) =>
   described({ $ref: `#/components/schemas/${name}` })(description);
 
-/** An object that may have further members. A name with a `?` is of one that may be absent. */
+/** An object that may have further members. A member whose name ends in `?` is optional. */
 export function open(members: Readonly<Record<string, Element>>) {
   const properties = Object.fromEntries(
     Object.entries(members).map(([name, element]) => [name.replace('?', ''), element]),

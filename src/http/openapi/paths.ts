@@ -31,7 +31,7 @@ const body = (limitBytes: number, schema: Element, example: unknown) => ({
   content: json(schema, example),
 });
 
-/** What is wrong with a request whose provider may also refuse it. */
+/** Refusals of a request that the provider may refuse too. */
 const WRONG_REQUEST = lines('invalid_client_address', 'invalid_json', 'unknown_service');
 
 const devicePaths = {
@@ -120,7 +120,7 @@ const devicePaths = {
           service: SERVICE,
           refreshToken: string(),
           'scope?': string('Fewer scopes, as the provider writes them'),
-          'details?': boolean('As at the start'),
+          'details?': boolean('Also return `tokenType`, `scope` and `idToken`'),
         }),
         { service: 'mal', refreshToken: '…' },
       ),
@@ -213,7 +213,7 @@ const devicePaths = {
       summary: 'A client id that nobody registers: a client metadata document',
       responses: {
         200: message(
-          "Of a public client whose redirect URI is this relay's",
+          "The metadata of a public client with this relay's redirect URI",
           json(
             open({
               client_id: string(),

@@ -27,12 +27,15 @@ export const schemas = {
     'refresh_token?': string(),
     'scope?': string('Fewer scopes, when refreshing'),
   }),
-  Capability: matching('^[\\w-]{24}$', '144 random bits in base64url. Whoever has it can use it'),
+  Capability: matching(
+    '^[\\w-]{24}$',
+    '144 random bits in base64url. Anyone who has it can use it',
+  ),
   UserCode: matching('^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$'),
   Started: closed({
     session: schema('Capability', 'The poll secret; never leaves the device'),
     url: uri('The link, for the user'),
-    'redirectUri?': uri('Of an open sign-in'),
+    'redirectUri?': uri('In an open sign-in'),
     expiresIn: positive('Lifetime of the session, in seconds'),
     'userCode?': schema('UserCode', 'With `code`'),
     'link?': uri('With `code`: the short link'),
@@ -107,8 +110,8 @@ export const schemas = {
   }),
   TokenResponse: closed({
     access_token: nonEmpty(),
-    token_type: nonEmpty('As the provider says, otherwise Bearer'),
-    scope: string('As the provider says, otherwise empty'),
+    token_type: nonEmpty('From the provider, otherwise Bearer'),
+    scope: string('From the provider, otherwise empty'),
     'expires_in?': positive(IF_GIVEN),
     'refresh_token?': nonEmpty(IF_GIVEN),
     'id_token?': nonEmpty(IF_GIVEN),
