@@ -16,8 +16,6 @@ export type Cut = (message: string) => number;
 export interface Fate {
   /** The request never arrives. */
   readonly losesRequest?: boolean;
-  /** The request arrives twice, and the second response is passed on, twice over. */
-  readonly isDoubled?: boolean;
   /** The request arrives so much later, also if the client has given it up by then. */
   readonly arrivesAfterMs?: number;
   readonly delayMs?: number;
@@ -45,12 +43,11 @@ export async function startFaultProxy(
   const sockets = new Set<Socket>();
   const counts = { exchanges: 0, cut: 0 };
 
-  async function carry(socket: Socket, request: RawRequest): Promise<void> {
-    const { method, path, headers, body, raw } = request;
+  async function carry(socket: Socket, received: RawRequest): Promise<void> {
+    const { method, path, headers, body, raw } = received;
     const origin = typeof target === 'string' ? target : target();
     const {
       losesRequest,
-      isDoubled,
       arrivesAfterMs = 0,
       delayMs = 0,
       cutRequestAt,
@@ -76,21 +73,18 @@ export async function startFaultProxy(
     else socket.once('close', () => left.abort());
     const { clientAddress } = fate;
     const forwarded = clientAddress && { 'x-forwarded-for': clientAddress };
-    const send = () =>
-      fetch(origin + path, {
-        method,
-        redirect: 'manual',
-        signal: left.signal,
-        headers: { ...headers, ...forwarded },
-        ...(body !== '' && { body }),
-      });
-    const [first, second] = [fate.response ?? send(), isDoubled ? send() : undefined];
-    if (second !== undefined) void Promise.resolve(first).catch(() => {});
-    const answer = await (second ?? first);
+    const request = {
+      method,
+      redirect: 'manual',
+      signal: left.signal,
+      headers: { ...headers, ...forwarded },
+      ...(body !== '' && { body }),
+    } as const;
+    const answer = fate.response ?? (await fetch(origin + path, request));
     fate.onAnswer?.(answer.status);
     const bytes = await toBytes(answer);
     if (delayMs > 0) await Bun.sleep(delayMs);
-    if (cutAfter === undefined) return void socket.end(isDoubled ? bytes + bytes : bytes, 'latin1');
+    if (cutAfter === undefined) return void socket.end(bytes, 'latin1');
     const at = typeof cutAfter === 'number' ? cutAfter : cutAfter(bytes);
     const length = at > 0 && at < 1 ? Math.floor(at * bytes.length) : at;
     socket.write(bytes.slice(0, length), 'latin1', () => {
