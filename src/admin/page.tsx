@@ -26,7 +26,9 @@ async function refresh() {
   try {
     const response = await fetch('now', { cache: 'no-store' });
     if (!response.ok) throw new Error();
-    main.innerHTML = await response.text();
+    const now = await response.text();
+    // What an operator selects to copy would be lost.
+    if (getSelection().isCollapsed) main.innerHTML = now;
     document.body.className = '';
   } catch {
     document.body.className = 'stale';
@@ -55,14 +57,14 @@ svg{display:block;width:100%}
 figure{margin:0 0 .75rem}
 .ends{display:flex;justify-content:space-between;font-size:.8125rem}
 .good{fill:var(--good);color:var(--good)}.user{fill:var(--user);color:var(--user)}.bad{fill:var(--bad);color:var(--bad)}.gone{fill:var(--gone);color:var(--gone)}
-p>span{display:inline-block;margin-inline-end:.75rem}
+p>span{forced-color-adjust:none;display:inline-block;margin-inline-end:.75rem}
 .plot{border-bottom:1px solid var(--rule)}
 .quiet{color:var(--quiet)}
 #failures :is(th,td):nth-child(-n+5){white-space:nowrap}
 .figures dd{margin:0}
 .figures{display:flex;flex-wrap:wrap;gap:.5rem 3rem;margin:1rem 0 0}
 .figures dd:first-of-type{margin:0;font-size:2.25rem;line-height:1.2;font-weight:700;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
-#failures td{overflow-wrap:anywhere}
+#failures td,td:first-child,figcaption{overflow-wrap:anywhere}
 @media (max-width:40rem){
 body{padding:.5rem}
 thead{display:none}

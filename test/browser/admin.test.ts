@@ -12,6 +12,7 @@ const adminPort = await findFreePort();
 const { relay, browser, openPhone, startDevice, stop } = await setUp({
   ADMIN_PORT: String(adminPort),
   MAX_SESSIONS: '40',
+  DEMO_DISPLAY_NAME: 'W'.repeat(40),
 });
 afterAll(stop);
 const address = `http://127.0.0.1:${adminPort}/`;
@@ -106,6 +107,39 @@ test('needs no sideways scrolling on a phone, where each number has its name bes
   );
   expect(Math.min(...sizes)).toBeGreaterThanOrEqual(12);
   expect(await page.locator('svg text').count()).toBe(0);
+  await close();
+});
+
+test('in forced colours the legend has the colours of the bars', async () => {
+  const { page, close } = await openPhone({ forcedColors: 'active' });
+  await page.goto(address);
+  const colours = await page.evaluate(() =>
+    [...document.querySelectorAll('p > span')].map((name) => getComputedStyle(name).color),
+  );
+  expect(new Set(colours).size).toBe(4);
+  await close();
+});
+
+test('keeps what is selected, such as a redirect URI that an operator copies', async () => {
+  const { page, close } = await openPhone();
+  await page.clock.install();
+  await page.goto(address);
+  const refresh = async () => {
+    const [response] = await Promise.all([
+      page.waitForResponse(/\/now$/),
+      page.clock.runFor(2_000),
+    ]);
+    await response.finished();
+  };
+  await page.locator('#failures td').last().selectText();
+  await refresh();
+  await refresh();
+  expect(await page.evaluate(() => String(getSelection()))).toContain('MAL_');
+  const live = Number(await page.locator('#live').textContent());
+  await start(relay);
+  await page.evaluate(() => getSelection()?.removeAllRanges());
+  await refresh();
+  await page.locator('#live', { hasText: String(live + 1) }).waitFor();
   await close();
 });
 
