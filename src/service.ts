@@ -42,7 +42,7 @@ export interface ServiceDependencies {
   readonly monitor?: Monitor;
   /** How many outgoing requests the runtime sends at once; further ones wait. Default: no limit. */
   readonly fetchesAtOnce?: number;
-  /** How many polls it has the memory to hold. Default: MAX_PARKED_POLLS. */
+  /** How many polls there is memory for. Default: MAX_PARKED_POLLS. */
   readonly maxParkedPolls?: number;
 }
 
@@ -50,7 +50,7 @@ export interface Stores {
   readonly sessions: Store;
   readonly vault: Vault;
   readonly refreshes: RefreshStore;
-  /** Limits of different names have separate buckets. Absent: the buckets are in this process, and end with it. */
+  /** Limits of different names have separate buckets. If absent, the buckets are in memory. */
   createRateLimiter?(name: string, policy: RateLimitPolicy): RateLimiter;
   /** Absent if this store cannot fail. */
   findProblem?(): StoreProblem | undefined;
@@ -119,7 +119,7 @@ export function createService(
     sessionSeconds: settings.sessionSeconds,
     maxParkedPolls: dependencies.maxParkedPolls,
   });
-  /** Of each provider that is not discovered, the last one. */
+  /** The last problem of each provider that is not discovered. */
   const problems = new Map<string, string | undefined>();
   let draining = false;
   let closed = false;
@@ -267,7 +267,7 @@ const QR_LIMIT_PER_ADDRESS = { burst: 20, ratePerSecond: 2 };
  */
 export const QR_LIMIT_OVERALL = { burst: 50, ratePerSecond: 25 };
 
-/** Every rate limit. Those that protect only this process are in memory. */
+/** The rate limits. Those that protect only this process are always in memory. */
 function createRateLimits(
   stores: Stores,
   clock: Clock,

@@ -59,15 +59,15 @@ export interface ProviderQuirks {
   readonly tokenRequest?: 'json';
   /** A header that contains the client id too. */
   readonly clientIdHeader?: string;
-  /** The `User-Agent` of token requests, instead of USER_AGENT: some want to read who asks. */
+  /** The `User-Agent` of token requests instead of USER_AGENT: some providers want it to name the app. */
   readonly userAgent?: string;
-  /** A refresh has the redirect URI, as the exchange has. */
+  /** True if a refresh needs the redirect URI, as the exchange does. */
   readonly refreshesWithRedirectUri?: true;
-  /** In a response, commas separate the scopes. */
+  /** True if commas separate the scopes of a response. */
   readonly commaInScope?: true;
 }
 
-/** A response that means an error of RFC 6749, in other words or without an error. */
+/** A response that means an error of RFC 6749, although it has another error or none. */
 export interface KnownError {
   /** RFC 6749 has no error of its own for a redirect URI that is not registered. */
   readonly means: ProviderError | 'redirect_uri_mismatch';
@@ -84,7 +84,7 @@ export interface KnownError {
 /** In a list, one element must match. */
 export type Expected = string | number | boolean | { readonly [name: string]: Expected };
 
-/** Says if devices may, or must, exchange the code themselves. */
+/** Whether devices may, or must, exchange the code themselves. */
 export type BlindPolicy = 'allow' | 'never' | 'always';
 
 /**
@@ -104,7 +104,7 @@ export function prefixOf(provider: string): string {
   return `${provider.toUpperCase().replaceAll('-', '_')}_`;
 }
 
-/** GitHub answers 403 to requests without one, and Cloudflare Workers send none. */
+/** The default `User-Agent`: GitHub answers 403 to requests without one, and Cloudflare Workers send none. */
 export const USER_AGENT = 'sign-in-relay';
 
 /** A request to a provider. No redirect is followed, and each has a deadline. */
@@ -113,12 +113,12 @@ export interface FetchInit {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly redirect: 'manual';
-  /** False: over a separate connection. */
+  /** False for a connection of its own, which is not reused. */
   readonly keepalive?: boolean;
   readonly signal: AbortSignal;
 }
 
 export type Fetch = (url: string, init: FetchInit) => Promise<ProviderResponse>;
 
-/** What is read of a `Response`, which on Node cannot have every status that servers send, such as 999. */
+/** The part of a `Response` that is read. A real one cannot have every status that servers send, such as 999. */
 export type ProviderResponse = Pick<Response, 'status' | 'headers' | 'body' | 'text'>;

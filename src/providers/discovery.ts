@@ -34,7 +34,7 @@ export const mustDiscover = (provider: EnabledProvider): provider is ProviderToD
 
 export type Discovery =
   | { readonly provider: ProviderConfig; readonly problem?: undefined }
-  /** Why it cannot be used, for the log. Contains no secret. */
+  /** Why the provider cannot be used, for the log. Contains no secret. */
   | { readonly problem: string; readonly provider?: undefined };
 
 export interface Metadata {
@@ -131,7 +131,7 @@ export async function readMetadata(
   }
 }
 
-/** Reads by name, so that a member which the relay does not know has no effect. Undefined if it is not a discovery document. RFC 8414 §2. */
+/** Reads members by name, so that unknown ones have no effect. Undefined if it is not a discovery document. RFC 8414 §2. */
 function parseMetadata(text: string): Metadata | undefined {
   const json = parseObject(text) ?? {};
   const endpoints = {
@@ -189,7 +189,7 @@ function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Dis
   const { token_endpoint_auth_methods_supported: methods } = metadata;
   const clientAuth = given.clientAuth ?? chooseClientAuth(given.clientSecret, methods);
   if (!clientAuth)
-    return { problem: `${issuer} accepts neither client_secret_post nor client_secret_basic` };
+    return { problem: `${issuer} does not accept client_secret_post or client_secret_basic` };
   const pkce = given.pkce ?? choosePkce(metadata);
   const revocation = given.revocation ?? findRevocation(metadata, given.clientSecret);
   const isRequired = metadata.authorization_response_iss_parameter_supported === true;
@@ -206,7 +206,7 @@ function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Dis
   };
 }
 
-/** Users can sign in without it, so one that cannot be used counts as absent. RFC 8414 §2. */
+/** Undefined also if the endpoint cannot be used: users can sign in without it. RFC 8414 §2. */
 function findRevocation(
   {
     issuer,
@@ -216,7 +216,7 @@ function findRevocation(
   clientSecret: string | undefined,
 ): Revocation | undefined {
   if (!isString(url) || findDiscoveredProblem(issuer, 'revocation_endpoint', url)) return undefined;
-  // Issuers that list none expect what their token endpoint expects.
+  // An issuer that lists no methods expects those of its token endpoint.
   if (!isStringList(methods)) return { url };
   const clientAuth = chooseClientAuth(clientSecret, methods);
   return clientAuth && { url, clientAuth };

@@ -10,8 +10,8 @@ import type { Provider } from './provider.ts';
 import type { TokenFailure } from './token-response.ts';
 
 /**
- * An error in the body counts before the status: a provider that names an error is at the right
- * address, even with a 404.
+ * An error in the body takes precedence over the status: a server that names an error is at the
+ * right address, even with a 404.
  */
 export function hintForTokenFailure(
   provider: Provider,
@@ -37,7 +37,7 @@ export function hintForTokenFailure(
   }
   if (providerError !== undefined) return hintForError(provider, providerError, grant);
   if (status >= 300 && status < 400) return `${host} redirects: correct ${url}`;
-  // This holds for a JSON body too: gateways send such errors.
+  // The body may be JSON: gateways send such errors.
   if (status === 404 || status === 405) {
     return `${host} has no ${kind} endpoint there (${status}): correct ${url}`;
   }
@@ -205,7 +205,7 @@ export function hintForAuthorizationError(provider: Provider, error: string): st
   }
 }
 
-/** An undiscovered provider is undefined. */
+/** `provider` is undefined if it is not discovered. */
 export function hintForExpired(provider: Provider | undefined, stage: ExpiredStage): string {
   switch (stage) {
     case 'started':

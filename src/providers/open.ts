@@ -10,7 +10,7 @@ import { findUrlProblem } from './url.ts';
 /** The authorization endpoints to which users may be sent, or any https endpoint. */
 export type OpenEndpoints = '*' | readonly string[];
 
-/** Browsers and servers take URLs of this length. */
+/** All browsers and servers accept URLs of this length. */
 const MAX_URL_CHARACTERS = 2_000;
 
 /** The service of every open sign-in, also in the log and the metrics: no provider may have this name. */
@@ -22,7 +22,7 @@ const FORBIDDEN = ['request', 'request_uri', 'response_mode'];
 /** The relay replaces these with its own values. */
 const REPLACED = ['redirect_uri', 'state'];
 
-/** The only parameter of which a request may have several. RFC 8707 §2. */
+/** The only parameter that may be repeated. RFC 8707 §2. */
 const REPEATABLE = 'resource';
 
 /** Address and query, without fragment and user name, in printable ASCII. A backslash is a slash to some parsers. */
@@ -148,10 +148,10 @@ export function openDestinationOf(authorizationUrl: string, baseUrl: string) {
   const { host } = new URL(authorizationUrl);
   return {
     name: OPEN_SERVICE,
-    // What users read is the host: the client chooses no name.
+    // Users see the host, because the client's own name could be anyone's.
     displayName: host,
     host,
-    /** The client's text stays as it is, except for the two parameters: a server may read `+` and `%20` differently. */
+    /** Keeps the client's text except for the two parameters: a server may read `+` and `%20` differently. */
     authorizeUrl(browserState: string): string {
       const [, endpoint, query = ''] = FORM.exec(authorizationUrl) ?? [];
       const own = readParameters(query) ?? [];

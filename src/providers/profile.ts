@@ -1,4 +1,4 @@
-/** The facts about one provider that a program reads: a row of profiles.ts. */
+/** A row of profiles.ts: what the relay knows about one provider. */
 import type { ProviderConfig } from './config.ts';
 import type { RedirectKind } from './redirect-uris.ts';
 

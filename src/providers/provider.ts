@@ -1,7 +1,7 @@
 /**
  * The operations of a provider: authorize, exchange, refresh, revoke. All providers share one
- * flow; where they differ, the configuration (config.ts) has a field. And the enabled providers
- * by name.
+ * flow; where they differ, the configuration (config.ts) has a field. Also finds the enabled
+ * providers by name.
  */
 import { hash } from 'node:crypto';
 import { DISCOVERY_RETRY_MS, MAX_CALLBACK_CHARACTERS } from '../limits.ts';
@@ -61,7 +61,7 @@ export function createProvider(
     return { code, tokenUrl, clientId, redirectUri, ...(revocationUrl && { revocationUrl }) };
   }
 
-  /** Undefined at the limit on requests: nothing was sent. */
+  /** Sends nothing, and returns undefined, at the limit on requests. */
   async function withinLimit<Answer>(send: () => Promise<Answer>): Promise<Answer | undefined> {
     if (!tokenEndpoint.reserve(name)) return undefined;
     return send().finally(() => tokenEndpoint.release(name));
@@ -95,7 +95,7 @@ export function createProvider(
       return authorizePrefix + browserState + proofOf(delivery, pkce);
     },
 
-    /** True if `iss` of a callback may be that of this provider. RFC 9207 §2.4. */
+    /** True if a callback with this `iss` may be this provider's. RFC 9207 §2.4. */
     acceptsIssuer(iss: string | undefined): boolean {
       const { callbackIssuer: issuer } = config;
       return iss === undefined ? !issuer?.isRequired : iss === (issuer?.url ?? iss);

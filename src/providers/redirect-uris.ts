@@ -20,7 +20,7 @@ export type RedirectKind = keyof typeof REDIRECT_KINDS;
 const PRIVATE_NAME =
   /\.(localhost|test|invalid|local|home\.arpa|intranet|internal|private|corp|home|lan)$/;
 
-/** What a provider may refuse about a base URL, with which the redirect URI begins. Empty if no provider is known to refuse it. */
+/** What a provider may refuse in redirect URIs with this base URL. Empty if no provider is known to refuse them. */
 export function redirectKindsOf(baseUrl: string): readonly RedirectKind[] {
   const url = parseUrl(baseUrl);
   if (url === undefined) return [];

@@ -22,7 +22,7 @@ export const MAX_REFRESH_RESULT_BYTES = 32 * 1_048_576;
 /** How often an instance checks whether another one has finished the refresh. */
 export const REFRESH_CHECK_MS = 100;
 
-/** What a refresh uses of a provider. */
+/** The part of a provider that a refresh uses. */
 type Refresher = Pick<Provider, 'name' | 'refresh'>;
 
 export type Refreshes = ReturnType<typeof createRefreshes>;
@@ -34,7 +34,7 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
   const tracked = new Set<Promise<unknown>>();
   let draining = false;
 
-  /** Undefined if the relay drains: nothing is sent. */
+  /** Sends nothing, and returns undefined, while the relay drains. */
   async function track<Outcome>(send: () => Promise<Outcome>): Promise<Outcome | undefined> {
     if (draining) return undefined;
     const sent = send().finally(() => tracked.delete(sent));
@@ -46,7 +46,7 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
   async function takeTurn(
     id: string,
   ): Promise<(RefreshTurn & { readonly leaseEndsAtMs: number }) | undefined> {
-    // By then the lease of any other instance has run out, which frees its turn.
+    // By then the lease of any other instance has expired, and its turn is free.
     const untilMs = clock.now() + EXCHANGE_LEASE_MS + REFRESH_CHECK_MS;
     for (;;) {
       const leaseEndsAtMs = clock.now() + EXCHANGE_LEASE_MS;
@@ -104,7 +104,7 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
       return own;
     },
     track,
-    /** From now on nothing is sent, and nobody waits for another instance. */
+    /** From now on nothing is sent, and no refresh waits for another instance. */
     drain(): void {
       draining = true;
     },

@@ -50,7 +50,7 @@ function createRequest(
     const { 'Content-Type': _, ...others } = headers;
     return { url, grant, method, headers: { ...others, Authorization: `Bearer ${token}` } };
   }
-  // An endpoint for one kind of token, or without authentication, knows no such parameter.
+  // An endpoint for one kind of token, or without authentication, does not know the parameter.
   const takesHint = tokenKind !== undefined && takes === undefined && clientAuth !== 'none';
   const hint = takesHint ? `&token_type_hint=${tokenKind}` : '';
   const credentials = clientAuth === 'none' ? '' : credentialsInBody(client);
@@ -58,7 +58,7 @@ function createRequest(
   return { url, grant, method, headers, body: encodeBody(client, form) };
 }
 
-/** The client as a revocation endpoint wants to see it. */
+/** The client with the authentication that the revocation endpoint expects. */
 function asClient(
   { clientSecret, ...provider }: ProviderConfig,
   clientAuth: NonNullable<Revocation['clientAuth']>,
@@ -86,7 +86,7 @@ function parseAnswer(
   return failed({ reason: 'status', status, ...errors });
 }
 
-/** A provider that follows RFC 7009 §2.2 answers 200 instead. */
+/** True if the provider does not know the token. One that follows RFC 7009 §2.2 answers 200 instead. */
 function isUnknownToken(
   { method, clientAuth, tokenIn }: Revocation,
   status: number,

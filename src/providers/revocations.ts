@@ -1,6 +1,6 @@
 /**
- * Revokes tokens at a provider (RFC 7009). A revocation may be repeated: the provider no longer
- * knows the token, and that counts as success (§2.2).
+ * Revokes tokens at a provider (RFC 7009). Revocation is idempotent: a token that the provider no
+ * longer knows counts as revoked (§2.2).
  */
 import type { Provider } from './provider.ts';
 import type { Refreshes } from './refreshes.ts';
@@ -10,7 +10,7 @@ export type Revocations = ReturnType<typeof createRevocations>;
 
 const UNKNOWN_TOKEN = { ok: true, wasKnown: false } as const;
 
-/** A refresh with this error had no valid refresh token. */
+/** Errors of a refresh whose refresh token was not valid. */
 const NO_REFRESH_TOKEN: ReadonlySet<string | undefined> = new Set([
   'invalid_grant',
   'unsupported_grant_type',
@@ -34,8 +34,8 @@ export function createRevocations(refreshes: Refreshes) {
   }
 
   /**
-   * Without a hint the token counts as a refresh token, because some providers answer 200 for an
-   * access token that they do not know.
+   * The default hint is `refresh_token`, because some providers answer 200 for an access token that
+   * they do not know.
    */
   async function revokeEitherKind(
     provider: Provider,
@@ -53,8 +53,8 @@ export function createRevocations(refreshes: Refreshes) {
 
   return {
     /**
-     * Revokes all that is given. Undefined if nothing was sent, or not everything. The refresh token
-     * comes first: with it the provider should revoke the access token too. RFC 7009 §2.1.
+     * Revokes all given tokens. Undefined if not all were sent. The refresh token comes first,
+     * because with it the provider should revoke the access token too. RFC 7009 §2.1.
      */
     revoke: (
       provider: Provider,
@@ -69,7 +69,7 @@ export function createRevocations(refreshes: Refreshes) {
         if (!first?.ok || accessToken === undefined) return first;
         return provider.revoke(accessToken, 'access_token');
       }),
-    /** Revokes one token of a kind that is not known for certain. RFC 7009 §2.1. */
+    /** Revokes one token, whose kind the hint may get wrong. RFC 7009 §2.1. */
     revokeOne: (provider: Provider, token: string, hint: TokenKind | undefined) =>
       track(() =>
         provider.revokes === 'any token'

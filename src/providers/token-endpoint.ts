@@ -1,6 +1,6 @@
 /**
- * Requests to providers' token endpoints, and what revocations (revocation.ts) share with them:
- * the number of requests at a time, their connections, and that no response is trusted.
+ * Requests to providers' token endpoints. Revocations (revocation.ts) share their limit on concurrent
+ * requests, their connections, and the distrust of every response.
  */
 import { readAtMost } from '../body.ts';
 import { EXCHANGE_TIMEOUT_MS, TOKEN_RESPONSE_BYTES, UPSTREAM_REQUESTS } from '../limits.ts';
@@ -119,7 +119,7 @@ export class TokenEndpoint {
       const { status, headers } = response;
       const text = await readText(response);
       outcome = parse({ status, headers, text, receivedAtMs: clock.now() });
-      // The request had arrived and spent the code, so the reset is what went wrong.
+      // The first request arrived and spent the code, so the reset is the cause of the failure.
       const isSpent = !outcome.ok && outcome.failure.refusal === 'invalid_grant';
       if (reset !== undefined && grant === 'exchange' && isSpent) {
         outcome = failed(describeFailure(reset, controller.signal));
@@ -175,7 +175,7 @@ export function requestTokens(
   );
 }
 
-/** The outcome in the metrics: the error that a device gets, if the provider decided; otherwise why it did not. */
+/** The outcome for the metrics: if the provider decided, the error that a device gets; otherwise the reason. */
 function describeOutcome(grant: Grant, outcome: { readonly ok: true } | Failed): UpstreamOutcome {
   if (!outcome.ok) return outcome.failure.refusal ?? outcome.failure.reason;
   return grant === 'revoke' ? 'revoked' : 'granted';

@@ -21,7 +21,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** The request that was answered. */
 interface TokenGrant {
   readonly grant: Grant;
-  /** A refresh that names no scope asks for what the user has granted already. */
+  /** True if a refresh names a scope. Otherwise it asks for what the user has granted already. */
   readonly hasScope: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface Failed {
   readonly failure: TokenFailure;
 }
 
-/** What a token endpoint answers. */
+/** The outcome of a request to a token endpoint. */
 export type TokenOutcome = { readonly ok: true; readonly tokens: TokenResult } | Failed;
 
 export function failed(failure: TokenFailure): Failed {
@@ -100,7 +100,7 @@ export function readTokens(
   return failed({ reason: json === undefined ? 'not_json' : 'no_token', ...details });
 }
 
-/** The media type decides only if the body is unclear. */
+/** The media type decides only if the body itself does not. */
 function kindOf({ headers, text }: TokenResponse, json?: Json): BodyKind {
   if (json !== undefined) return kindOfJson(json);
   const type = headers.get('content-type')?.toLowerCase() ?? '';

@@ -73,7 +73,7 @@ const OWN_PARAMETERS = {
 /** An endpoint by its name in RFC 8414 §2. */
 export type Endpoint = keyof typeof OWN_PARAMETERS;
 
-/** The first parameter that the relay sets itself: no parameter may appear twice (RFC 6749 §3.1). */
+/** The first parameter of the query that the relay sets itself: none may appear twice (RFC 6749 §3.1). */
 export function findOwnParameter(endpoint: Endpoint, query: URLSearchParams): string | undefined {
   return OWN_PARAMETERS[endpoint].find((name) => query.has(name));
 }

@@ -23,7 +23,7 @@ export function decode(response: ProviderResponse): ProviderResponse {
   return { status, headers, body: decoded, text: () => new Response(decoded).text() };
 }
 
-/** In the order in which they decode: the last one that was applied comes first. RFC 9110 §8.4. */
+/** The decoders in their order: the encoding that was applied last comes first. RFC 9110 §8.4. */
 function decodersFor(encodings: string): Decoder[] {
   const names = encodings.toLowerCase().split(',', MAX_ENCODINGS);
   // Some servers name the character set here too.
@@ -31,10 +31,10 @@ function decodersFor(encodings: string): Decoder[] {
   return applied.toReversed().flatMap((decode) => decode?.() ?? []);
 }
 
-/** More would be an attack. Node's own fetch allows 5. */
+/** More encodings would be an attack. Node's own fetch allows 5. */
 const MAX_ENCODINGS = 5;
 
-/** They return what has arrived of a response that is cut off. */
+/** If a response is cut off, the decoders return what has arrived. */
 const ZLIB = { finishFlush: constants.Z_SYNC_FLUSH };
 const BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
 

@@ -30,7 +30,7 @@ export async function listen(
 /** `::` accepts IPv4 too. A machine without IPv6 has only `0.0.0.0`. */
 const EVERY_ADDRESS = [{ address: '::' }, { address: '0.0.0.0' }];
 
-/** Such as `::1` for `localhost` on a machine without IPv6. */
+/** Errors for an address that the machine lacks, such as `::1` without IPv6. */
 const MISSING_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 /** The setting that this machine cannot satisfy, as a sentence. Undefined if no setting is the cause. */

@@ -1,4 +1,4 @@
-/** What this machine allows the process, and warnings at a start where that does not fit the settings. */
+/** Compares the settings with what this machine and runtime allow the process. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import type { Settings, SettingsReading, SettingWarning } from '../settings/index.ts';
@@ -24,7 +24,7 @@ export function findMachineWarnings(settings: Settings, environment: Environment
   return [...findCaWarning(environment), ...findFileDescriptorWarning(settings)];
 }
 
-/** The runtime reads NODE_EXTRA_CA_CERTS, and goes on without a file that it cannot read. */
+/** A warning is needed because the runtime silently ignores a NODE_EXTRA_CA_CERTS that it cannot read. */
 export function findCaWarning({ NODE_EXTRA_CA_CERTS: path }: Environment): SettingWarning[] {
   if (!path) return [];
   try {

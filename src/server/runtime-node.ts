@@ -56,7 +56,7 @@ function fetch(url: string, init: FetchInit): Promise<ProviderResponse> {
     // An error after the headers reaches the reader of the body.
     sent.on('error', reject);
     sent.once('response', (incoming) => resolve(toResponse(incoming)));
-    // After a 101 with `Upgrade` Node closes the connection and emits neither of them
+    // After a 101 with `Upgrade` Node closes the connection and emits no error or response
     // (https://nodejs.org/api/http.html#event-upgrade).
     sent.once('close', () => reject(new Error('closed without a response')));
     sent.end(body);
@@ -84,8 +84,8 @@ const tlsAgent = destroyOnUnsolicitedData(
 );
 
 /**
- * Bytes on an idle connection are the response to no request (docs/protocol.md §9), and would count
- * as that of the next one. Node itself closes the connection since 22.23 and 24.17
+ * Bytes that arrive on an idle connection belong to no request, and would be taken for the response
+ * to the next one (docs/protocol.md §9). Node itself closes the connection since 22.23 and 24.17
  * (https://www.cve.org/CVERecord?id=CVE-2026-48931).
  */
 function destroyOnUnsolicitedData<Agent extends HttpAgent>(agent: Agent): Agent {
@@ -117,7 +117,7 @@ async function listen(options: ListenOptions): Promise<Listener> {
       return handle(request, { requestIP: () => (address === undefined ? null : { address }) });
     },
     {
-      // For HTTP/1.0 without Host, as of some health checks.
+      // The HTTP/1.0 requests of some health checks have no Host.
       hostname: 'localhost',
       errorHandler(error) {
         // A request target that is no path, such as `*`.
@@ -135,7 +135,7 @@ async function listen(options: ListenOptions): Promise<Listener> {
     },
     inTurn((incoming, outgoing) => void respond(incoming, outgoing)),
   );
-  // Their size is limited. Node would ignore those after the 2000th, which a proxy may have set
+  // Headers are limited by their size. Node would ignore those after the 2000th, which a proxy may have set
   // (https://nodejs.org/api/http.html#servermaxheaderscount).
   server.maxHeadersCount = 0;
   server.listen({ host: hostname, port });
@@ -155,23 +155,23 @@ const MAX_PIPELINED = 16;
 
 /**
  * Serves the requests of a connection one after the other, and closes it at more than
- * MAX_PIPELINED. Node would begin all at once, however many there are. Before 24.16, and in 22, it
- * also tells only the first that the connection has closed, and a poll behind it would take a
- * result for a device that has left (https://github.com/nodejs/node/pull/62534).
+ * MAX_PIPELINED. Node would serve all at once, however many there are. Before 24.16, and in 22, it
+ * also aborts only the first when the connection closes, and a poll behind it would take a result
+ * for a device that has left (https://github.com/nodejs/node/pull/62534).
  */
 function inTurn(serve: RequestListener): RequestListener {
-  const lines = new WeakMap<Socket, (() => void)[]>();
+  const queues = new WeakMap<Socket, (() => void)[]>();
   return (incoming, outgoing) => {
     const { socket } = incoming;
-    const line = lines.get(socket) ?? [];
-    lines.set(socket, line);
+    const queue = queues.get(socket) ?? [];
+    queues.set(socket, queue);
     outgoing.once('finish', () => {
-      line.shift();
-      line[0]?.();
+      queue.shift();
+      queue[0]?.();
     });
-    line.push(() => serve(incoming, outgoing));
-    if (line.length === 1) line[0]?.();
-    else if (line.length > MAX_PIPELINED) socket.destroy();
+    queue.push(() => serve(incoming, outgoing));
+    if (queue.length === 1) queue[0]?.();
+    else if (queue.length > MAX_PIPELINED) socket.destroy();
   };
 }
 

@@ -29,6 +29,6 @@ export interface Listener {
   readonly url: string;
   /** Accepts no more connections. Resolves once every request has its response. */
   stop(): Promise<unknown>;
-  /** Cuts off whatever is in progress. */
+  /** Closes all connections, even those with a request in progress. */
   cut(): void;
 }

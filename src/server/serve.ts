@@ -49,7 +49,7 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   });
 }
 
-/** What a drain has to stop. Absent until started. */
+/** What a drain has to stop. Each is absent until it has started. */
 interface Running {
   service?: Service;
   listener?: Listener;

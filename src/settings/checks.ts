@@ -44,7 +44,7 @@ export const RELAY_CHECKS = {
       : `must be CIDRs or addresses such as 10.0.0.0/8,::1; ${hideCredentials(item)} is neither`,
   ),
   PROVIDERS: checkProviderNames,
-  // A relative path would name another file after a start from another folder.
+  // A relative path would depend on the folder in which the relay is started.
   SESSIONS_FILE: textLike(/^\/[^\0]*[^/\0]$/, 'must be the absolute path of a file'),
   REDIS_URL: parsed(
     (url) => parseRedisUrl(url.trim()),
@@ -102,7 +102,7 @@ export const PROVIDER_CHECKS = {
       findUrlProblem(text) ??
       (text.includes('?') ? 'must not contain a query (?): an issuer has none' : undefined),
   ),
-  // Checked where a profile needs it: other programs have variables with this name.
+  // Checked only where a profile needs it, because other programs have variables of this name.
   URL: (text: string) => ({ value: text }),
   DISPLAY_NAME: textUnless(findShownNameProblem),
   // RFC 6749 §3.3: one space between two scopes.
@@ -258,7 +258,7 @@ export function findProviderNameProblem(name: string): string | undefined {
   return `lists ${shown}; a name has only lowercase letters, digits and -, and does not begin with -.${didYouMean(name)}`;
 }
 
-/** A wrong name is refused here, but the name of a device is cleaned instead. */
+/** An operator's wrong name is refused. The name of a device is cleaned instead. */
 function findShownNameProblem(name: string): string | undefined {
   if (hasUnseen(name)) {
     return 'must not contain invisible characters, or any that change the direction of the text';
@@ -285,7 +285,7 @@ function findLinkProblem(text: string): string | undefined {
     : 'must be an https URL, without user name';
 }
 
-/** A mail may have a subject: RFC 6068 §2. */
+/** A mailto URL may have a subject: RFC 6068 §2. */
 function findSupportProblem(text: string): string | undefined {
   const isMail = /^mailto:[^\s@?]+@[^\s@?]+(\?\S*)?$/i.test(text);
   const problem = isMail ? undefined : findLinkProblem(text);

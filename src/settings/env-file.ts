@@ -1,7 +1,7 @@
 /**
- * Reads the file of `--env-file`, in the same way on every runtime. Bun and Node have readers of
- * their own, which skip what they do not understand, each something else. This one follows
- * EnvironmentFile of systemd.exec(5), and reports what systemd or Docker would not read.
+ * Reads the file of `--env-file`, in the same way on every runtime. Bun and Node silently skip what
+ * they do not understand, and differ in that. This reader follows EnvironmentFile of
+ * systemd.exec(5), and reports what systemd or Docker would not read.
  */
 import type { SettingWarning } from './problems.ts';
 import type { Environment } from './reading.ts';
@@ -52,11 +52,11 @@ export function parseEnvFile(text: string): EnvFile {
   return { environment, faults, warnings };
 }
 
-const EXPORT = 'begins with export, which neither systemd nor Docker understands: leave it out';
+const EXPORT = 'begins with export, which systemd and Docker do not understand: remove it';
 
-/** To systemd and Docker # is a part of the value. systemd drops a backslash, and Docker does not. */
+/** systemd and Docker keep a #, some programs do not. systemd drops a backslash, and Docker does not. */
 const HINT =
-  'some programs leave it out, so put the value in single quotes, or a comment on a line of its own';
+  'some programs drop it, so put the value in single quotes, or a comment on a line of its own';
 
 /** Removes the quotes around a value, as systemd does. Undefined if they don't enclose the whole value. */
 function unquote(value: string): string | undefined {

@@ -28,7 +28,7 @@ export type SettingsReading = { readonly warnings: readonly SettingWarning[] } &
   | {
       readonly ok: false;
       readonly faults: readonly SettingFault[];
-      /** Undefined also if it is wrong. */
+      /** Undefined if it is not set, or wrong. */
       readonly baseUrl: Settings['baseUrl'] | undefined;
       /** How to report them. */
       readonly logLevel: Settings['logLevel'];
@@ -53,7 +53,7 @@ export function readSettings(
   const logo = relay.LOGO === undefined ? undefined : readLogo(reading, relay.LOGO);
   const providers = relay.PROVIDERS.flatMap((name) => readProvider(reading, name) ?? []);
   warnings.push(...findMisspeltNames(env, relay.PROVIDERS, ofFile));
-  if (relay.BLIND === 'always') rejectProvidersThatSeeTokens(reading, providers);
+  if (relay.BLIND === 'always') rejectProvidersWithoutBlind(reading, providers);
   if (relay.SESSIONS_FILE !== undefined && relay.REDIS_URL !== undefined) {
     reject(reading, 'SESSIONS_FILE', 'must not be set with REDIS_URL: sign-ins are in one of them');
   }
@@ -82,14 +82,14 @@ function rejectDangerousEnvironment(reading: Reading): void {
   }
 }
 
-/** What an issuer announces is checked after discovery. */
-function rejectProvidersThatSeeTokens(reading: Reading, enabled: readonly EnabledProvider[]): void {
+/** With BLIND=always. A provider by issuer is checked again after discovery. */
+function rejectProvidersWithoutBlind(reading: Reading, enabled: readonly EnabledProvider[]): void {
   for (const provider of enabled.filter((each) => !mayTakeChallenge(each))) {
-    reject(reading, 'BLIND', `must not be always: ${provider.name} ${whyItSeesTokens(provider)}`);
+    reject(reading, 'BLIND', `must not be always: ${provider.name} ${whyNotBlind(provider)}`);
   }
 }
 
-function whyItSeesTokens(provider: EnabledProvider): string {
+function whyNotBlind(provider: EnabledProvider): string {
   const { name, clientSecret, refreshUrl } = provider;
   const prefix = prefixOf(name);
   if (clientSecret !== undefined) return `has a client secret (${prefix}CLIENT_SECRET)`;

@@ -1,7 +1,7 @@
 /**
- * Finds names that are probably misspelt: of settings, providers and commands. It must not warn
- * without reason: an environment has many variables of other programs, similar to PORT and HOST,
- * or beginning with GITHUB_ or GOOGLE_.
+ * Finds names that are probably misspelt: of settings, providers and commands. False warnings must
+ * be rare: an environment has many variables of other programs, some of which resemble PORT and
+ * HOST, or begin with GITHUB_ or GOOGLE_.
  */
 import { distance } from 'fastest-levenshtein';
 import { prefixOf } from '../providers/config.ts';
@@ -77,5 +77,5 @@ function findNear(setting: string, providers: readonly string[]): string | undef
 
 const NAME = /^[A-Z][A-Z0-9_]*$/;
 
-/** What the runtime itself reads. */
+/** Variables that the runtime itself reads. */
 const OF_RUNTIMES = /^(NODE_|BUN_|TZ$|LANG$|LC_|(HTTPS?|NO)_PROXY$)/i;

@@ -8,14 +8,14 @@ import { DEFAULT_NAMES } from '../providers/profiles.ts';
 export interface SettingDescription {
   /** One or two sentences for the operator. */
   readonly meaning: string;
-  /** The value of an unset setting, as an operator would write it; absent: it stays unset. */
+  /** The default, as an operator would write it. Absent if there is none. */
   readonly default?: string;
   /**
    * How much of its value a message may show: all; a URL without user, password and query;
    * absent: nothing, for secrets and the content of files.
    */
   readonly shown?: 'all' | 'url';
-  /** A file may hold it instead, which the setting of this name with `_FILE` at its end names. */
+  /** True for a secret, which may be in a file: `<setting>_FILE` names it. */
   readonly isSecret?: true;
 }
 

@@ -6,13 +6,13 @@ import { shownOf } from './names.ts';
 /** Something wrong with one setting: the relay does not start. */
 export interface SettingFault {
   readonly setting: string;
-  /** The part of its value that may be shown; undefined: it is not set. */
+  /** The part of its value that may be shown. Undefined if it is not set. */
   readonly value: string | undefined;
   /** Continues a sentence that begins with the setting, and says what is required. */
   readonly problem: string;
 }
 
-/** Something that is probably a mistake: the relay starts all the same. */
+/** Something that is probably a mistake. The relay starts anyway. */
 export interface SettingWarning {
   readonly setting: string;
   /** Continues a sentence that begins with the setting. Contains no secret. */

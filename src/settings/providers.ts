@@ -32,7 +32,7 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
   warnOfProviderHazards(reading, name, given, known);
   // What the issuer announces takes precedence over the profile.
   const profile = isSet('ISSUER') || !known ? undefined : atOwnServer(known, given.URL);
-  // Other endpoints of the profile get tokens and the client secret too, so only with its token endpoint.
+  // The profile's other endpoints get tokens and the client secret, so they are used only with its token endpoint.
   const trusted = given.TOKEN_URL === undefined ? profile : undefined;
   const quirks = { ...profile?.quirks, ...(given.USER_AGENT && { userAgent: given.USER_AGENT }) };
   const provider = withoutUndefined({
@@ -66,7 +66,7 @@ export function readProvider(reading: Reading, name: string): EnabledProvider | 
   return { clientAuth: 'post', pkce: 'none', authorizeUrl: '', tokenUrl: '', ...provider };
 }
 
-/** The profile with the address of the operator's own server in it. A missing one is reported separately. */
+/** Puts the address of the operator's own server into the profile. `checkOwnUrl` reports a missing one. */
 function atOwnServer(profile: Profile, url = profile.defaultUrl ?? ''): Profile {
   const own = withoutTrailingSlashes(url);
   // A function, because `$&` has a meaning in a replacement.
@@ -90,7 +90,7 @@ function checkOwnUrl(reading: Reading, setting: string, profile: Profile): void 
   }
 }
 
-/** There is no warning about a default provider that no setting mentions. */
+/** Does not warn of a default provider that no setting mentions. */
 function warnDisabled({ env, warnings }: Reading, name: string): void {
   const prefix = prefixOf(name);
   const other = namesOf(PROVIDER_SETTINGS).find((setting) => env[prefix + setting]);

@@ -1,11 +1,11 @@
-/** Reads settings from the environment or from files, whatever they mean. */
+/** Reads and checks settings by their tables, from the environment or from files. */
 import { type Picture, readDataUri, readPicture } from '../pages/picture.ts';
 import type { SettingsTable } from './names.ts';
 import { type SettingFault, type SettingWarning, showValue } from './problems.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A picture is read as ISO 8859-1, so that each character is one byte. `readTextFile` is one. */
+/** Such as `readTextFile`. A picture is read as ISO 8859-1, so that each character is one byte. */
 export type ReadFile = (path: string, encoding: 'utf8' | 'latin1') => string;
 
 /** One reading of the environment, with the faults and warnings found so far. */
@@ -28,11 +28,11 @@ export function reject({ env, faults }: Reading, setting: string, problem: strin
   faults.push({ setting, value: value && showValue(setting, value), problem });
 }
 
-/** Gets the text without surrounding blanks; a secret unchanged. */
+/** Checks a setting. Its text is trimmed, except for a secret. */
 export type Check<V> = (text: string) => Checked<V>;
 
 export interface Checked<V> {
-  /** Absent if nothing is usable. For a list, the valid items. */
+  /** Absent if nothing is valid. For a list, its valid items. */
   readonly value?: V;
   /** Each continues a sentence that begins with the setting. */
   readonly problems?: readonly string[];
@@ -99,7 +99,7 @@ function readSetting(reading: Reading, setting: string): string | undefined {
   return inside.trim() === '' ? undefined : inside;
 }
 
-/** A secret of a provider has some hundred characters. A longer file is another one, named by mistake. */
+/** A secret has some hundred characters. A longer file was named by mistake. */
 const MAX_SECRET_LENGTH = 65_536;
 
 /** The setting itself, or the content of the file that `<setting>_FILE` names, without its last line break. */
@@ -136,7 +136,7 @@ export function describeFileFailure(error: unknown, done: 'read' | 'written' = '
   }
 }
 
-/** A message shows only a path that begins so: any other text may be a secret that an operator wrote instead of its path. */
+/** The beginnings of paths that a message may show. Any other text may be a secret that was written instead of its path. */
 const SHOWN_PATH = /^\/(etc|home|mnt|opt|root|run|secrets|srv|tmp|usr|var|Users)\//;
 
 function describeUnreadable(path: string, error: unknown): string {

@@ -34,7 +34,7 @@ export function settingsFrom(
     }),
   });
   return withoutUndefined({
-    /** Without trailing slashes; absent: the relay is disabled. */
+    /** Has no trailing slash. Absent if the relay is disabled. */
     baseUrl: relay.OAUTH_BASE_URL,
     /** Default: every address of the machine. */
     host: relay.HOST,
@@ -46,7 +46,7 @@ export function settingsFrom(
     trustedProxyCidrs: relay.TRUSTED_PROXY_CIDRS ?? [],
     /** The enabled providers, in the order of `PROVIDERS`. */
     providers,
-    /** Without it and without `redis` sessions are in memory. */
+    /** If this and `redis` are absent, sessions are in memory. */
     sessionsFile: relay.SESSIONS_FILE,
     redis: relay.REDIS_URL && {
       target: withoutUndefined({

@@ -8,10 +8,10 @@ import type { PROVIDER_SETTINGS } from './names.ts';
 import type { Reading, Values } from './reading.ts';
 import type { Settings } from './settings.ts';
 
-/** Client ids that a hint names; many providers may be listed. */
+/** The most client ids that a hint names. */
 const MAX_NAMES = 3;
 
-/** Warns of settings that are wrong together, once each is right. */
+/** Warns of valid settings that do not fit together. */
 export function warnOfHazards(
   { env, warnings }: Reading,
   settings: Settings,
@@ -51,11 +51,11 @@ export function warnOfHazards(
   }
 }
 
-/** What documentation, templates and these docs write where a value belongs. */
+/** What documentation and templates write where a value belongs. */
 const PLACEHOLDER =
   /^(?:[<[{(].*[>\]})]|[^\p{L}\p{N}]+|x{3,}|your[-_ ].*|(?:my[-_ ]?)?client[-_ ]?(?:id|secret)|change[-_ ]?(?:me|it|this).*|replace[-_ ].*|todo|placeholder|1a2b3c|a-secret)$/iu;
 
-/** The settings of one provider that are set and right. */
+/** The settings of one provider that are set and valid. */
 type GivenToProvider = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
 
 /** Warns of the settings of one enabled provider. */

@@ -44,7 +44,7 @@ export const PEERS: Peers = {
   },
 };
 
-/** An alarm is late by this, so that one alarm removes what expires within a minute. */
+/** Coalesces alarms: one alarm removes all that expires within this time. */
 const SWEEP_DELAY_MS = 60_000;
 
 export class RelayObject extends DurableObject<Env> {
@@ -52,7 +52,7 @@ export class RelayObject extends DurableObject<Env> {
   readonly #service: Service;
   #firstDiscovery: Promise<void> | undefined;
   #discoveredAtMs = Number.NEGATIVE_INFINITY;
-  /** As far as this process knows. */
+  /** When the alarm is set for, as far as this process knows. */
   #alarmAtMs = Number.POSITIVE_INFINITY;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -119,7 +119,7 @@ export class RelayObject extends DurableObject<Env> {
   }
 }
 
-/** The Worker passes no request to an object if they are wrong, or without a base URL. */
+/** Throws if they are wrong, or have no base URL. The Worker passes no request on then. */
 function requireSettings(env: Env): EnabledSettings {
   const { settings } = readWorkerSettings(env);
   if (settings === undefined || !isEnabled(settings)) throw new Error('the settings are wrong');

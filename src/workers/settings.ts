@@ -1,4 +1,4 @@
-/** The settings of a Worker: those of `readSettings`, and those that have no meaning there are refused. */
+/** The settings of a Worker: reads them by `readSettings`, and refuses those that have no meaning there. */
 import { startLog } from '../log.ts';
 import { readSettings } from '../settings/index.ts';
 import { type SettingFault, showValue } from '../settings/problems.ts';
@@ -17,7 +17,7 @@ const WITHOUT_MEANING: readonly (readonly [RegExp, string])[] = [
 /** A setting of an earlier version. */
 const IGNORED = {
   setting: 'OBJECTS',
-  problem: 'has no effect any more: all sign-ins are in one object (docs/cloudflare.md)',
+  problem: 'no longer has an effect: all sign-ins are in one object (docs/cloudflare.md)',
 };
 
 export type WorkerSettings = ReturnType<typeof readWorkerSettings>;

@@ -41,7 +41,7 @@ export default {
       return await RELAY.get(RELAY.idFromName(OBJECT)).fetch(copyOf(request, body));
     } catch (error) {
       logFailure(error);
-      // A device polls again at once. By then the object may be there again.
+      // The device polls again at once. After this pause the object may be back.
       await pause(systemClock, STORE_RETRY_MAX_MS);
       const withoutObject = createService(settings.settings, DEPENDENCIES, UNAVAILABLE);
       return withoutObject.handle(copyOf(request, body, AbortSignal.abort()), PEERS);
@@ -72,7 +72,7 @@ function copyOf({ url, method, headers, signal }: Request, body: string, by = si
   return new Request(url, body === '' ? init : { ...init, body });
 }
 
-/** An object was reset, is overloaded, or a limit of the plan is reached. */
+/** The object was reset or is overloaded, or a limit of the plan is reached. */
 function logFailure(error: unknown): void {
   const { overloaded = false, retryable = false } = error as Record<string, unknown>;
   log.warning('object_failed', { overloaded, retryable });

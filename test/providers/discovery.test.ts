@@ -162,7 +162,7 @@ test.each<[document: object, given: Given, problem: string]>([
   [
     methodsOf('token', 'private_key_jwt'),
     SECRET,
-    'neither client_secret_post nor client_secret_basic',
+    'does not accept client_secret_post or client_secret_basic',
   ],
   [{ require_pushed_authorization_requests: true }, {}, 'only pushed authorization requests'],
   [

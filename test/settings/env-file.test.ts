@@ -3,8 +3,7 @@ import { expect, test } from 'bun:test';
 import { parseEnvFile } from '../../src/settings/env-file.ts';
 
 const UNCLOSED = 'line 1 has a value that begins with a quote, but does not end with it';
-const EXPORT =
-  'line 1 begins with export, which neither systemd nor Docker understands: leave it out';
+const EXPORT = 'line 1 begins with export, which systemd and Docker do not understand: remove it';
 
 test.each([
   ['NAME=value', 'value'],
