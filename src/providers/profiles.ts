@@ -29,7 +29,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     refreshToken: 'never',
   },
   annict: {
-    authorizeUrl: 'https://api.annict.com/oauth/authorize',
+    authorizeUrl: 'https://annict.com/oauth/authorize',
     tokenUrl: 'https://api.annict.com/oauth/token',
     pkce: 'none',
     scope: 'read',
