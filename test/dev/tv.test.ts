@@ -128,6 +128,17 @@ test('a whole sign-in: menu, QR code, "continue on your phone", success', async 
   expect(await focused(tv)).toBe('MMyAnimeList✓ Signed in');
 });
 
+test('in forced colours, which hide backgrounds, the focus has an outline', async () => {
+  const tv = await openScreen();
+  await tv.emulateMedia({ forcedColors: 'active' });
+  await tv.goto(`${dev.providerUrl}/tv`);
+  const outline = await tv.locator('.card:focus').evaluate((card) => {
+    const { outlineStyle, outlineColor } = getComputedStyle(card);
+    return `${outlineStyle} ${outlineColor}`;
+  });
+  expect(outline).toMatch(/^solid (?!.* 0\)$)/);
+});
+
 test('the arrows move between the services and stop at the edges', async () => {
   const tv = await openTv();
   const steps = [
