@@ -95,10 +95,11 @@ const findValue = (parameters: readonly Parameter[], name: string) =>
 
 /**
  * The name as lenient servers read it. PHP drops blanks before it, turns a dot into `_`, and cuts
- * the name at `[`, or turns that into `_` if no `]` follows. Other servers ignore case.
+ * the name at `[`, or turns that into `_` if no `]` follows. Rack and Express drop brackets before
+ * it, Rack also one `]` after it. Other servers ignore case.
  */
 const lenientReadings = (name: string) =>
-  [name.replace(/\[.*$/s, ''), name.replace('[', '_')].map((each) =>
+  [name.replace(/^[[\]]+/, '').replace(/[[\]].*$/s, ''), name.replace('[', '_')].map((each) =>
     each
       .trimStart()
       .replace(/[;\0].*$/s, '')
