@@ -22,16 +22,20 @@ started = response.json()
 print('Open', started['link'])
 
 result = f"{RELAY}/auth/result?session={started['session']}"
-while True:
+answer = None
+while not answer:
     try:
         response = requests.get(f'{result}&wait=25', timeout=40)
-        if response.status_code in (200, 400, 410):
-            break
+        if response.status_code == 410:
+            raise SystemExit('The link has expired')
+        if response.status_code == 400:
+            raise SystemExit(response.text)
+        if response.status_code == 200:
+            answer = response.json()
     except requests.RequestException:
-        pass
-    time.sleep(2)
-response.raise_for_status()  # 410: the link has expired.
-answer = response.json()
+        pass  # No response, a page of a proxy, or one that was cut off.
+    if not answer:
+        time.sleep(2)
 if 'error' in answer:
     raise SystemExit(answer['error'])
 client.redirect_uri = answer['redirectUri']

@@ -91,11 +91,11 @@ function writeOauth4webapi(baseUrl: string, { issuer }: OpenIdProvider): readonl
   return [process.execPath, program];
 }
 
-test.each(
-  PROGRAMS.filter(
-    ([name, need]) => need === undefined || has(need, `${name} signs in by an open relay`),
-  ),
-)(
+const RUN_HERE = PROGRAMS.filter(
+  ([name, need]) => need === undefined || has(need, `${name} signs in by an open relay`),
+);
+
+test.each(RUN_HERE)(
   '%s: the program gets its tokens, and the relay has neither client nor provider',
   async (_, _need, env, commandOf) => {
     await using stack = new AsyncDisposableStack();
@@ -124,12 +124,18 @@ test.each(
   60_000,
 );
 
-test.each([
+const ENDINGS = [
   ['a result that is cut off is fetched again', '600', [0, 'Signed in']],
   ['a link that has expired ends the program, which says so', '3', [1, 'The link has expired']],
-] as const)(
-  'oauth4webapi: %s',
-  async (_, SESSION_SECONDS, [exitCode, said]) => {
+] as const;
+
+test.each(
+  RUN_HERE.flatMap(([name, , , commandOf]) =>
+    ENDINGS.map((ending) => [name, ...ending, commandOf] as const),
+  ),
+)(
+  '%s: %s',
+  async (_, _ending, SESSION_SECONDS, [exitCode, said], commandOf) => {
     const port = await findFreePort();
     let isCut = false;
     using proxy = await startFaultProxy(`http://127.0.0.1:${port}`, ({ path }) => ({
@@ -149,7 +155,7 @@ test.each([
       SESSION_SECONDS,
     };
     await using _relay = await startRelay(settings, { port });
-    const client = startChild(writeOauth4webapi(proxy.url, provider), {
+    const client = startChild(commandOf(proxy.url, provider), {
       env: { no_proxy: '127.0.0.1' },
       cwd: newFolder(),
     });
