@@ -28,15 +28,15 @@ export type PollOutcome =
 
 /** What a device asks for with a poll. */
 export interface PollOptions {
-  /** True if the poll also returns once its link is opened. */
+  /** True if the poll also returns when the link is opened. */
   readonly wantsProgress?: boolean;
-  /** The provider at whose endpoint it polls. For a session of another there is no result. */
+  /** The provider at whose endpoint it polls. A session of another provider counts as gone. */
   readonly ofService?: string;
 }
 
 const PENDING = { state: 'pending' } as const;
 
-/** `takeResult` looks at the session, and takes its result if there is one. */
+/** `takeResult` checks the session, and consumes its result if there is one. */
 export function createPolls(
   store: Pick<Store, 'listen'>,
   takeResult: (key: PollKey, asked: PollOptions) => Awaitable<PollOutcome>,
@@ -51,7 +51,7 @@ export function createPolls(
   const unconfirmed = new Set<ParkedPoll>();
   /** By hold time: all polls of a queue are held for the same time. */
   const queues = new Map<number, DeadlineQueue>();
-  /** Nothing announces that a lease ran out, so every poll looks again by then. */
+  /** No notice is sent when a lease expires, so every poll checks its session again by then. */
   const rechecks = createDeadlineQueue(clock, EXCHANGE_LEASE_MS);
   let isClosed = false;
 
@@ -74,8 +74,11 @@ export function createPolls(
     return queue;
   }
 
-  /** Undefined if the store refused or did not reply. The poll then keeps waiting, because a device treats any error as final. */
-  async function look(key: PollKey, asked: PollOptions): Promise<PollOutcome | undefined> {
+  /** Undefined if the store refused or did not reply: the poll keeps waiting, because a device treats any error as final. */
+  async function tryToTakeResult(
+    key: PollKey,
+    asked: PollOptions,
+  ): Promise<PollOutcome | undefined> {
     try {
       return await takeResult(key, asked);
     } catch (error) {
@@ -90,7 +93,7 @@ export function createPolls(
     else own.push(poll);
   }
 
-  /** Over the limit, evicts an unconfirmed poll first: anybody can poll with an invented secret. */
+  /** At the limit, evicts the oldest poll, an unconfirmed one first: anybody can poll with an invented secret. */
   function count(poll: ParkedPoll, isConfirmed: boolean): void {
     if (poll.isEvicted || counted.has(poll)) return;
     if (isConfirmed) unconfirmed.delete(poll);
@@ -102,7 +105,7 @@ export function createPolls(
     evict(oldest);
   }
 
-  /** Stops counting it. A poll in its first second ends later. */
+  /** Stops counting the poll, and ends it once it was held for MIN_HOLD_SECONDS. */
   function evict(poll: ParkedPoll | undefined): void {
     if (poll === undefined) return;
     poll.isEvicted = true;
@@ -140,22 +143,22 @@ export function createPolls(
       asked: PollOptions,
     ): Promise<PollOutcome> {
       if (signal.aborted) return PENDING;
-      if (holdSeconds === 0 || isClosed) return (await look(key, asked)) ?? PENDING;
+      if (holdSeconds === 0 || isClosed) return (await tryToTakeResult(key, asked)) ?? PENDING;
       const poll = new ParkedPoll(key.id, asked.wantsProgress, clock.now(), queueOf(holdSeconds));
-      // Parks first and looks second: a change in between wakes the poll.
+      // Parks before it checks the session: a change in between wakes the poll.
       park(poll);
       signal.addEventListener('abort', poll);
       try {
         let retryMs = STORE_RETRY_MS;
         for (;;) {
           poll.wasWoken = false;
-          const found = await look(key, asked);
+          const found = await tryToTakeResult(key, asked);
           if (found !== undefined && (found.state !== 'pending' || found.isOpened)) return found;
           if (poll.isOver || isClosed) return PENDING;
           // Counted here and not earlier: while the store answers, a poll with an invented secret never gets this far.
           count(poll, found !== undefined);
           await poll.sleep(clock, rechecks, found?.unchangedForMs ?? retryMs);
-          // Never look for a device that has disconnected: it would lose the result.
+          // Never take the result for a device that has disconnected: it would be lost.
           if (signal.aborted) return PENDING;
           retryMs =
             found === undefined ? Math.min(2 * retryMs, STORE_RETRY_MAX_MS) : STORE_RETRY_MS;
@@ -175,12 +178,12 @@ export function createPolls(
   };
 }
 
-/** Thousands exist at a time, so it is one object: its own deadline and abort listener. */
+/** Thousands exist at a time, so each is one object, which is also its own deadline and abort listener. */
 class ParkedPoll implements Deadline {
   dueAtMs = 0;
   isOver = false;
   isEvicted = false;
-  /** Woken since its last look at the session. */
+  /** True if it was woken since it last checked its session. */
   wasWoken = false;
   readonly recheck: Deadline = { dueAtMs: 0, onDue: () => this.wake() };
   #resume: (() => void) | undefined;

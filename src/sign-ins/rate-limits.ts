@@ -1,4 +1,4 @@
-/** Token buckets: the interface of a store of them, and those of this process. */
+/** Token buckets: the interface, and the implementation in memory. */
 import type { Awaitable } from './store.ts';
 import type { Clock } from './time.ts';
 
@@ -23,10 +23,10 @@ export interface RateLimitPair {
   readonly overall: RateLimiter;
 }
 
-/** How many addresses a limit remembers, in about 10 MB. Beyond that it forgets one that has taken nothing for longest. */
+/** How many addresses a limit remembers, in about 10 MB. Beyond that the least recently used one is evicted. */
 export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
 
-/** Full buckets are removed early, because a large map slows garbage collection. Many at a time, which is cheaper. */
+/** Full buckets are removed in batches, because a large map slows garbage collection. */
 const TAKES_BETWEEN_REMOVALS = 256;
 
 /** How long it takes until a bucket has one token more. */
@@ -44,7 +44,7 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy) {
   const fullAtMs = new Map<string, number>();
   let takes = 0;
 
-  /** Stops at the first bucket that is not full. So a full one behind it stays for up to `burst / rate` seconds. */
+  /** Stops at the first bucket that is not full. A full one behind it stays for up to `burst / rate` seconds. */
   function removeFull(nowMs: number): void {
     for (const [key, fullAt] of fullAtMs) {
       if (fullAt > nowMs) return;

@@ -48,7 +48,7 @@ export function createUserCode(randomBytes: RandomBytes): string {
   let code = '';
   while (code.length < USER_CODE_LENGTH) {
     for (const byte of randomBytes(USER_CODE_LENGTH)) {
-      // Skipped: higher bytes would make the first letters more likely.
+      // Rejection sampling: higher bytes would make the first letters more likely.
       if (byte < evenBytes && code.length < USER_CODE_LENGTH) {
         code += USER_CODE_ALPHABET[byte % letters];
       }

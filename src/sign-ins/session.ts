@@ -15,7 +15,7 @@
  *
  * A column is a state, a row an event. A cell has the reply and, after `>`, the next state; without
  * `>` the state stays. `outcome`: how the sign-in ended, for pages. A result that is delivered only
- * once leaves 'ended' at once, and not 'delivered', in which the result may be asked for again.
+ * once leads straight to 'ended'; in 'delivered' it is delivered again to each poll.
  * 'ended' is a tombstone without secrets, so that pages can say how the sign-in ended.
  *
  * 'exchanging' is a lease, so that a code is spent once: only its holder calls `complete`, and may
@@ -77,7 +77,7 @@ export type Delivery =
 
 declare const SECRET: unique symbol;
 
-/** A secret inside a session. A vault makes and opens it (vault.ts); here it is moved, or dropped. */
+/** A secret inside a session. A vault makes and opens it (vault.ts); the machine only moves or drops it. */
 export interface Protected<Value> {
   readonly [SECRET]: Value;
 }
@@ -112,7 +112,7 @@ interface Common {
   readonly expiresAtMs: number;
   /** How long after its first delivery the result is delivered again, unless it is acknowledged. Undefined if it is delivered once. */
   readonly redeliveryMs: number | undefined;
-  /** Whether the user was redirected to the provider, and whether the device has been told. */
+  /** Whether the user was redirected to the provider, and whether that was reported to the device. */
   readonly opening: 'none' | 'unreported' | 'reported';
   /** What a vault needs to open the rest. */
   readonly keyMaterial: Protected<object> | undefined;
@@ -163,7 +163,7 @@ export type NewSession = Omit<Pending, 'state' | 'startedAtMs' | 'expiresAtMs' |
 /** Why waiting polls are notified: the session has a result or was cancelled, or its link was opened. */
 export type Notice = 'completed' | 'opened';
 
-/** What an event does. Without `next` the session stays as it is. */
+/** What an event does. If `next` is absent, the session stays as it is. */
 export interface Change<Reply> {
   readonly reply: Reply;
   readonly next?: Session;
@@ -194,7 +194,7 @@ export function keptUntilMs(session: Session): number {
   return session.state === 'delivered' ? session.redeliveredUntilMs : session.expiresAtMs;
 }
 
-/** The last millisecond at which anything is known of it. */
+/** The last millisecond at which the store needs it. */
 export function neededUntilMs(session: Session): number {
   return Math.max(keptUntilMs(session), session.expiresAtMs);
 }
@@ -205,7 +205,7 @@ export function unchangedUntilMs(session: Session): number {
   return session.state === 'exchanging' ? Math.min(session.leaseEndsAtMs, untilMs) : untilMs;
 }
 
-/** How far a session came whose time has ended. Undefined if it was cancelled or delivered. */
+/** How far an expired session came. Undefined if it was cancelled or delivered. */
 export function stageOf(session: Session): ExpiredStage | undefined {
   switch (session.state) {
     case 'pending':
@@ -239,7 +239,7 @@ export const fail = (outcome: EndOutcome, error: Protected<SessionResult> | unde
     return { reply: pending, next, notice: 'completed' };
   });
 
-/** There is an authorization code, which only the caller may exchange. What the exchange needs is not kept. */
+/** There is an authorization code, which only the caller may exchange. The session drops what the exchange needs. */
 export const lease = whilePending((pending, nowMs) => {
   const leaseEndsAtMs = nowMs + EXCHANGE_LEASE_MS;
   return { reply: pending, next: { ...commonOf(pending), state: 'exchanging', leaseEndsAtMs } };
@@ -275,7 +275,7 @@ export const complete =
 export type Polled =
   | {
       readonly state: 'pending';
-      /** The device asked for progress, and this is the one time at which it learns that the link was opened. */
+      /** True if the device asked for progress and the link was opened. Reported once. */
       readonly isOpened?: boolean;
       /** How long until the session changes by itself. */
       readonly unchangedForMs?: number;

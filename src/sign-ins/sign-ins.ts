@@ -42,7 +42,7 @@ export interface NewSignIn {
   readonly delivery: Delivery;
   readonly withUserCode: boolean;
   readonly deviceName: string | undefined;
-  /** How long the result is delivered again after the first time. Undefined if it is delivered once. */
+  /** How long after its first delivery the result is delivered again. Undefined if it is delivered once. */
   readonly redeliveryMs: number | undefined;
 }
 
@@ -66,7 +66,7 @@ export type CodeOutcome<Failure> =
   | { readonly ok: true; readonly result: SessionResult }
   | { readonly ok: false; readonly failure: Failure };
 
-/** Outcomes of a callback that does not end its sign-in. 'busy': its code is not spent. With the others the session did not accept the result. */
+/** Outcomes of a callback that does not end its sign-in. 'busy': its code is not spent. Otherwise the session did not accept it. */
 const NOT_FINAL = ['busy', 'link_invalid', 'cancelled'] as const;
 export type NotFinal = (typeof NOT_FINAL)[number];
 
@@ -97,7 +97,7 @@ export interface SignInObserver {
   resultLost(service: string, signIn: string): void;
   /** The device cancelled the session for the first time. */
   cancelled(service: string): void;
-  /** Called once, some time after it expired. Never for a session that was delivered or cancelled. A fault may lose it. */
+  /** Called once for an expired session, some time later, unless it was delivered or cancelled. Best effort: a fault may lose it. */
   expired(service: string, stage: ExpiredStage, signIn: string): void;
 }
 
@@ -121,7 +121,7 @@ export function createSignIns(options: SignInOptions) {
   let exchanges = 0;
   let isDraining = false;
 
-  /** Tells the observer of a delivery, and opens the result. */
+  /** Consumes and opens the result if there is one, and notifies the observer of its delivery. */
   async function takeResult(
     key: PollKey,
     { wantsProgress = false, ofService }: PollOptions,
@@ -204,7 +204,7 @@ export function createSignIns(options: SignInOptions) {
       browserState: string,
       resolveCode: (delivery: Delivery) => Awaitable<CodeOutcome<Failure>>,
     ): Promise<EndedCallback<Failure>> {
-      // Another instance or the next process can do it.
+      // Another instance, or the next process, can exchange the code.
       if (isDraining) return { outcome: 'busy' };
       exchanges += 1;
       try {
@@ -221,7 +221,7 @@ export function createSignIns(options: SignInOptions) {
         const end = machine.complete(isGood ? 'signed_in' : 'failed', kept);
         let stored: true | SessionOutcome | undefined;
         try {
-          // Only this process has the tokens.
+          // Retried for long, because only this process has the tokens.
           stored = await store.update(key, end, 'until lease ends');
         } finally {
           const isRefused = stored !== true && stored !== 'cancelled';
@@ -259,13 +259,13 @@ export function createSignIns(options: SignInOptions) {
       asked: PollOptions = {},
     ): Awaitable<PollOutcome> => polls.wait(vault.poll(pollSecret), signal, holdSeconds, asked),
 
-    /** The device has what was delivered. Delivers nothing. */
+    /** The device confirms what it received. */
     async acknowledge(pollSecret: string): Promise<Acknowledgement> {
       const key = { poll: vault.poll(pollSecret).id };
       return (await store.update(key, machine.acknowledge)) ?? 'gone';
     },
 
-    /** The device ends the sign-in. May be repeated. */
+    /** The device ends the sign-in. Idempotent. */
     async cancel(pollSecret: string): Promise<'cancelled' | 'gone'> {
       const key = { poll: vault.poll(pollSecret).id };
       let service = '';
@@ -289,7 +289,7 @@ export function createSignIns(options: SignInOptions) {
       }
     },
 
-    /** Lets every parked poll return 'pending'. Takes no new session and no new code. Polls may park again. */
+    /** Releases every parked poll as 'pending', and accepts no new session and no new code. Polls may park again. */
     drain(): void {
       isDraining = true;
       polls.release();
@@ -315,7 +315,7 @@ export function createSignIns(options: SignInOptions) {
   };
 }
 
-/** The event, for a session of this service, or of any if it is undefined. For another there is none. */
+/** Limits an event to sessions of this service, or of any if it is undefined. Another session does not exist for it. */
 const forService =
   <Reply>(service: string | undefined, event: Event<Reply>): Event<Reply | undefined> =>
   (session, nowMs) =>

@@ -1,7 +1,7 @@
 /**
- * The contract of a session store. It keeps sessions, and knows nothing of what may happen to
- * them: a change is a function of the machine (session.ts). It has its own clock. The suite in
- * test/stores tests every store against this contract.
+ * The contract of a session store. It keeps sessions by its own clock, and does not know what
+ * changes them: a change is a function of the machine (session.ts). The suite in test/stores tests
+ * every store against this contract.
  */
 import type { Event, NewSession, Notice, Session } from './session.ts';
 
@@ -43,14 +43,14 @@ export interface Store {
   ): Awaitable<Reply | undefined>;
 
   /**
-   * Notifies the listener of every notice from now on. A poll that registers with its listener before it looks
-   * misses none. Nobody sends a notice when a time runs out.
+   * The listener gets every notice from now on, so a poll that parks before it checks its session
+   * misses none. No notice is sent when a time expires.
    */
   listen(listener: Listener): void;
 
   /**
    * Removes what is no longer needed. Returns the sessions that stopped counting as live,
-   * each once, by one of several instances. A fault may lose some.
+   * each once, at one of several instances. Best effort: a fault may lose some.
    */
   sweep(): Awaitable<readonly Session[]>;
 
@@ -87,8 +87,8 @@ export interface StoreProblem {
 }
 
 /**
- * The store could not be reached, or sent no reply in time. The outcome is unknown: what was asked
- * may have been done.
+ * The store could not be reached, or sent no reply in time. The outcome is unknown: the change may
+ * have been stored.
  */
 export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';

@@ -65,7 +65,7 @@ export function createDeadlineQueue(clock: Clock, durationMs: number) {
         deadline.onDue();
       }
     } finally {
-      // Also after a bug in one of them: the others wait for this queue.
+      // Also after an exception of one deadline: the others wait for this queue.
       cancelTimer?.();
       cancelTimer = undefined;
       const [next] = queue;

@@ -1,6 +1,6 @@
 /**
- * The secrets inside a session. The machine never opens them: a request's own secret does, by the
- * vault of its store. In memory a vault keeps them as they are (stores/memory.ts); where others may
+ * The secrets inside a session. The machine never opens them. A vault does, with the secret that a
+ * request brings. In memory a vault keeps them as they are (stores/memory.ts); where others may
  * read the store it seals them (stores/sealed-vault.ts).
  */
 import type { SessionSecrets } from './secrets.ts';
@@ -16,7 +16,7 @@ import type {
   SessionResult,
 } from './session.ts';
 
-/** What a new session has that is secret. */
+/** The secrets of a new session. */
 export interface NewSecrets extends SessionSecrets {
   readonly service: string;
   readonly delivery: Delivery;
@@ -57,7 +57,7 @@ export interface RefreshKey {
 }
 
 export interface Vault {
-  /** The members of a session that a vault makes. */
+  /** Makes the members of a new session that hold secrets. */
   keep(secrets: NewSecrets): Pick<NewSession, 'ids' | 'delivery' | 'deviceName' | 'keyMaterial'>;
   link(browserState: string): LinkKey;
   poll(pollSecret: string): PollKey;

@@ -1,7 +1,7 @@
 /**
  * Sessions and refreshes in this process, and their vault. Every function of a store runs to its
- * end without awaiting, which makes it atomic. A `Journal` keeps sessions elsewhere too, so that
- * they survive the process.
+ * end without awaiting, which makes it atomic. A `Journal` also keeps sessions outside, so that they
+ * survive the process.
  */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import { digestOf } from '../sign-ins/secrets.ts';
@@ -25,7 +25,7 @@ export interface Journal {
   remove(session: Session): void;
 }
 
-/** The most tombstones, about two megabytes. Beyond that the oldest is removed, and pages don't know its link. */
+/** The most tombstones, about two megabytes. Beyond that the oldest is evicted, and its link is unknown to pages. */
 export const MAX_TOMBSTONES = 5_000;
 
 interface Entry {
@@ -36,7 +36,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
   const byLink = new Map<string, Entry>();
   const byPoll = new Map<string, Entry>();
   const byCode = new Map<string, Entry>();
-  /** By how long their state is kept, which are few durations. Each set is sorted by when that ends. */
+  /** Entries by how long their state is kept: there are few durations. Each set is in the order of expiry. */
   const byDuration = new Map<number, Set<Entry>>();
   const tombstones = new Set<Entry>();
   const listeners: Listener[] = [];
@@ -73,7 +73,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     tombstones.delete(entry);
   }
 
-  /** `untilLeaseEnds`: only this process has what the session has now, so it stays here if the journal refuses it. */
+  /** With `untilLeaseEnds` the change stays even if the journal refuses it: only this process has the result. */
   function replace(entry: Entry, next: Session, untilLeaseEnds?: 'until lease ends'): void {
     try {
       if (next.state === 'ended') journal?.remove(entry.session);
@@ -90,7 +90,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     if (oldest !== undefined) remove(oldest);
   }
 
-  /** What has changed because time has passed. */
+  /** Ends or removes the sessions whose time is over. */
   function expire(nowMs: number): void {
     for (const entries of byDuration.values()) {
       for (const entry of entries) {
@@ -184,7 +184,7 @@ export function createMemoryRefreshStore(clock: Clock) {
   const leases = createDeadlineQueue(clock, EXCHANGE_LEASE_MS + 1);
   const results = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
 
-  /** It is removed on time, even without another lookup. */
+  /** A timer removes it, even if nothing looks it up again. */
   function keep(id: string, result: string | undefined, until: DeadlineQueue): void {
     const onDue = () => {
       if (byId.get(id) === refresh) byId.delete(id);
@@ -216,7 +216,7 @@ export function createMemoryRefreshStore(clock: Clock) {
   } satisfies RefreshStore & { readonly size: number };
 }
 
-/** Secrets are kept as they are, except for the poll secret and refresh tokens: a digest is enough. */
+/** Keeps secrets as they are, except that a digest of the poll secret and of refresh tokens is enough. */
 export const plainVault: Vault = {
   keep: ({ browserState, pollSecret, userCode, delivery, deviceName }) => ({
     ids: { link: browserState, poll: digestOf(pollSecret), code: userCode },

@@ -1,6 +1,6 @@
 /**
- * The vault of a store that others may read: each secret of a session is sealed, so that only a
- * request that brings the link, the code or the poll secret can open it. docs/sealing.md.
+ * The vault of a store that others may read. It seals each secret of a session, so that only a
+ * request with the link, the code or the poll secret can open it. docs/sealing.md.
  */
 import type { RandomBytes } from '../sign-ins/secrets.ts';
 import type { Delivery, Protected, Session, SessionResult } from '../sign-ins/session.ts';

@@ -27,11 +27,12 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Each kind of secret gives an id and a key. Of a browser state, the id is that of the session, and
- * the key seals its delivery and its result. Of a poll secret, the id leads to the session, and the
- * key wraps the session's key. Of a refresh token and the URL it is sent to, they are the id of the
- * refresh and the key to its result. A user code can be guessed by anybody who has the store, so its
- * key seals only the browser state, and the result is sealed to the device (below).
+ * Each kind of secret gives an id and a key:
+ * - browser state: the id of the session, and the key that seals its delivery and its result;
+ * - poll secret: an id that leads to the session, and the key that wraps the session's key;
+ * - refresh token, with its service and scope: the id of the refresh, and the key of its result;
+ * - user code: an id that leads to the link, and the key that seals the browser state alone, because
+ *   anybody who has the store can guess a code. The result is sealed to the device (below).
  */
 export function derive(
   secret: string,

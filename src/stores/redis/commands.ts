@@ -46,9 +46,9 @@ export function createRedisCommands(options: RedisCommandsOptions) {
   const inProgress = new Set<Promise<unknown>>();
 
   /**
-   * `args` follow the clock, which is the first argument of every script. Throws
+   * `args` come after the clock, the first argument of every script. Throws
    * StoreUnavailable if the client is offline, the server refuses, the connection is lost, or no
-   * reply comes in time. After the last two nobody knows whether the script was executed, so it
+   * reply comes in time. After the last two it is unknown whether the script was executed, so it
    * is repeated only if `policy` says so.
    */
   function run(
@@ -87,7 +87,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     }
   }
 
-  /** Any other wait for the store, under the same deadline. */
+  /** Any other request to the store, with the same deadline. */
   function within<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const deadline: Deadline = { dueAtMs: 0, onDue };
@@ -115,7 +115,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     run,
     get: (key: string) => within(client.send(['GET', key]) as Promise<string | null>),
     within,
-    /** The time of the store, as far as it is known. */
+    /** The time of the store. Undefined until it is known. */
     storeNow: testClock?.now ?? storeClock.now,
     probeClock: storeClock.probe,
     /** Resolves once no script is in progress or repeated. */
@@ -130,9 +130,9 @@ export const createCallId = (randomBytes: RandomBytes) =>
   Buffer.from(randomBytes(12)).toString('base64url');
 
 /**
- * Repeats an attempt briefly if it is unknown whether it was executed, or if it reached the store
- * too late; until the lease ends after any failure. Takes effect once, with the same reply each
- * time. Time in which the process was paused does not count.
+ * Repeats an attempt. 'briefly': if it is unknown whether it was executed, or if it reached the store
+ * too late. 'until lease ends': after any failure. Scripts are idempotent: a repeat has no further
+ * effect, and the same reply. Time in which the process was paused does not count.
  */
 async function repeat(
   clock: Clock,

@@ -23,7 +23,7 @@ export type RedisClient = Awaited<ReturnType<typeof connectRedis>>;
 export interface ConnectOptions {
   /** A connection failed, with its error, or was replaced; what it would have received is lost. */
   readonly onConnectionLost: (error?: unknown) => void;
-  /** Closes everything. */
+  /** Closes everything when it fires. */
   readonly signal: AbortSignal;
 }
 
@@ -35,7 +35,7 @@ interface Library {
   destroy(): unknown;
 }
 
-type Listening = Parameters<Library['subscribe']>;
+type Subscription = Parameters<Library['subscribe']>;
 
 /** `key`: any key of the relay. In a Cluster all of them are in its slot. Rejects at the first failure. */
 export async function connectRedis(
@@ -47,7 +47,7 @@ export async function connectRedis(
   signal.addEventListener('abort', () => closing.abort());
   let library = await connect(target, key, onConnectionLost, closing.signal, undefined);
   closing.signal.addEventListener('abort', () => destroy(library));
-  let listening: Listening | undefined;
+  let subscription: Subscription | undefined;
   let isReplacing = false;
 
   async function replace(): Promise<void> {
@@ -55,7 +55,7 @@ export async function connectRedis(
     isReplacing = true;
     try {
       const inTime = AbortSignal.any([closing.signal, AbortSignal.timeout(REPLACE_MS)]);
-      const next = await connect(target, key, onConnectionLost, inTime, listening);
+      const next = await connect(target, key, onConnectionLost, inTime, subscription);
       const old = library;
       library = next;
       destroy(closing.signal.aborted ? next : old);
@@ -71,10 +71,10 @@ export async function connectRedis(
   const send = (command: string[]) => library.send(command);
   return {
     send,
-    /** Called again, it subscribes once more: the connection may be half-open. */
-    async subscribe(...[channel, onMessage]: Listening): Promise<void> {
-      const isFirst = listening === undefined;
-      listening = [channel, onMessage];
+    /** A second call subscribes over a new connection, because the old one may be half-open. */
+    async subscribe(...[channel, onMessage]: Subscription): Promise<void> {
+      const isFirst = subscription === undefined;
+      subscription = [channel, onMessage];
       if (isFirst) await library.subscribe(channel, onMessage);
       else await replace();
     },
@@ -99,13 +99,13 @@ export async function connectRedis(
   };
 }
 
-/** Rejects at the first failure that a retry would not mend, when the library gives up, or when `signal` fires. */
+/** Rejects at the first failure that a retry would not repair, when the library gives up, or when `signal` fires. */
 async function connect(
   target: RedisTarget,
   key: string,
   onError: (error: unknown) => void,
   signal: AbortSignal,
-  listening: Listening | undefined,
+  subscription: Subscription | undefined,
 ): Promise<Library> {
   let reject = (_: unknown) => {};
   const failed = new Promise<never>((_, fail) => {
@@ -120,7 +120,7 @@ async function connect(
   });
   failed.catch(() => {});
   try {
-    const opened = library.connect().then(() => listening && library.subscribe(...listening));
+    const opened = library.connect().then(() => subscription && library.subscribe(...subscription));
     await Promise.race([opened, failed]);
     isConnected = true;
     return library;
@@ -182,7 +182,7 @@ function createForSentinel(target: RedisTarget, onError: (error: unknown) => voi
     // Only its message says that it is an error of the primary, not of a Sentinel.
     onError(/^Master Client/.test(error.message) ? new PrimaryFailure(error.cause) : error),
   );
-  // What the old primary published after it was left is lost, and no connection failed.
+  // No connection failed, but what the old primary published since the switch is lost.
   sentinel.on('topology-change', () => onError(undefined));
   return {
     send: (command) => sentinel.sendCommand(false, command),

@@ -61,7 +61,7 @@ export const TRANSIENT: ReadonlySet<string> = new Set(['LATE', 'TRYAGAIN', 'MOVE
 export interface ConnectFailure {
   /** Completes a sentence that begins with REDIS_URL. */
   readonly problem: string;
-  /** Retrying does not help: the login is wrong. */
+  /** True if retrying does not help, because the login is wrong. */
   readonly isFinal: boolean;
   /** The first word of the server's error, if it replied. */
   readonly reason?: string;
@@ -74,7 +74,7 @@ export class PrimaryFailure extends Error {
   }
 }
 
-/** Undefined for an error that says nothing, such as one that only wraps others. */
+/** Undefined for an error without information, such as one that only wraps others. */
 export function describeConnectFailure(
   error: unknown,
   target: RedisTarget,
@@ -129,10 +129,10 @@ export function remedyForReply(reply: ErrorReply): string {
   return REPLIES[reason] ?? 'the log of Redis may say more';
 }
 
-/** How a script fails for want of a right, on Redis 6 and 7, and on Redis 8 and Valkey. */
+/** The error of a script whose user lacks a right, on Redis 6 and 7, and on Redis 8 and Valkey. */
 const MISSING_IN_SCRIPT = /The user executing the script can't|^ERR ACL failure in script/;
 
-/** The first word of an error reply. For a command within a script: of that command's error, if the server passes it on. */
+/** The first word of an error reply; within a script, that of the failed command's error if the server passes it on. */
 export function reasonOf({ message }: ErrorReply): string {
   if (MISSING_IN_SCRIPT.test(message)) return 'NOPERM';
   if (message.startsWith('ERR invalid password')) return 'WRONGPASS';
@@ -153,6 +153,6 @@ export function replyIn(error: unknown): ErrorReply | undefined {
   return error instanceof Error ? replyIn(error.cause) : undefined;
 }
 
-/** The server refused, or was not asked. After any other failure it is unknown whether the command was executed. */
+/** True if the command was not executed: the server refused it, or it was not sent. After any other failure that is unknown. */
 export const isRefusal = (error: unknown): boolean =>
   error instanceof ErrorReply || error instanceof ClientOfflineError;

@@ -1,8 +1,8 @@
 /**
- * Whether the store can be used, for the log and for `/ready`. A load balancer sends no requests
- * to a relay that is not ready, so they can't notice that a refusal is over. So while the store
- * refuses anything, and until it has accepted everything once, a script that uses every right is
- * run at intervals (scripts/probe.lua). docs/scaling.md "When Redis refuses commands".
+ * Whether the store can be used, for the log and for `/ready`. A load balancer sends no requests to
+ * a relay that is not ready, so requests can't show that a refusal is over. While the store refuses
+ * anything, and until it has accepted everything once, a script that uses every right is run at
+ * intervals (scripts/probe.lua). docs/scaling.md "When Redis refuses commands".
  */
 import type { ErrorReply } from '@redis/client';
 import type { StoreProblem } from '../../sign-ins/store.ts';
@@ -34,7 +34,7 @@ export interface HealthOptions {
   readonly onEvent: (event: HealthEvent) => void;
   /** Runs the script. Refusals are reported to `refused` too. */
   readonly probe: () => Promise<unknown>;
-  /** Connects once more, as the address may belong to another server. */
+  /** Makes new connections, because the address may belong to another server now. */
   readonly reconnect: () => void;
 }
 
@@ -49,9 +49,9 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
   const refusals = new Map<string, { readonly remedy: string; readonly lastMs: number }>();
   let state: 'starting' | 'started' | 'closed' = 'starting';
   let isProbing = false;
-  /** All commands have been accepted since the start. */
+  /** True once all commands were accepted. */
   let wasAccepted = false;
-  /** What the last probe that was answered said. */
+  /** True if the reply to the last probe means that the server accepts nothing. */
   let isStopped = false;
   let isLost = false;
   let failure: ConnectFailure | undefined;
@@ -117,7 +117,7 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
       isLost = false;
       onEvent({ type: 'store_back' });
     },
-    /** Resolves after the first probe, also if that was refused. Rejects if there was no reply to it. */
+    /** Resolves after the first probe, even if it was refused. Rejects if there was no reply. */
     async start(): Promise<void> {
       await tryAll();
       state = 'started';

@@ -19,7 +19,7 @@ export const HEARTBEATS_TO_REBUILD = 7;
 /** After this many, Redis counts as unreachable: in the log, and for `/ready`. */
 const HEARTBEATS_TO_LOSS = 3;
 
-/** How long after its start an instance assumes that there are others. */
+/** After its start an instance assumes for this long that there are others. */
 const UNSURE_MS = 1_000;
 
 /** An instance that was silent for this long has stopped. A paused one rechecks its polls when it continues. */
@@ -45,12 +45,12 @@ export function createNotices(options: NoticesOptions) {
   const listeners: Listener[] = [];
   /** Own heartbeats in a row that were not received. */
   let missed = 0;
-  /** A connection failed since the last heartbeat. If it was the subscribing one, messages are lost. */
+  /** True if a connection has failed since the last heartbeat: if it was the subscribing one, messages are lost. */
   let mayBeMissing = false;
   let othersSeenAtMs = clock.now() - OTHERS_MS + UNSURE_MS;
   let stopped = false;
   let cancel: () => void = () => {};
-  /** When the sockets will have been read after a pause of the process. */
+  /** After a pause of the process: when its sockets will have been read. */
   let readAtMs = 0;
 
   /**
@@ -59,11 +59,11 @@ export function createNotices(options: NoticesOptions) {
    */
   function onMessage(message: string): void {
     const waitMs = readAtMs - clock.now();
-    if (waitMs > 0) clock.setTimer(waitMs, () => take(message));
-    else take(message);
+    if (waitMs > 0) clock.setTimer(waitMs, () => handle(message));
+    else handle(message);
   }
 
-  function take(message: string): void {
+  function handle(message: string): void {
     const [from, what, pollId = ''] = message.split(' ');
     if (from === instance) {
       if (what === HEARTBEAT) onOwnHeartbeat();
@@ -114,7 +114,7 @@ export function createNotices(options: NoticesOptions) {
     listen: (listener: Listener) => void listeners.push(listener),
     notifyHere,
 
-    /** Empty while this is the only instance: it notifies its own polls directly. While it misses heartbeats, it assumes that there are others. */
+    /** Empty while this is the only instance, which notifies its own polls directly. One that misses heartbeats assumes that there are others. */
     channelToOthers(): string {
       const isAlone = missed <= 1 && clock.now() - othersSeenAtMs > OTHERS_MS;
       return isAlone ? '' : channel;

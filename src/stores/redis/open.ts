@@ -18,7 +18,7 @@ import { createRedisKeys, SCRIPTS } from './scripts.ts';
 import { createRedisRefreshStore, createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
 
-/** After this long without a connection at startup the log says what the relay waits for. */
+/** After this long without a connection, a starting relay logs what it waits for. */
 export const STORE_SILENCE_MS = 1_000;
 
 export interface RedisOptions {
@@ -98,7 +98,7 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   }
 }
 
-/** `signal` closes whatever it has opened. */
+/** Everything that it opens is closed when `signal` fires. */
 async function startStores(
   options: RedisOptions,
   note: (error: unknown) => void,
@@ -163,7 +163,7 @@ function infoField(info: string, name: string): string | undefined {
 /** The oldest that is tested. */
 const OLDEST_VERSION = 6.2;
 
-/** A server that is too old, or with settings with which it may lose sessions, or write them to disk. docs/scaling.md "Set-up". */
+/** Whether the server is too old, may lose sessions, or writes them to disk. docs/scaling.md "Set-up". */
 function describeMisconfigurations({ info, save }: { info: string; save: string }): string[] {
   const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction';
   const isKept = infoField(info, 'aof_enabled') === '1' || save !== '';

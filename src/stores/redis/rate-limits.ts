@@ -8,7 +8,7 @@ import type { Clock } from '../../sign-ins/time.ts';
 import type { RedisCommands } from './commands.ts';
 import { type RedisKeys, SCRIPTS } from './scripts.ts';
 
-/** How many refused addresses are remembered. At this limit all are forgotten, and the store refuses them again. */
+/** How many refusals are cached. Beyond that the cache is cleared, and the store refuses again. */
 const MAX_REFUSED_ADDRESSES = 10_000;
 
 /** `name` is part of the keys of its buckets. */
@@ -21,7 +21,7 @@ export function createRedisRateLimiter(
 ): RateLimiter {
   const intervalMs = intervalMsOf(policy);
   const bucketOf = (address: string) => keys.bucket(name, address);
-  /** The end of each refusal, by address, so that a flood of refused requests does not reach the store. */
+  /** Caches when each refusal ends, so that a flood of refused requests does not reach the store. */
   const refusedUntilMs = new Map<string, number>();
   return {
     /** After a timeout the outcome is unknown: a start that is refused may have taken a token. */

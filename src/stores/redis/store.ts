@@ -1,7 +1,7 @@
 /**
- * Sessions and refreshes in Redis or Valkey. A change is computed here, by the machine, and one script commits
- * it if nobody was faster. Each commit has a token, so that it may be repeated when its reply is
- * lost. What is stored is sealed. docs/sealing.md "Records", docs/scaling.md.
+ * Sessions and refreshes in Redis or Valkey. The machine computes a change here, and one script
+ * commits it unless another change was faster. Each commit has a token, which makes it idempotent: it
+ * is repeated when its reply is lost. What is stored is sealed. docs/sealing.md "Records", docs/scaling.md.
  */
 import { ErrorReply } from '@redis/client';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../../limits.ts';
@@ -27,7 +27,7 @@ const MAX_TRIES = 20;
 /** How far this process may be wrong about the store's time. */
 const CLOCK_MARGIN_MS = 2_000;
 
-/** Characters of the records that are remembered at most. In memory they take 30 MB. */
+/** The most characters of remembered records. In memory they take 30 MB. */
 export const REMEMBERED_CHARACTERS = 12 * 1_048_576;
 
 /** A session as it stands in the store. */
@@ -66,7 +66,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     return restore(parse(reply, link), known);
   }
 
-  /** If a failover has lost what is known, it is committed once more: devices at other instances may wait for it. */
+  /** If a failover has lost the known state, commits it again, because devices at other instances may wait for it. */
   async function restore(
     found: StoredSession | undefined,
     known: StoredSession | undefined,
@@ -77,7 +77,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     return instead === found ? { ...known, nowMs: found.nowMs } : instead;
   }
 
-  /** A reply with the time and a record. Undefined if there is none, or somebody has damaged it. */
+  /** Reads a reply with the time and a record. Undefined if there is no record, or somebody has damaged it. */
   function parse(reply: unknown, link: string): StoredSession | undefined {
     if (!Array.isArray(reply)) return undefined;
     const [nowMs, record] = reply as [number, string];
@@ -101,7 +101,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     return new StoreUnavailable('a newer relay wrote it', { cause });
   }
 
-  /** The session as this process knows it. Undefined if it does not, or if time changes the session soon. */
+  /** The session as this process remembers it. Undefined if it does not, or if time changes the session soon. */
   function recall(known: StoredSession | undefined): StoredSession | undefined {
     const nowMs = commands.storeNow();
     if (nowMs === undefined || known === undefined) return undefined;
@@ -110,7 +110,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     return isUnchanged ? { tokens, session, nowMs } : undefined;
   }
 
-  /** Returns `found` if `next` is stored. Otherwise what the store has instead; undefined: it has no such session. */
+  /** Returns `found` if `next` is stored, otherwise what the store has instead. Undefined if it has no such session. */
   async function commit(
     found: StoredSession,
     next: Session,
@@ -157,7 +157,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       const { reply, next, notice } = change(found.session, found.nowMs);
       if (next === undefined) {
         if (!isGuess) return reply;
-        // Another instance may have changed the session: the store is asked.
+        // Another instance may have changed the session, so it is read from the store.
         found = undefined;
       } else {
         const known = recent.get(link);
@@ -240,11 +240,11 @@ export function createRedisRefreshStore({
   };
 }
 
-/** True if `later` was stored after it. */
+/** True if `later` was committed after `found`. */
 const isBefore = (found: StoredSession, later: StoredSession | undefined) =>
   later?.tokens.endsWith(`,${found.tokens}`) === true;
 
-/** Replies with the session as it was. Its outcome may still be asked for after its last delivery. */
+/** Replies with the session as it was. After a redelivery its outcome is still kept. */
 function expire(session: Session, nowMs: number): machine.Change<Session> {
   const next = machine.stateAt(session, nowMs);
   return next?.state === 'ended' ? { reply: session, next } : { reply: session };

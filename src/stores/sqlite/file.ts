@@ -18,7 +18,7 @@ import {
 } from './problems.ts';
 import type { Sql } from './rows.ts';
 
-/** How long a start waits for a relay that is about to end: a restart may overlap. */
+/** How long a start waits for the old relay to end, because a restart may overlap. */
 const LOCK_WAIT_MS = 10_000;
 const LOCK_RETRY_MS = 100;
 
@@ -47,7 +47,7 @@ export async function openSessionsFile(all: SessionsFileOptions) {
   const database = await openDatabase(path, options);
   let stopProbing = () => {};
 
-  /** Requests may not come again: a load balancer sends none to a relay that is not ready. */
+  /** Probes, because no request would: a load balancer sends none to a relay that is not ready. */
   function probeLater(): void {
     // A probe may itself report a problem, which sets the timer.
     stopProbing();
@@ -70,11 +70,11 @@ export async function openSessionsFile(all: SessionsFileOptions) {
     });
   } catch (error) {
     stopProbing();
-    // Another attempt of this process would find the lock.
+    // Releases the lock for another attempt of this process.
     database.close();
     throw error;
   }
-  // On a full disk nothing else would notice before the first start of a device.
+  // Otherwise a full disk would be noticed only when a device starts a sign-in.
   stores.probe();
 
   return {
@@ -96,7 +96,7 @@ export async function openSessionsFile(all: SessionsFileOptions) {
   };
 }
 
-/** Locked, checked, and with the settings of this file. */
+/** Opens, locks and checks the database. */
 async function openDatabase(
   path: string,
   { clock }: Pick<SessionsFileOptions, 'clock'>,

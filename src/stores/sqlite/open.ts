@@ -24,7 +24,7 @@ export function openSqliteStores(options: SqliteStoresOptions) {
   const { clock, randomBytes, maxSessions } = options;
   const rows = createRows(options);
   const sessions = createMemoryStore(clock, maxSessions, {
-    // Without malformed rows, and rows of a newer version (after a rollback): those users start again.
+    // Skips malformed rows, and after a rollback those of a newer version: these users start again.
     load: () => rows.readAll(SESSION_ROWS).flatMap((value) => readRecord(value) ?? []),
     write: (session) =>
       rows.write(SESSION_ROWS, session.ids.link, writeRecord(session), neededUntilMs(session)),
@@ -49,7 +49,7 @@ export function openSqliteStores(options: SqliteStoresOptions) {
   };
 }
 
-/** Of each refresh: until when it is known, and its result, which is empty while it is in progress. */
+/** A row is `<until when, ms>.<result>`. The result is empty while the refresh is in progress. */
 function createSqliteRefreshStore(rows: Rows, clock: Clock): RefreshStore {
   function write(id: string, durationMs: number, result: string): void {
     const untilMs = clock.now() + durationMs;

@@ -59,7 +59,7 @@ export function sqliteCodeOf(error: unknown): string {
 
 const OTHERS_MAY_WRITE = 0o002;
 
-/** Undefined: a file may be there, or be created. Changes nothing, since it may be another program's. */
+/** Undefined if the file can be used or created. Changes nothing, because it may be another program's. */
 export function findPathProblem(path: string): string | undefined {
   const folder = dirname(path);
   try {

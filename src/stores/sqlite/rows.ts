@@ -1,4 +1,4 @@
-/** The one table: what a relay must still have after a restart, or a Durable Object after an eviction. */
+/** The one table: it keeps what must survive a restart of the relay, or the eviction of a Durable Object. */
 import { StoreUnavailable } from '../../sign-ins/store.ts';
 
 /** `ctx.storage.sql` of a Durable Object is one. A statement has run when it returns. */
@@ -22,13 +22,13 @@ export interface RowsOptions {
 }
 
 /**
- * One table, because on Cloudflare each row that a statement changes is paid for, those of
- * indexes too: it has none but its primary key.
+ * The table has only its primary key, because Cloudflare bills each changed row, including those of
+ * indexes.
  */
 export function createRows({ sql, onWrite, onProblem }: RowsOptions) {
   let problem: string | undefined;
 
-  /** Nothing has changed if it throws. */
+  /** If it throws, nothing has changed. */
   function run(statement: string, ...values: readonly SqlValue[]) {
     try {
       const rows = [...sql.exec(statement, ...values)];

@@ -1,4 +1,4 @@
--- Of any number of callers one gets the turn to ask the provider.
+-- Gives one of any number of callers the turn to send the token to the provider.
 -- KEYS     refresh: '<until when, ms>.<id of the caller>.<sealed result>'
 -- ARGV     clock, milliseconds of the turn, id of the caller
 -- Returns  {'yours'}; {'in_progress'}; {'finished', sealed result}

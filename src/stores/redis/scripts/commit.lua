@@ -1,6 +1,6 @@
--- Replaces the record of a session, unless somebody else was faster, and notifies other instances.
--- A record begins with the tokens of all its commits, the newest first. So a commit whose token
--- is there has succeeded, also when it is repeated after a lost reply.
+-- Replaces the record of a session, unless another commit was faster, and notifies other instances.
+-- A record begins with the tokens of all its commits, the newest first. This makes a commit
+-- idempotent: one whose token is there has succeeded, and was repeated after a lost reply.
 -- KEYS     session, its poll id, live sessions
 -- ARGV     clock, its link id, the newest token that it must have, the new token (with those before
 --          it that a failover has lost), version, body, last ms for this change, last ms at which

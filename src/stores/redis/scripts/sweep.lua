@@ -1,4 +1,4 @@
--- Removes from the index the sessions whose time as live ones has ended. Their records expire by themselves.
+-- Removes sessions that are no longer live from the index. Their records expire by themselves.
 -- KEYS     live sessions
 -- ARGV     clock
 -- Returns  their link ids
