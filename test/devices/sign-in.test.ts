@@ -321,26 +321,25 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect(proxy.answers('ack')).toEqual([]);
   });
 
-  if (isTerminal)
-    test('stopped during a refresh: the new tokens are saved, the old may be used up', async () => {
-      const app = await install();
-      const first = app.run(relay.baseUrl);
-      const { refreshToken } = await agree(first);
-      await first.ended;
-      app.makeDue();
-      const fresh = grantFor(refreshToken);
-      const gate = createGate();
-      gates.set(refreshToken, gate);
-      const held = gate.close();
-      const second = app.run(relay.baseUrl);
-      await held.arrived;
-      second.cancel();
-      // Time to act on it, as there is no sign of that.
-      await Bun.sleep(1_000);
-      held.release();
-      await second.ended;
-      expect(app.tokens()).toMatchObject(fresh);
-    });
+  test('stopped during a refresh: the new tokens are saved, the old may be used up', async () => {
+    const app = await install();
+    const first = app.run(relay.baseUrl);
+    const { refreshToken } = await agree(first);
+    await first.ended;
+    app.makeDue();
+    const fresh = grantFor(refreshToken);
+    const gate = createGate();
+    gates.set(refreshToken, gate);
+    const held = gate.close();
+    const second = app.run(relay.baseUrl);
+    await held.arrived;
+    second.cancel();
+    // Time to act on it, as there is no sign of that.
+    await Bun.sleep(1_000);
+    held.release();
+    await second.ended;
+    expect(app.tokens()).toMatchObject(fresh);
+  });
 
   if (isTerminal)
     test('stopped twice while the relay does not answer: it tries no more to cancel', async () => {
@@ -493,6 +492,18 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect((await poll(relay, proxy.session())).status).toBe(410);
     expect((await relay.ask(link)).status).toBe(404);
     expect(app.tokens()).toBeUndefined();
+  });
+
+  test('the user cancels while the program pauses: it does not poll again', async () => {
+    await using proxy = await startProxy(relay.baseUrl);
+    const app = await install();
+    proxy.fail('poll', '429 for a minute');
+    const run = app.run(proxy.url);
+    await run.link();
+    await pollUntil('it polls', () => proxy.session());
+    run.cancel();
+    expect(await run.ended).toMatchObject({ exitCode: 130, error: 'cancelled' });
+    expect(proxy.answers('poll')).toEqual([]);
   });
 
   if (platform.name === 'Kodi')

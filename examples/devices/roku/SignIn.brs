@@ -15,7 +15,7 @@ function signIn() as object
     m.top.prompt = { link: link["link"], userCode: link["userCode"], codeAddress: m.top.relay + "/link", qr: link["qr"] }
     while true
         askedAt = CreateObject("roTimespan")
-        reply = ask(m.result + "&wait=" + m.WAIT_SECONDS.ToStr(), invalid, m.TIMEOUT_SECONDS)
+        if not m.isCancelled then reply = ask(m.result + "&wait=" + m.WAIT_SECONDS.ToStr(), invalid, m.TIMEOUT_SECONDS)
         if m.isCancelled then
             tell("cancel=1") ' The link then says so.
             return failure("cancelled")
@@ -60,7 +60,7 @@ end sub
 ' Returns { body }, the JSON of a 200 that has the member, or a failure. Tries again what may pass.
 function askUntilAnswered(path as string, body as object, member as string) as object
     for tried = 1 to m.TRIES
-        reply = ask(path, body, m.TIMEOUT_SECONDS)
+        if not m.isCancelled then reply = ask(path, body, m.TIMEOUT_SECONDS)
         if m.isCancelled then return failure("cancelled")
         if reply.status = 200 and reply.body[member] <> invalid then return { body: reply.body }
         if reply.status >= 400 and reply.status < 500 and reply.status <> 429 then

@@ -22,7 +22,9 @@ end sub
 sub provideTokens()
     m.port = CreateObject("roMessagePort")
     m.top.observeField("cancel", m.port)
+    m.isBackPressed = false
     m.isCancelled = false
+    m.isRefreshing = false
     m.life = invalid
     m.top.outcome = validTokens()
 end sub
@@ -43,7 +45,10 @@ function validTokens() as object
 end function
 
 function refresh(refreshToken as string) as object
+    m.isRefreshing = true ' A refresh token may be good for one use: Back ends nothing before the new one is here.
     reply = askUntilAnswered("/refresh", { "service": m.top.service, "refreshToken": refreshToken }, "accessToken")
+    m.isRefreshing = false
+    m.isCancelled = m.isBackPressed
     if reply.error <> invalid then return reply
     tokens = tokensOf(reply.body)
     if tokens["refreshToken"] = invalid then tokens["refreshToken"] = refreshToken ' The old one stays.
@@ -132,6 +137,7 @@ end sub
 function nextMessage(timeoutMs as integer) as dynamic
     if m.life <> invalid and not m.isCancelled then m.top.secondsLeft = secondsLeft()
     message = wait(timeoutMs, m.port)
-    if type(message) = "roSGNodeEvent" then m.isCancelled = true
+    if type(message) = "roSGNodeEvent" then m.isBackPressed = true
+    m.isCancelled = m.isBackPressed and not m.isRefreshing
     return message
 end function

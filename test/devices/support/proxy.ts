@@ -14,6 +14,9 @@ const FATES = {
   'html 200': () => ({ response: new Response(PAGE, { headers: HTML }) }),
   'json 503': () => ({ response: Response.json({ error: 'unavailable' }, { status: 503 }) }),
   '429': () => ({ response: new Response('', { status: 429, headers: { 'Retry-After': '1' } }) }),
+  '429 for a minute': () => ({
+    response: new Response('', { status: 429, headers: { 'Retry-After': '60' } }),
+  }),
   lost: () => ({ losesRequest: true }),
   held: () => ({ losesRequest: true, staysOpen: true }),
   torn: () => ({ cutAfter: random() }),
