@@ -9,7 +9,7 @@ async function checkRelay(url: string) {
   const { exitCode, output } = await runRelay({}, { args: ['check', '--json', '--relay', url] });
   const { ok, findings } = JSON.parse(output) as {
     ok: boolean;
-    findings: { mark: string; what: string; text: string }[];
+    findings: { mark: string; what: string; text: string; remedy?: string }[];
   };
   expect(exitCode).toBe(ok ? 0 : 1);
   const textOf = (what: string) => findings.find((each) => each.what === what)?.text;
@@ -73,6 +73,7 @@ test('a proxy that changes responses, and refuses polls', async () => {
   using proxy = serveLikeRelay(504);
   const { faults, textOf } = await checkRelay(new URL(proxy.url).origin);
   expect(faults).toEqual(['base URL', 'headers', 'poll']);
+  expect(textOf('headers')).toEndWith('gets a 504 with another Cache-Control and Referrer-Policy');
   expect(textOf('poll')).toBe('refused at once with 504');
 });
 
@@ -97,10 +98,13 @@ test('something else answers', async () => {
   expect(textOf('relay')).toContain('/services gets a 200, not a list');
 });
 
-test('it redirects: the URL to name is another one', async () => {
-  using other = serveUpstream(() => Response.redirect('https://relay.example/services', 301));
+test.each([
+  [301, /^it redirects to https:\/\/relay\.example: /],
+  [403, /no challenge/],
+  [502, /the upstream of the proxy/],
+])('what is in front sends a %d, and what to do about it', async (status, remedy) => {
+  const headers = { Location: 'https://relay.example/services' };
+  using other = serveUpstream(() => new Response('', { status, headers }));
   const { findings } = await checkRelay(new URL(other.url).origin);
-  expect(findings).toMatchObject([
-    { what: 'relay', remedy: expect.stringMatching(/^it redirects/) },
-  ]);
+  expect(findings).toMatchObject([{ what: 'relay', remedy: expect.stringMatching(remedy) }]);
 });

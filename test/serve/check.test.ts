@@ -193,6 +193,23 @@ describe.concurrent('the base URL', () => {
     });
   });
 
+  test.each([
+    [301, /^it redirects to https:\/\/www\.relay\.example: /],
+    [401, /no password/],
+    [403, /no challenge/],
+  ])('what is in front sends a %d, whether the relay runs or not', async (status, remedy) => {
+    const headers = { Location: 'https://www.relay.example/?secret=1' };
+    using front = serveUpstream(() => new Response('', { status, headers }));
+    using running = serveUpstream(() => new Response('ok'));
+    const { origin: OAUTH_BASE_URL } = new URL(front.url);
+    for (const env of [{}, { PORT: new URL(running.url).port }]) {
+      expect((await runCheck({ OAUTH_BASE_URL, ...env })).find('base URL')).toMatchObject({
+        text: expect.stringContaining(`answers ${status}, `),
+        remedy: expect.stringMatching(remedy),
+      });
+    }
+  });
+
   test('the relay that runs here, with a path that it does not know of', async () => {
     await using here = await startRelay();
     const OAUTH_BASE_URL = `${here.baseUrl}/path`;

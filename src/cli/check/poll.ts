@@ -4,7 +4,7 @@ import type { Fetch } from '../../providers/config.ts';
 import { codeOf } from '../../providers/connect-problem.ts';
 import { parseObject } from '../../providers/token-response.ts';
 import { type Finding, fault, ok } from './finding.ts';
-import { ask, isTimeout, readText, request } from './request.ts';
+import { ask, isTimeout, readText, remedyForFront, request } from './request.ts';
 
 const POLL = 'poll';
 
@@ -22,11 +22,12 @@ export async function checkPollOfSignIn(
   const challenge = isBlind ? { challenge: 'A'.repeat(43) } : {};
   const body = JSON.stringify({ service, device: 'sign-in-relay check', ...challenge });
   const init = { ...request(), method: 'POST', body } as const;
-  const { status, text } = await ask(`${baseUrl}/auth/start`, fetch, init);
+  const { status, headers, text } = await ask(`${baseUrl}/auth/start`, fetch, init);
   const { session } = parseObject(text) ?? {};
   if (status !== 200 || typeof session !== 'string') {
     const got = status === undefined ? 'no answer' : `a ${status}`;
-    return fault(POLL, `a start gets ${got}`, 'read the log of the relay');
+    const remedy = headers && remedyForFront(status, headers);
+    return fault(POLL, `a start gets ${got}`, remedy ?? 'read the log of the relay');
   }
   const resultUrl = `${baseUrl}/auth/result?session=${session}`;
   // The relay may hold it longer than that, and then nothing is wrong.
@@ -46,10 +47,10 @@ export async function timePoll(
   const timeoutMs = pollSeconds * 1_000 + MARGIN_MS;
   const raise = `raise the read timeout of what is in front above ${pollSeconds} s`;
   const elapsed = () => Math.round((performance.now() - startedAtMs) / 1_000);
-  const cut = (by: string) => {
+  const cut = (by: string, remedy = 'read the log of what is in front, and of the relay') => {
     const seconds = elapsed();
     return seconds === 0
-      ? fault(POLL, `refused at once${by}`, 'read the log of what is in front, and of the relay')
+      ? fault(POLL, `refused at once${by}`, remedy)
       : fault(
           POLL,
           `cut after ${seconds} s${by}`,
@@ -62,7 +63,8 @@ export async function timePoll(
     const { status, headers } = response;
     if (status === expected) return ok(POLL, `held for ${elapsed()} s, and nothing cut it`);
     const server = (headers.get('server') ?? '').replace(/[^\w./ -]/g, '').slice(0, 40);
-    return cut(`${server && ` by ${server}`} with ${status}`);
+    const by = `${server && ` by ${server}`} with ${status}`;
+    return cut(by, remedyForFront(status, headers));
   } catch (error) {
     if (!isTimeout(error)) {
       return cut(`: the connection was closed (${codeOf(error) || 'no answer'})`);

@@ -10,7 +10,7 @@ import { askHealth } from '../health.ts';
 import { type Finding, fault, ok } from './finding.ts';
 import { checkPollOfSignIn, timePoll } from './poll.ts';
 import { type Arrival, PROBE_TEXT, type ProbeServer, startProbeServer } from './probe-server.ts';
-import { ask, isRelayOf } from './request.ts';
+import { ask, isRelayOf, remedyForFront } from './request.ts';
 
 const BASE = 'base URL';
 const CLIENT = 'client address';
@@ -45,8 +45,9 @@ async function checkRunningRelay(settings: EnabledSettings, fetch: Fetch): Promi
   const service = settings.providers[0]?.name;
   if (asked.status === undefined) return [fault(BASE, asked.problem, asked.remedy)];
   if (!(await isRelayOf(baseUrl, service, fetch))) {
-    const found = `${baseUrl} answers, but it is not a relay with this OAUTH_BASE_URL`;
+    const found = `${baseUrl} answers ${asked.status}, but it is not a relay with this OAUTH_BASE_URL`;
     const remedy =
+      remedyForFront(asked.status, asked.headers) ??
       'restart the relay with these settings, or route the URL to it; a path must be in OAUTH_BASE_URL too';
     return [fault(BASE, found, remedy)];
   }
@@ -66,12 +67,12 @@ async function checkByProbe(
   const { baseUrl, port, pollSeconds } = settings;
   const asked = await ask(`${baseUrl}/health?check=${word}`, fetch);
   if (asked.status === undefined) return [fault(BASE, asked.problem, asked.remedy)];
-  const { status, text } = asked;
+  const { status, headers, text } = asked;
   const [arrival] = arrivals;
   if (arrival === undefined) {
     const found = `${baseUrl} answers ${status}, and not from PORT ${port} of this machine`;
     const remedy = `route it to PORT ${port} here: check DNS, and the upstream of the proxy`;
-    return [fault(BASE, found, remedy)];
+    return [fault(BASE, found, remedyForFront(status, headers) ?? remedy)];
   }
   if (text !== PROBE_TEXT) {
     const found = `${baseUrl}/health arrives here as ${arrival.path}, and gets a ${status}`;

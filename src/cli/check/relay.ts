@@ -6,7 +6,7 @@ import { hasUserInfo, isUnencrypted, parseUrl } from '../../providers/url.ts';
 import { withoutTrailingSlashes } from '../../settings/checks.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { checkPollOfSignIn } from './poll.ts';
-import { ask, isRelayOf } from './request.ts';
+import { ask, isRelayOf, remedyForFront } from './request.ts';
 
 const RELAY = 'relay';
 
@@ -66,10 +66,11 @@ async function fetchServices(baseUrl: string, fetch: Fetch): Promise<Finding | O
     if (ready.mark !== 'ok') return ready;
   }
   const remedy =
-    status >= 300 && status < 400
-      ? 'it redirects: name the URL to which it does, and set OAUTH_BASE_URL to that one'
+    status === 502 || status === 504
+      ? 'start the relay there, or correct the upstream of the proxy'
       : 'is OAUTH_BASE_URL set there, and does the URL include its path?';
-  return fault(RELAY, `${baseUrl}/services gets a ${status}, not a list`, remedy);
+  const found = `${baseUrl}/services gets a ${status}, not a list`;
+  return fault(RELAY, found, remedyForFront(status, answer.headers) ?? remedy);
 }
 
 function isService(each: unknown): each is OfferedService {
@@ -102,17 +103,22 @@ async function checkAddress(
 async function checkHeaders(baseUrl: string, fetch: Fetch): Promise<Finding> {
   const path = `/auth/result?session=${'A'.repeat(24)}`;
   const { status, headers } = await ask(baseUrl + path, fetch);
-  const isKept =
-    headers?.get('cache-control') === 'no-store, private' &&
-    headers.get('referrer-policy') === 'no-referrer';
-  return status === 410 && isKept
+  const changed = KEPT_HEADERS.filter(([name, value]) => headers?.get(name) !== value);
+  const names = changed.map(([name]) => name).join(' and ');
+  return status === 410 && changed.length === 0
     ? ok('headers', 'responses arrive as the relay sends them')
     : fault(
         'headers',
-        `a poll of an unknown session gets a ${status ?? 'broken connection'}${isKept ? '' : ' without the headers against storing it'}`,
+        `a poll of an unknown session gets a ${status ?? 'broken connection'}${names && ` with another ${names}`}`,
         'let what is in front pass on responses as they are, and store none',
       );
 }
+
+/** Those of a response with a secret. */
+const KEPT_HEADERS = [
+  ['Cache-Control', 'no-store, private'],
+  ['Referrer-Policy', 'no-referrer'],
+] as const;
 
 /** No finding if the base URL is https, or on this machine. */
 function checkEncryption(baseUrl: string): Finding[] {

@@ -8,6 +8,7 @@ import {
 } from '../../providers/config.ts';
 import { type ConnectProblem, describeConnectProblem } from '../../providers/connect-problem.ts';
 import { parseObject } from '../../providers/token-response.ts';
+import { parseUrl } from '../../providers/url.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
@@ -73,6 +74,17 @@ function describeUnreachable(url: string, error: unknown) {
   const timeout = isTimeout(error) ? ` within ${REQUEST_TIMEOUT_MS / 1_000} s` : '';
   const detail = code === undefined ? timeout : ` (${code})`;
   return { problem: `${new URL(url).host}: ${problem}${detail}`, remedy };
+}
+
+/** What helps where a relay sends neither a redirect nor a refusal. Undefined: another response. */
+export function remedyForFront(status: number, headers: Headers): string | undefined {
+  if (status === 401 || status === 403) {
+    return 'let what is in front ask for no password and send no challenge: a device can answer neither';
+  }
+  if (status < 300 || status >= 400) return undefined;
+  const { origin } = parseUrl(headers.get('location') ?? '') ?? {};
+  const to = origin === undefined ? '' : ` to ${origin}`;
+  return `it redirects${to}: set OAUTH_BASE_URL to that URL if the relay is there, or let what is in front not redirect`;
 }
 
 /** Metadata of a relay contain its base URL. Undefined: it has open sign-ins alone. */
