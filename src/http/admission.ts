@@ -21,7 +21,7 @@ export type Admission = ReturnType<typeof createAdmission>;
 
 export function createAdmission(
   trustedProxyCidrs: readonly string[],
-  /** The origins whose pages may start sign-ins. */
+  /** The origins whose pages may send what devices send. */
   origins: readonly string[],
   startLimiter: RateLimiter,
   monitor: Monitor,
@@ -41,8 +41,13 @@ export function createAdmission(
     return refuse('rate_limited', retryAfterMs);
   }
 
-  /** Takes a token of the client address's bucket. */
-  async function admit(request: RelayRequest, limiter: RateLimiter, kind: RateLimitKind) {
+  /** Takes a token of the client address's bucket, unless a page of another site sends the request. */
+  async function admit(
+    request: RelayRequest,
+    limiter = startLimiter,
+    kind: RateLimitKind = 'start',
+  ) {
+    if (isFromForeignPage(request, origins)) return FOREIGN_PAGE;
     const bucket = findAddress(request);
     if (bucket === undefined) return INVALID_ADDRESS;
     const retryAfterMs = await limiter.take(bucket);
@@ -50,12 +55,6 @@ export function createAdmission(
   }
 
   return {
-    /** Takes a token for a start, unless a page of another site sends it. Open sign-ins have a separate limit. */
-    async admitStart(request: RelayRequest, limiter = startLimiter, kind: RateLimitKind = 'start') {
-      if (isFromForeignPage(request, origins)) return FOREIGN_PAGE;
-      return admit(request, limiter, kind);
-    },
-
     admit,
 
     /** Takes a token of the address's bucket and one of the overall bucket, or none. */

@@ -1,7 +1,7 @@
-/** CORS_ORIGINS: web apps on televisions may send the requests of devices, and pages of other sites may not start sign-ins. */
+/** CORS_ORIGINS: web apps on televisions may send the requests of devices, and pages of other sites may not use up limits. */
 import { describe, expect, test } from 'bun:test';
 import { startRequest } from '../kit/device.ts';
-import { BASE_URL, createTestService } from '../kit/service.ts';
+import { BASE_URL, createTestService, SETTINGS } from '../kit/service.ts';
 
 const LISTED = ['https://tv.example'];
 
@@ -71,4 +71,26 @@ describe.each(['/auth/start', '/oauth2/mal/device_authorization'])('%s', (path) 
     const { ask } = createTestService({ corsOrigins: ['*'] });
     expect((await ask(path, from(FOREIGN, 'cross-site'))).status).toBe(200);
   });
+});
+
+const TOKENS = { service: 'mal', refreshToken: 'r', refresh_token: 'r', token: 'r' };
+
+test.each([
+  ['/refresh', TOKENS],
+  ['/oauth2/mal/token', { ...TOKENS, grant_type: 'refresh_token' }],
+  ['/revoke', TOKENS],
+  ['/oauth2/mal/revoke', TOKENS],
+])('a page of another site costs its visitor no request to %s', async (path, body) => {
+  const [mal] = SETTINGS.providers;
+  const revocation = { url: 'https://mal.test/revoke' };
+  const { ask } = createTestService({ providers: [{ ...mal, revocation }] });
+  const PEER = '192.0.2.2';
+  const send = (headers: Record<string, string>) => {
+    const type = { 'Content-Type': 'application/json' };
+    const init = { method: 'POST', headers: { ...type, ...headers }, body: JSON.stringify(body) };
+    return ask(path, init, PEER);
+  };
+  const foreign = { Origin: 'https://other.example', 'Sec-Fetch-Site': 'cross-site' };
+  for (let count = 0; count < 12; count += 1) expect((await send(foreign)).status).toBe(403);
+  expect((await send({})).status).not.toBe(429);
 });

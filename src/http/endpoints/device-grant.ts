@@ -49,7 +49,7 @@ export function createDeviceAuthorization(dependencies: StartDependencies): Hand
     const service = request.parameter;
     const found = providers.find(service);
     if (!found.ok) return found;
-    const admitted = await admission.admitStart(request);
+    const admitted = await admission.admit(request);
     if (!admitted.ok) return admitted;
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
     if (parameters === undefined) return refuse('invalid_request');

@@ -60,7 +60,7 @@ export type StartDependencies = Pick<
 export function createStart(dependencies: StartDependencies): Handler {
   const { signIns, providers, admission, bodies, signInLog, randomBytes, blind } = dependencies;
   return async (request) => {
-    const admitted = await admission.admitStart(request);
+    const admitted = await admission.admit(request);
     if (!admitted.ok) return admitted;
     const { members: asked, isTruncated } = await bodies.readMembers(request.raw, MAX_START_BYTES);
     if (isTruncated) {

@@ -52,7 +52,7 @@ export function createOpenStart(dependencies: OpenStartDependencies): Handler {
   const { signIns, admission, openLimiter, bodies, signInLog } = dependencies;
   const { openEndpoints, maxSessions, baseUrl } = dependencies;
   return async (request) => {
-    const admitted = await admission.admitStart(request, openLimiter, 'open');
+    const admitted = await admission.admit(request, openLimiter, 'open');
     if (!admitted.ok) return admitted;
     const { members: asked } = await bodies.readMembers(request.raw, MAX_BODY_BYTES);
     if (asked === undefined) return refuse('invalid_json');

@@ -130,7 +130,7 @@ const devicePaths = {
           ...json(schema('Refused'), { error: 'invalid_grant' }),
           ...WRONG_REQUEST,
         }),
-        ...refusals('rate_limited', 'undecided'),
+        ...refusals('origin_not_allowed', 'rate_limited', 'undecided'),
       },
     },
   },
@@ -158,7 +158,7 @@ const devicePaths = {
           }),
           ...WRONG_REQUEST,
         }),
-        ...refusals('rate_limited', 'undecided'),
+        ...refusals('origin_not_allowed', 'rate_limited', 'undecided'),
       },
     },
   },
@@ -347,6 +347,7 @@ const grantPaths = {
       }),
       429: oauthError('Too many refreshes from this address'),
       503: oauthError('The provider did not respond to a refresh'),
+      ...refusals('origin_not_allowed'),
     },
   }),
   '/oauth2/{service}/revoke': ofProvider('post', {
@@ -359,6 +360,7 @@ const grantPaths = {
       400: oauthError('`unsupported_token_type` if the provider has no revocation endpoint'),
       429: oauthError('Too many from this address', RETRY_AFTER),
       503: oauthError('The token may still be valid', RETRY_AFTER),
+      ...refusals('origin_not_allowed'),
     },
   }),
   '/oauth2/{service}/.well-known/openid-configuration': ofProvider(
