@@ -94,6 +94,8 @@ describe('nobody is sent anywhere else', () => {
   test.each([
     ['another path', `https://accounts.provider.test/redirect${query}`],
     ['a path that leads back', `https://accounts.provider.test/x/../authorize${query}`],
+    ['a path within', `${ENDPOINT}/redirect${query}`],
+    ['a longer path', `${ENDPOINT}r${query}`],
     ['an encoded path', `https://accounts.provider.test/%61uthorize${query}`],
     ['an encoded slash', `https://accounts.provider.test/%2Fauthorize${query}`],
     ['another port', `https://accounts.provider.test:8443/authorize${query}`],
@@ -144,6 +146,8 @@ test.each([
   ['both', { ...ASKED, response_type: 'code id_token' }],
   ['no client id', { ...ASKED, client_id: '' }],
   ['no challenge', { ...ASKED, code_challenge: '' }],
+  ['the method plain', { ...ASKED, code_challenge_method: 'plain' }],
+  ['no method', { ...ASKED, code_challenge_method: '' }],
   ['a request object', { ...ASKED, request: 'x' }],
 ])('%s is refused', async (_, query) => {
   expect((await refusalOf(createOpenService(), urlOf(query)))[0]).toBe(400);
