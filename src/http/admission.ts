@@ -17,6 +17,9 @@ const OVERALL = 'global';
 const IGNORED_FORWARDED_HINT =
   'a peer outside TRUSTED_PROXY_CIDRS sent X-Forwarded-For, which is ignored: if it is your proxy, add its address, because all clients behind it share one rate limit';
 
+const MALFORMED_FORWARDED_HINT =
+  'a trusted proxy sent an X-Forwarded-For with something that is no address: starts get a 400; let it replace what clients send, and write only addresses';
+
 export type Admission = ReturnType<typeof createAdmission>;
 
 export function createAdmission(
@@ -28,11 +31,14 @@ export function createAdmission(
 ) {
   const findClientAddress = createFindClientAddress(trustedProxyCidrs);
   const warnOfIgnoredForwarded = warnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);
+  const warnOfMalformedForwarded = warnOnce('forwarded_header_malformed', MALFORMED_FORWARDED_HINT);
 
   function findAddress(request: RelayRequest): string | undefined {
     const peer = request.peers.requestIP(request.raw)?.address;
-    const client = findClientAddress(peer, request.header('x-forwarded-for'));
+    const forwardedFor = request.header('x-forwarded-for');
+    const client = findClientAddress(peer, forwardedFor);
     if (client?.ignoredForwarded) warnOfIgnoredForwarded();
+    if (client === undefined && forwardedFor !== undefined) warnOfMalformedForwarded();
     return client?.bucket;
   }
 

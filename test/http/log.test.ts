@@ -18,11 +18,14 @@ afterEach(() => {
 });
 
 describe('what every request would repeat is logged once', () => {
-  test('an X-Forwarded-For of a peer that is not trusted', async () => {
-    const { ask } = createTestService();
-    const forwarded = { ...startRequest(), headers: { 'X-Forwarded-For': '203.0.113.9' } };
+  test.each([
+    ['of a peer that is not trusted', [], '203.0.113.9', 'forwarded_header_ignored'],
+    ['that is no address', ['0.0.0.0/0'], 'unknown', 'forwarded_header_malformed'],
+  ])('an X-Forwarded-For %s', async (_, trustedProxyCidrs, forwardedFor, event) => {
+    const { ask } = createTestService({ trustedProxyCidrs });
+    const forwarded = { ...startRequest(), headers: { 'X-Forwarded-For': forwardedFor } };
     for (let count = 0; count < 3; count += 1) await ask('/auth/start', forwarded);
-    expect(log.named('forwarded_header_ignored')).toMatchObject([{ level: 'warning' }]);
+    expect(log.named(event)).toMatchObject([{ level: 'warning' }]);
   });
 
   test('that MAX_SESSIONS is reached', async () => {
