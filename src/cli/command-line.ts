@@ -26,5 +26,5 @@ export function parseOptions<const Config extends ParseArgsConfig>(
   }
 }
 
-/** How this program is started: npm puts its command in no `PATH` but that of its own scripts. */
+/** How the user starts this program. Where npm started it, the command may not be in `PATH`. */
 export const PROGRAM = process.env.npm_execpath ? 'npx sign-in-relay' : 'sign-in-relay';

@@ -9,7 +9,7 @@ import { codeOf } from '../providers/connect-problem.ts';
 import type { Settings } from '../settings/index.ts';
 import { printable } from './terminal.ts';
 
-/** Every address of the machine, loopback among them. */
+/** Values of HOST that include loopback. */
 const ANY_ADDRESS: ReadonlySet<string> = new Set(['::', '0.0.0.0']);
 
 export async function askHealth(

@@ -72,7 +72,7 @@ async function main(): Promise<void> {
 
 /**
  * EX_CONFIG of sysexits.h: a supervisor need not start it again, as it would end in the same way
- * (deploy/sign-in-relay.service). What may pass (Redis, the port) ends with 1.
+ * (deploy/sign-in-relay.service). A failure that may pass (Redis, the port) ends with 1.
  */
 const WRONG_SETTINGS = 78;
 
@@ -114,13 +114,13 @@ function failInLog(problem: string, exitCode = 1): void {
   process.stdout.write('', () => process.exit(exitCode));
 }
 
-/** Where the relay listens. */
+/** The settings that say where the relay listens. */
 const LISTEN_SETTINGS = ['HOST', 'PORT'];
 
 /** For the commands that read the settings. */
 const SETTINGS_OPTIONS = { 'env-file': { type: 'string' } } as const;
 
-/** How long `login` runs on for its last request, if the relay does not answer it. A user who pressed Ctrl-C waits for it. */
+/** How long `login` waits for the response to its last request. After Ctrl-C the user waits too. */
 const [ACKNOWLEDGE_MS, CANCEL_MS] = [15_000, 1_000];
 
 /** Each is loaded only when it is run: a relay in production needs none of them. */
@@ -153,7 +153,8 @@ const COMMANDS = {
     const { checkHere, checkSettings } = await import('./check/check.ts');
     const { report } = await import('./check/finding.ts');
     if (options.settings) {
-      if (relay !== undefined) fail('--settings reads those of this machine, not of --relay\n');
+      if (relay !== undefined)
+        fail('--settings checks the settings of this machine: leave out --relay\n');
       const findings = checkSettings(readAllSettings(options, WRONG_SETTINGS));
       return end(report(findings, json, WRONG_SETTINGS));
     }
@@ -167,7 +168,7 @@ const COMMANDS = {
   async health(args: readonly string[]) {
     const options = readFlags(args, { ...SETTINGS_OPTIONS, ready: { type: 'boolean' } });
     const { environment } = readEnvironment(options);
-    // Nothing else: a secret that cannot be read now does not stop the relay that runs.
+    // Reads nothing else: a secret that cannot be read now does not affect a relay that runs.
     const where = LISTEN_SETTINGS.map((name) => [name, environment[name]]);
     const read = readSettings(Object.fromEntries(where), readTextFile);
     if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
@@ -260,7 +261,7 @@ function raiseFetchLimit(): void {
   }
 }
 
-/** Bun sends even what is for this machine through the proxy that the environment names. */
+/** Otherwise Bun sends requests to this machine through the proxy of the environment too. */
 function bypassProxyForLoopback(): void {
   for (const name of ['NO_PROXY', 'no_proxy']) {
     process.env[name] = [process.env[name], 'localhost,127.0.0.1,[::1]'].filter(Boolean).join();

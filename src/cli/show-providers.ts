@@ -192,7 +192,7 @@ function cellsOf(name: string, profile: Profile): readonly string[] {
     pkce,
     clientSecret ?? 'required',
     refreshToken ?? 'yes',
-    // With it, some apps do not need the relay.
+    // Some apps can use it instead of the relay.
     hasSection(name, 'Its own device flow') ? 'of its own' : '-',
   ];
 }

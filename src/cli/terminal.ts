@@ -4,7 +4,7 @@ import { generate } from 'lean-qr';
 import { QR_QUIET_ZONE } from '../limits.ts';
 import { spellOutUnseen } from '../pages/shown-name.ts';
 
-/** Longer than any line of the commands themselves. What a server sends may have any length. */
+/** The longest line that is printed. A server may send text of any length. */
 const LINE_CHARACTERS = 1_000;
 
 /**
@@ -44,7 +44,7 @@ export interface TerminalQr {
   readonly columns: number;
 }
 
-/** One character is two modules, one above the other. */
+/** Each character shows two modules, one above the other. */
 export function renderQr(text: string, quietZone = QR_QUIET_ZONE): TerminalQr {
   const code = generate(text);
   const end = code.size + quietZone;

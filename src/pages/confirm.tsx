@@ -8,22 +8,22 @@ import { Fact, type Frame, renderPage } from './layout.tsx';
 import { isolate, Words } from './words.tsx';
 
 /** The sign-in to confirm. */
-export interface AskingSignIn {
+export interface SignInToConfirm {
   readonly provider: string;
   /** Host of the provider's authorization endpoint. */
   readonly providerHost: string;
-  /** The client named the host, so it is what the user must read first. docs/open.md. */
+  /** True for an open sign-in: the client chose the host, so the user must read that first. docs/open.md. */
   readonly isOpen?: boolean;
   readonly ageMs: number;
   readonly deviceName?: string;
-  /** As the device shows it. Absent if the user came by the long link. */
+  /** The code as the device shows it. Absent if the user came by the long link. */
   readonly userCode?: string;
   /** Present if the page is open inside another app. */
   readonly inApp?: { readonly link?: string };
 }
 
 /** The form has no action, so it is sent to the page's own URL. */
-export function renderConfirm(frame: Frame, asking: AskingSignIn): string {
+export function renderConfirm(frame: Frame, asking: SignInToConfirm): string {
   const { provider, providerHost, isOpen, deviceName, userCode, inApp } = asking;
   const words = frame.words.confirm;
   // The relay's operator knows nothing of the client of an open sign-in.

@@ -17,7 +17,7 @@ const CHINESE = /^zh(?:-([a-z]{4}))?(?:-([a-z]{2}|\d{3}))?(?:-|$)/;
 /** Regions in which Chinese is written in traditional characters unless the tag names a script. CLDR, likely subtags. */
 const TRADITIONAL_REGIONS = new Set('au bn gb gf hk id mo pa pf ph sr th tw us vn'.split(' '));
 
-/** `de` of `de`, `zh-hant` of `zh-Hant`, `pt` of `pt-BR`. */
+/** The languages by their written language: `de`, `zh-hant`, and `pt` for `pt-BR`. */
 const BY_WRITTEN_LANGUAGE = new Map(
   LANGUAGES.map((language) => [writtenLanguageOf(language), language]),
 );

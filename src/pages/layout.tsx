@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 /**
- * The layout of every page: whose page it is, and one card. No script, nothing loaded from
- * elsewhere. Users see it on a phone for some seconds, and must be able to trust it.
+ * The layout of every page: whose page it is, and one card. It has no script, and loads nothing from
+ * elsewhere. Users see it on a phone for a few seconds, and must be able to trust it.
  */
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
@@ -39,7 +39,7 @@ interface PageContent {
   readonly kind?: 'confirm' | 'outcome';
   /** True if search engines may list the page: only the home page. */
   readonly isPublic?: boolean;
-  /** After how long the browser gets the page's URL again, by GET. */
+  /** After this time the browser requests the page's URL again, by GET. */
   readonly refreshSeconds?: number | undefined;
   readonly body: Child;
 }

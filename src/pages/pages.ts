@@ -6,7 +6,7 @@
 import { html } from 'hono/html';
 import type { Accent } from './accent.ts';
 import { renderCodeForm } from './code-form.tsx';
-import { type AskingSignIn, renderConfirm } from './confirm.tsx';
+import { renderConfirm, type SignInToConfirm } from './confirm.tsx';
 import { chooseLanguage } from './language.ts';
 import type { Frame, Links } from './layout.tsx';
 import { CATALOGUE, type Language } from './messages/catalogue.ts';
@@ -108,6 +108,6 @@ function createLanguagePages(frame: Frame, providers: readonly string[]) {
     codeIncomplete: (written: string) =>
       renderCodeForm(frame, { alert: words.codeIncomplete, written }),
     codeUnknown: (written: string) => renderCodeForm(frame, { alert: words.codeUnknown, written }),
-    confirm: (asking: AskingSignIn) => renderConfirm(frame, asking),
+    confirm: (asking: SignInToConfirm) => renderConfirm(frame, asking),
   };
 }

@@ -27,7 +27,7 @@ const IN_USE = [
 const INVISIBLE =
   '[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\u{1D159}\\u{13441}\\u{13442}]';
 
-// The class first: a lookbehind at every character would take quadratic time.
+// The class comes first, because a lookbehind at every character would take quadratic time.
 const UNSEEN = new RegExp(`(?=${INVISIBLE})(?!${IN_USE}).`, 'gsu');
 
 /** Combining marks beyond what any language puts on one letter: they cover the lines around it. UTS #39 §5.4. */

@@ -276,8 +276,8 @@ describe.concurrent('a proxy in front', () => {
     const { find } = await runCheck({ OAUTH_BASE_URL: front.url.origin, PORT: String(port) });
     expect(find('poll')).toMatchObject({
       mark: 'fault',
-      text: 'not answered within 11 s, when check gave up',
-      remedy: expect.stringMatching(/^raise the read timeout of what is in front above 1 s: /),
+      text: 'no response within 11 s',
+      remedy: expect.stringMatching(/^raise the read timeout of the proxy above 1 s: /),
     });
   });
 
@@ -518,7 +518,7 @@ test('file descriptors: too few for MAX_SESSIONS', async () => {
   const { find } = await runCheck({}, { openFiles: 1_000 });
   expect(find('file descriptors')).toMatchObject({
     mark: 'fault',
-    text: '1000 are fewer than MAX_SESSIONS (5000) needs',
+    text: 'the limit is 1000, which is too low for MAX_SESSIONS (5000)',
     remedy: expect.stringContaining('5100'),
   });
 });

@@ -16,15 +16,15 @@ import { checkProviders } from './providers.ts';
 import { checkPublicAddress } from './public-address.ts';
 
 export async function checkHere(read: SettingsReading, runtime: Runtime): Promise<Finding[]> {
-  const around = read.ok ? await checkSurroundings(read.settings, runtime) : [];
-  return [...checkSettings(read), ...around];
+  const environment = read.ok ? await checkEnvironment(read.settings, runtime) : [];
+  return [...checkSettings(read), ...environment];
 }
 
 /** Needs no network, so it can come before each restart. */
 export function checkSettings(read: SettingsReading): Finding[] {
   const faults = read.ok ? [] : read.faults;
   const wrong = faults.map(({ setting, problem }) => fault('settings', `${setting} ${problem}`));
-  // File descriptors have a line of their own.
+  // Not findMachineWarnings: file descriptors have a finding of their own.
   const doubtful = [...read.warnings, ...findCaWarning(process.env)].map(({ setting, problem }) =>
     warning('settings', `${setting} ${problem}`),
   );
@@ -33,7 +33,8 @@ export function checkSettings(read: SettingsReading): Finding[] {
     : [ok('settings', 'the relay can start'), ...doubtful];
 }
 
-async function checkSurroundings(settings: Settings, runtime: Runtime): Promise<Finding[]> {
+/** Checks what the settings name: the base URL, the providers, Redis and others. */
+async function checkEnvironment(settings: Settings, runtime: Runtime): Promise<Finding[]> {
   if (!isEnabled(settings)) {
     return [fault('base URL', 'OAUTH_BASE_URL is not set', 'set it to the public URL')];
   }
@@ -68,7 +69,7 @@ function describeOpen({ openEndpoints, baseUrl }: EnabledSettings): Finding {
   return ok('open sign-ins', text);
 }
 
-/** Sends one to try. */
+/** Sends a notification as a test. */
 async function checkNotification(settings: EnabledSettings, { fetch }: Runtime): Promise<Finding> {
   const { notifyUrl = '', baseUrl } = settings;
   const { send } = await import('../../notify.ts');
@@ -88,7 +89,7 @@ function checkFileDescriptors({ maxSessions }: Settings): Finding {
     ? ok(what, `${max}, for MAX_SESSIONS of ${maxSessions}`)
     : fault(
         what,
-        `${max} are fewer than MAX_SESSIONS (${maxSessions}) needs`,
+        `the limit is ${max}, which is too low for MAX_SESSIONS (${maxSessions})`,
         `allow ${needed} (ulimit -n, LimitNOFILE), or lower MAX_SESSIONS`,
       );
 }

@@ -1,14 +1,14 @@
-/** A poll at the base URL: for how long it is held, and what ends it early. */
+/** Polls at the base URL, and reports how long that is held, or what ends it early. */
 import { MAX_WAIT_SECONDS } from '../../limits.ts';
 import type { Fetch } from '../../providers/config.ts';
 import { codeOf } from '../../providers/connect-problem.ts';
 import { parseObject } from '../../providers/token-response.ts';
 import { type Finding, fault, ok } from './finding.ts';
-import { ask, isTimeout, readText, remedyForFront, request } from './request.ts';
+import { ask, isTimeout, readText, remedyForProxy, request } from './request.ts';
 
 const POLL = 'poll';
 
-/** Beyond the hold time, before `check` gives up. */
+/** How long after the hold time `check` gives up. */
 const MARGIN_MS = 10_000;
 
 /** Starts a sign-in and cancels it afterwards. `isBlind`: the device must exchange the code itself. */
@@ -26,11 +26,11 @@ export async function checkPollOfSignIn(
   const { session } = parseObject(text) ?? {};
   if (status !== 200 || typeof session !== 'string') {
     const got = status === undefined ? 'no answer' : `a ${status}`;
-    const remedy = headers && remedyForFront(status, headers);
+    const remedy = headers && remedyForProxy(status, headers);
     return fault(POLL, `a start gets ${got}`, remedy ?? 'read the log of the relay');
   }
   const resultUrl = `${baseUrl}/auth/result?session=${session}`;
-  // The relay may hold it longer than that, and then nothing is wrong.
+  // `wait` may not be longer. A poll without it is held for POLL_SECONDS.
   const wait = pollSeconds <= MAX_WAIT_SECONDS ? `&wait=${pollSeconds}` : '';
   const finding = await timePoll(`${resultUrl}${wait}`, pollSeconds, 204, fetch);
   await ask(`${resultUrl}&cancel=1`, fetch);
@@ -45,9 +45,9 @@ export async function timePoll(
 ): Promise<Finding> {
   const startedAtMs = performance.now();
   const timeoutMs = pollSeconds * 1_000 + MARGIN_MS;
-  const raise = `raise the read timeout of what is in front above ${pollSeconds} s`;
+  const raise = `raise the read timeout of the proxy above ${pollSeconds} s`;
   const elapsed = () => Math.round((performance.now() - startedAtMs) / 1_000);
-  const cut = (by: string, remedy = 'read the log of what is in front, and of the relay') => {
+  const cut = (by: string, remedy = 'read the logs of the proxy and of the relay') => {
     const seconds = elapsed();
     return seconds === 0
       ? fault(POLL, `refused at once${by}`, remedy)
@@ -64,12 +64,12 @@ export async function timePoll(
     if (status === expected) return ok(POLL, `held for ${elapsed()} s, and nothing cut it`);
     const server = (headers.get('server') ?? '').replace(/[^\w./ -]/g, '').slice(0, 40);
     const by = `${server && ` by ${server}`} with ${status}`;
-    return cut(by, remedyForFront(status, headers));
+    return cut(by, remedyForProxy(status, headers));
   } catch (error) {
     if (!isTimeout(error)) {
       return cut(`: the connection was closed (${codeOf(error) || 'no answer'})`);
     }
-    const text = `not answered within ${timeoutMs / 1_000} s, when check gave up`;
+    const text = `no response within ${timeoutMs / 1_000} s`;
     return fault(POLL, text, `${raise}: it may have cut the poll, and sent it again`);
   }
 }

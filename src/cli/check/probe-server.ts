@@ -21,10 +21,10 @@ export interface Arrival {
 
 export type ProbeServer = Awaited<ReturnType<typeof startProbeServer>>;
 
-/** The check recognizes the response by it. */
+/** Identifies a response of the probe server. */
 export const PROBE_TEXT = 'sign-in-relay check';
 
-/** `check` ends within about a minute, and then the relay can be started. */
+/** For `Retry-After`: `check` ends within about a minute, and then the relay can start. */
 const RETRY_MS = 30_000;
 
 /**
@@ -72,7 +72,7 @@ function createRoutes(word: string, pollSeconds: number): readonly Route[] {
     await sleep(pollSeconds * 1_000, undefined, { signal, ref: false }).catch(() => {});
     return response;
   };
-  // To many clients of the device grant any other error is final.
+  // Many clients of the device grant treat any other error as final.
   const token: Handler = () => oauthErrorResponse('authorization_pending');
   return [
     { path: '/health', methods: { GET: health, HEAD: health } },

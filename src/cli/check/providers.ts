@@ -38,7 +38,7 @@ export async function checkProviders(
   return (await Promise.all(checks)).flat();
 }
 
-/** An issuer is used without the profile. */
+/** A provider that is configured by its issuer does not use its profile. */
 function describeProfile({ name, callbackIssuer }: ProviderConfig): Finding[] {
   if (callbackIssuer !== undefined || !hasUnverified(name)) return [];
   const remedy = `run sign-in-relay providers ${name}`;
@@ -106,10 +106,10 @@ async function sendMadeUpCode(config: ProviderConfig, baseUrl: string, fetch: Fe
   return { provider, failure: outcome.ok ? undefined : outcome.failure };
 }
 
-/** A provider that refuses the code has accepted the client. RFC 6749 §5.2. */
+/** True if the provider refuses the code: then it has accepted the client. RFC 6749 §5.2. */
 const isAccepted = ({ providerError }: TokenFailure) => providerError === 'invalid_grant';
 
-/** The provider may be down for a moment, or have its own error for a wrong code. */
+/** True if the provider may be down for a moment, or have its own error for a wrong code. */
 function isUndecided({ reason, status = 0, providerError, refusal }: TokenFailure): boolean {
   if (reason !== 'status') return reason === 'timeout';
   if (status >= 500 || status === 429) return true;

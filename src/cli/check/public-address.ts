@@ -10,7 +10,7 @@ import { askHealth } from '../health.ts';
 import { type Finding, fault, ok } from './finding.ts';
 import { checkPollOfSignIn, timePoll } from './poll.ts';
 import { type Arrival, PROBE_TEXT, type ProbeServer, startProbeServer } from './probe-server.ts';
-import { ask, isRelayOf, remedyForFront } from './request.ts';
+import { ask, isRelayOf, remedyForProxy } from './request.ts';
 
 const BASE = 'base URL';
 const CLIENT = 'client address';
@@ -47,7 +47,7 @@ async function checkRunningRelay(settings: EnabledSettings, fetch: Fetch): Promi
   if (!(await isRelayOf(baseUrl, service, fetch))) {
     const found = `${baseUrl} answers ${asked.status}, but it is not a relay with this OAUTH_BASE_URL`;
     const remedy =
-      remedyForFront(asked.status, asked.headers) ??
+      remedyForProxy(asked.status, asked.headers) ??
       'restart the relay with these settings, or route the URL to it; a path must be in OAUTH_BASE_URL too';
     return [fault(BASE, found, remedy)];
   }
@@ -72,7 +72,7 @@ async function checkByProbe(
   if (arrival === undefined) {
     const found = `${baseUrl} answers ${status}, and not from PORT ${port} of this machine`;
     const remedy = `route it to PORT ${port} here: check DNS, and the upstream of the proxy`;
-    return [fault(BASE, found, remedyForFront(status, headers) ?? remedy)];
+    return [fault(BASE, found, remedyForProxy(status, headers) ?? remedy)];
   }
   if (text !== PROBE_TEXT) {
     const found = `${baseUrl}/health arrives here as ${arrival.path}, and gets a ${status}`;

@@ -10,10 +10,10 @@ import { type Finding, fault, ok, warning } from './finding.ts';
 
 const WHAT = 'redis';
 
-/** How long a server that does not answer is tried. */
+/** How long to wait for a server that does not answer. */
 const WAIT_MS = 5_000;
 
-/** The check's own session lives so long, if nothing removes it. */
+/** The lifetime of the check's own session, if nothing removes it. */
 const LIFETIME_SECONDS = 5;
 
 const ONE_A_SECOND = { burst: 1, ratePerSecond: 1 };

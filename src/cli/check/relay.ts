@@ -6,11 +6,11 @@ import { hasUserInfo, isUnencrypted, parseUrl } from '../../providers/url.ts';
 import { withoutTrailingSlashes } from '../../settings/checks.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { checkPollOfSignIn } from './poll.ts';
-import { ask, isRelayOf, remedyForFront } from './request.ts';
+import { ask, isRelayOf, remedyForProxy } from './request.ts';
 
 const RELAY = 'relay';
 
-/** Limits what the relay says about itself. */
+/** How much of the relay's own text is shown. */
 const SHOWN_CHARACTERS = 500;
 
 interface OfferedService {
@@ -35,7 +35,7 @@ export async function checkRelay(relayUrl: string, fetch: Fetch): Promise<Findin
     await checkReady(baseUrl, fetch),
   ];
   if (first === undefined && !found.hasOpenSignIns) {
-    return [...all, fault('providers', 'it offers none', 'set a client id')];
+    return [...all, fault('providers', 'it offers none', 'set the client id of one')];
   }
   const [address, headers, poll] = await Promise.all([
     checkAddress(baseUrl, first?.service, fetch),
@@ -68,9 +68,9 @@ async function fetchServices(baseUrl: string, fetch: Fetch): Promise<Finding | O
   const remedy =
     status === 502 || status === 504
       ? 'start the relay there, or correct the upstream of the proxy'
-      : 'is OAUTH_BASE_URL set there, and does the URL include its path?';
+      : 'check that OAUTH_BASE_URL is set there, and that the URL includes its path';
   const found = `${baseUrl}/services gets a ${status}, not a list`;
-  return fault(RELAY, found, remedyForFront(status, answer.headers) ?? remedy);
+  return fault(RELAY, found, remedyForProxy(status, answer.headers) ?? remedy);
 }
 
 function isService(each: unknown): each is OfferedService {
@@ -83,7 +83,7 @@ async function checkReady(baseUrl: string, fetch: Fetch): Promise<Finding> {
   const text = answer.text.trim();
   const shown = text.slice(0, SHOWN_CHARACTERS);
   if (answer.status !== 200) return fault('ready', `it is not: ${shown || 'no answer'}`);
-  // What fails may follow.
+  // A degraded relay adds what fails.
   return text === 'ready' ? ok('ready', 'it can start sign-ins') : fault('ready', shown);
 }
 
@@ -99,7 +99,7 @@ async function checkAddress(
   return fault('base URL', 'its OAUTH_BASE_URL is another one: links lead there', remedy);
 }
 
-/** Checks the headers of a response for one device, which something in front might store or change. */
+/** Checks that no proxy caches or changes a response that is for one device. */
 async function checkHeaders(baseUrl: string, fetch: Fetch): Promise<Finding> {
   const path = `/auth/result?session=${'A'.repeat(24)}`;
   const { status, headers } = await ask(baseUrl + path, fetch);
@@ -110,7 +110,7 @@ async function checkHeaders(baseUrl: string, fetch: Fetch): Promise<Finding> {
     : fault(
         'headers',
         `a poll of an unknown session gets a ${status ?? 'broken connection'}${names && ` with another ${names}`}`,
-        'let what is in front pass on responses as they are, and store none',
+        'let the proxy pass responses on as they are, and cache none',
       );
 }
 

@@ -1,4 +1,4 @@
-/** Requests to a URL at which anything may answer, and why nothing does. */
+/** Requests to a URL where any server may answer, and why none does. */
 import { readAtMost } from '../../body.ts';
 import {
   type Fetch,
@@ -18,14 +18,14 @@ export const request = (timeoutMs = REQUEST_TIMEOUT_MS): FetchInit => ({
   signal: AbortSignal.timeout(timeoutMs),
 });
 
-/** Whether it was this check that did not wait longer. */
+/** True if the timeout of `request` ended it. */
 export const isTimeout = (error: unknown) =>
   error instanceof Error && error.name === 'TimeoutError';
 
 /** The server may not be a relay, and may never stop sending. Truncated JSON is ignored. */
 const RESPONSE_BYTES = 65_536;
 
-/** What a URL answered, or why nothing did. */
+/** The response, or why there is none. */
 type Answer =
   | { readonly status: number; readonly headers: Headers; readonly text: string }
   | {
@@ -45,14 +45,14 @@ export async function ask(url: string, fetch: Fetch, init = request()): Promise<
   }
 }
 
-/** Empty if it breaks off. */
+/** Empty if the connection breaks. */
 export async function readText(body: ProviderResponse['body']): Promise<string> {
   if (body === null) return '';
   const reading = readAtMost(body.getReader(), RESPONSE_BYTES);
   return reading.then(({ text }) => text).catch(() => '');
 }
 
-/** What is said of the host, and what to do for who runs the relay there. */
+/** What is wrong at the host, and the remedy for the operator of the relay there. */
 const PROBLEMS: Readonly<Record<ConnectProblem, readonly [string, string]>> = {
   dns: ['the name is unknown here', 'create its DNS record'],
   refused: ['nothing listens there', 'start the relay, and the proxy in front'],
@@ -76,18 +76,18 @@ function describeUnreachable(url: string, error: unknown) {
   return { problem: `${new URL(url).host}: ${problem}${detail}`, remedy };
 }
 
-/** What helps where a relay sends neither a redirect nor a refusal. Undefined: another response. */
-export function remedyForFront(status: number, headers: Headers): string | undefined {
+/** The remedy for a redirect or a refusal, which a relay does not send here. Undefined for any other response. */
+export function remedyForProxy(status: number, headers: Headers): string | undefined {
   if (status === 401 || status === 403) {
-    return 'let what is in front ask for no password and send no challenge: a device can answer neither';
+    return "let the proxy ask for no password and send no challenge: a device can't answer one";
   }
   if (status < 300 || status >= 400) return undefined;
   const { origin } = parseUrl(headers.get('location') ?? '') ?? {};
   const to = origin === undefined ? '' : ` to ${origin}`;
-  return `it redirects${to}: set OAUTH_BASE_URL to that URL if the relay is there, or let what is in front not redirect`;
+  return `it redirects${to}: set OAUTH_BASE_URL to that URL if the relay is there, or let the proxy not redirect`;
 }
 
-/** Metadata of a relay contain its base URL. Undefined: it has open sign-ins alone. */
+/** True if the metadata there have this base URL. `service` is undefined if the relay has only open sign-ins. */
 export async function isRelayOf(
   baseUrl: string,
   service: string | undefined,

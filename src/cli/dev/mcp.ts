@@ -62,7 +62,7 @@ export function createMcpServer(
           authorization_response_iss_parameter_supported: true,
         }),
       )
-      // RFC 7591 §3. All clients are one.
+      // RFC 7591 §3. All clients get the same id.
       .post('/register', async (c) => {
         const asked: unknown = await c.req.json().catch(() => undefined);
         const { redirect_uris } = Object(asked);
@@ -76,7 +76,7 @@ export function createMcpServer(
   );
 }
 
-/** Undefined: there is no such method. */
+/** Undefined if there is no such method. */
 function resultOf(method: unknown, params: Record<string, unknown>, user: string) {
   switch (method) {
     case 'initialize':

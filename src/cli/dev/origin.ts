@@ -1,7 +1,6 @@
 /**
- * Which requests the dev relay and its provider take. Any program may
- * send requests, and so may their own pages: not a page of another site in a browser on this
- * machine, which reaches `127.0.0.1` too.
+ * Which requests the dev relay and its provider accept: those of programs and of their own pages. A
+ * page of another site in a browser on this machine reaches `127.0.0.1` too, and is rejected.
  */
 import { hostname as machineName } from 'node:os';
 import type { Context, Next } from 'hono';
@@ -19,7 +18,7 @@ export function readUrl({ url, headers }: Request): URL | undefined {
   return URL.canParse(absolute) ? new URL(absolute) : undefined;
 }
 
-/** A page of another site must neither choose how sign-ins end nor read what happened. */
+/** A page of another site must not choose how sign-ins end, or read what happened. */
 export async function rejectCrossSite(c: Context, next: Next): Promise<Response | undefined> {
   const problem = findCrossSiteProblem(c.req.raw);
   if (problem === undefined) return void (await next());

@@ -15,7 +15,7 @@ function write(line: string): void {
   process.stdout.write(`${style('dim', time)}  ${line}\n`);
 }
 
-/** Takes one line of the relay's own log, as JSON. Shows what an app developer can act on, and no sign-in reports. */
+/** Takes a line of the relay's own log, as JSON. Shows it if an app developer can act on it and no sign-in reports it. */
 export function takeLog(json: string): void {
   const {
     level,
@@ -36,7 +36,7 @@ export function takeLog(json: string): void {
   } else if (level === 'error') show(`the relay reports a fault: ${event} ${error}`);
 }
 
-/** What a device did. Undefined: not a device, or a poll of the device grant, whose errors have a description. */
+/** Which request of a device it is. Undefined for any other, and for polls of the device grant, whose errors have a description. */
 export function describeRequest({ pathname, searchParams }: URL): string | undefined {
   if (pathname !== '/open' && START_PATH.test(pathname)) return 'a start';
   if (pathname !== '/auth/result') return undefined;
@@ -44,7 +44,7 @@ export function describeRequest({ pathname, searchParams }: URL): string | undef
   return searchParams.get('cancel') === '1' ? 'a cancellation' : 'a poll';
 }
 
-/** What to do about an error of the relay. In production only the device learns of it. */
+/** What to do about an error of the relay, which in production only the device gets. */
 export const remedyFor = (error: string, what: string, services: readonly string[]) =>
   ({
     'Invalid JSON': `: send {"service":"${services[0]}"}`,

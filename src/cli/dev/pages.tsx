@@ -56,7 +56,7 @@ function render(title: string, body: Child, className?: string): string {
   return `<!doctype html>${document}`;
 }
 
-/** Besides those of the two buttons. */
+/** The endings without a button of their own. */
 const CHOICES = ENDING_NAMES.filter(
   (name) => name !== 'approve' && name !== 'deny' && !ENDINGS[name].atStart,
 );
@@ -105,7 +105,7 @@ export function messagePage(heading: string, text: string): string {
   );
 }
 
-/** Sign-ins that the page shows. */
+/** How many sign-ins the page shows. */
 const SHOWN_SIGN_INS = 10;
 
 export function listPage({ baseUrl, options, signIns }: DevRelay): string {
@@ -148,7 +148,7 @@ export function listPage({ baseUrl, options, signIns }: DevRelay): string {
   );
 }
 
-/** Opens to the whole text. */
+/** A row that opens to show the whole text. */
 function line(name: EndingName): Child {
   const { does, device } = ENDINGS[name];
   return (

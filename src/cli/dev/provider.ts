@@ -95,7 +95,7 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
       case 'forgotten':
         await relay.restart(seconds, ending === 'restart');
     }
-    // A user who taps twice has one code.
+    // A second tap gets the same code.
     const code = signIn.grant?.code ?? `dev-code-${randomBytes(18).toString('base64url')}`;
     signIn.grant = { code, user, redirectUri, challenge: c.req.query('code_challenge') ?? '' };
     return back({ code });
@@ -111,7 +111,7 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
     return isBrowser ? c.redirect('/', 303) : c.json({ planned: signIns.planned });
   }
 
-  /** The user of this link, or of the latest that waits: it ends as is asked here, as planned, or with tokens. */
+  /** Acts as the user of this link, or of the latest that waits. The sign-in ends as the request says, or as planned, or with tokens. */
   async function openLink(c: Context): Promise<Response> {
     const members = readMembers(await c.req.text());
     const { link, ending } = members;
@@ -136,7 +136,7 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
       await next();
       for (const [name, value] of Object.entries(HEADERS)) c.header(name, value);
     })
-    // Apps call these, web apps too: each needs a code or a token.
+    // CORS is safe here: each request needs a code or a token.
     .on('ALL', ['/token', '/revoke', '/userinfo'], cors())
     .post('/token', async ({ req }) => issuer.issue(new URLSearchParams(await req.text())))
     .post('/revoke', async ({ req }) => issuer.revoke(new URLSearchParams(await req.text())))
@@ -146,7 +146,7 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
       const headers = { 'WWW-Authenticate': 'Bearer error="invalid_token"' };
       return c.json({ error: 'invalid_token' }, 401, headers);
     })
-    // An app that takes the provider for the relay.
+    // For an app that mistakes the provider for the relay.
     .on('ALL', ['/services', '/auth/start'], cors(), (c) =>
       c.text(`The relay is at ${baseUrl}`, 404),
     )
@@ -161,7 +161,7 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
     })
     .post('/open', openLink)
     .get('/tv', (c) => showTv(c, baseUrl))
-    // The page names it by this path, to work from a file too.
+    // The page loads it by this path, so that it also works as a file.
     .get('/client/dist/tv.js', sendTvClient);
   if (relay.options.open) {
     app.route('/', createMcpServer(providerUrl, openRedirectUri(baseUrl), readUser));

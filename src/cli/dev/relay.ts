@@ -34,20 +34,21 @@ import { type DevRequest, type DevSignIn, DevSignIns } from './sign-ins.ts';
 /** The dev relay's client id at the dev provider. */
 export const CLIENT_ID = 'sign-in-relay-dev';
 
-/** Before it closes, responses in progress get this long to finish, then they are cut off. */
+/** How long responses in progress get to finish before the relay closes. */
 const CLOSE_MS = 300;
 
-/** A link is opened after the device has its response: no user is faster. */
+/** The link is opened after this delay, because the device must get its response first. */
 const AUTO_DELAY_MS = 200;
 
 export interface DevRelayOptions {
-  /** Where it listens, and the address in its links. */
+  /** The address to listen on. */
   readonly hostname: string;
+  /** The host in links. */
   readonly host: string;
-  /** The provider has the next one. */
+  /** The provider uses the next port. */
   readonly port: number;
   readonly services: readonly string[];
-  /** Whether there are open sign-ins, at the dev provider alone, and an MCP server. */
+  /** True if there are open sign-ins, only at the dev provider, and an MCP server. */
   readonly open: boolean;
   /** The relay's BLIND. */
   readonly blind: 'never' | 'allow' | 'always';
@@ -104,15 +105,15 @@ export class DevRelay {
     const response = await signIns.requests.run(context, () =>
       this.#serviceFor(url, plan).handle(request, peers),
     );
-    // A start that ended otherwise leaves its plan to the next one.
+    // A start that failed for another reason leaves its plan to the next one.
     const isUsed = context.isRefused || context.started !== undefined;
     if (plan !== undefined && !isUsed) signIns.planned.unshift(plan);
-    if (response.status >= 400) await this.#tellRefusal(url, response);
+    if (response.status >= 400) await this.#reportRefusal(url, response);
     if (plan?.auto && context.started !== undefined) void this.openLink(context.started);
     return context.isCut ? breakOff(response) : response;
   }
 
-  /** As a user would, in this process, so it needs no network. */
+  /** Acts as the user of the link, in this process, so it needs no network. */
   async openLink(signIn: DevSignIn): Promise<void> {
     await pause(AUTO_DELAY_MS);
     const { baseUrl } = this;
@@ -120,7 +121,7 @@ export class DevRelay {
     const isOpen = service === OPEN_SERVICE;
     const link = isOpen ? `${baseUrl}/open?state=${ids.link}` : linkOf(baseUrl, service, ids.link);
     const isDeclined = signIn.plan?.ending === 'deny-at-relay';
-    // As the form of the confirmation page sends it.
+    // The form of the confirmation page sends this header.
     const headers = { 'Sec-Fetch-Site': 'same-origin' };
     const body = new URLSearchParams({ choice: isDeclined ? 'decline' : 'continue' });
     const init = isDeclined || isOpen ? { method: 'POST', headers, body } : {};
@@ -130,7 +131,7 @@ export class DevRelay {
       if (authorizeUrl === null) return;
       const atProvider = await this.options.askProvider(new Request(authorizeUrl));
       const callbackUrl = atProvider.headers.get('location');
-      // By its cookie the relay knows the browser that has continued.
+      // The cookie identifies the browser in which the user continued.
       const cookies = continued.headers.getSetCookie().map((cookie) => cookie.split(';', 1));
       const back = { headers: { Cookie: cookies.join('; ') } };
       if (callbackUrl !== null) await this.handle(new Request(callbackUrl, back));
@@ -139,7 +140,7 @@ export class DevRelay {
     }
   }
 
-  /** Restarts as production does: it drains, is down, and listens again. A second request for it shares it. */
+  /** Restarts as production does: it drains, is down, and listens again. Concurrent callers share one restart. */
   restart(seconds: number, keepsSignIns: boolean): Promise<void> {
     this.#restarting ??= this.#restart(seconds, keepsSignIns).finally(() => {
       this.#restarting = undefined;
@@ -176,7 +177,7 @@ export class DevRelay {
     return createService(settings, dependencies, stores);
   }
 
-  /** Where the start or the link needs other settings: another service, for one request. */
+  /** The service for a request: one of its own if the start or the link needs other settings. */
   #serviceFor({ searchParams }: URL, plan: Plan | undefined): Service {
     const linked = this.signIns.find(searchParams.get('state') ?? undefined)?.plan;
     const changed: Partial<Settings> | undefined =
@@ -186,12 +187,12 @@ export class DevRelay {
           ? { confirm: 'always' }
           : undefined;
     if (changed === undefined) return this.#service;
-    // It parks no poll, and its listener would stay at the store.
+    // It parks no poll, and the store would never drop its listener.
     const sessions = { ...this.#stores.sessions, listen: () => {} };
     return this.#create({ ...this.#settings, ...changed }, { ...this.#stores, sessions });
   }
 
-  async #tellRefusal(url: URL, response: Response): Promise<void> {
+  async #reportRefusal(url: URL, response: Response): Promise<void> {
     const { status } = response;
     const what = describeRequest(url);
     if (what === undefined) return;
@@ -208,11 +209,11 @@ export class DevRelay {
   }
 }
 
-/** With a state `/open` is a link. */
+/** True if the request starts a sign-in. `/open` with a state is a link. */
 const isStart = ({ method }: Request, { pathname, searchParams }: URL) =>
   method === 'POST' && !searchParams.has('state') && START_PATH.test(pathname);
 
-/** An app's tests start, refresh and revoke often. Guessing codes stays limited. */
+/** The limits that do not apply, because an app's tests start, refresh and revoke often. */
 const UNLIMITED = ['start', 'open', 'refresh', 'revoke'];
 
 const createStores = (signIns: DevSignIns, maxSessions: number): Stores => ({
@@ -252,7 +253,7 @@ function createSettings(
     const prefix = prefixOf(service);
     env[`${prefix}CLIENT_ID`] = CLIENT_ID;
     env[`${prefix}DISPLAY_NAME`] = process.env[`${prefix}DISPLAY_NAME`];
-    // With an issuer no profile of that name counts. Nothing is discovered there.
+    // The issuer disables a profile of the same name. Nothing is discovered there.
     env[`${prefix}ISSUER`] = 'http://127.0.0.1';
   }
   const read = readSettings(env, readTextFile);

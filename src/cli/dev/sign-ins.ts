@@ -47,7 +47,7 @@ export class DevSignIn {
     say(event, this.number);
   }
 
-  /** Perhaps earlier than the relay has promised. Polls in progress get their 410. */
+  /** Ends the sign-in, perhaps earlier than the relay has promised. Parked polls get a 410. */
   expire(): void {
     if (this.ended !== undefined) return;
     this.ended = EXPIRED;
@@ -102,18 +102,18 @@ function describeResult(result: SessionResult): string {
   return 'code' in result ? 'a code' : 'tokens';
 }
 
-/** What the store learns of the request that is being handled, and reports about it. */
+/** The request that is being handled: what the store must know of it, and what the store reports. */
 export interface DevRequest {
   /** The plan of the sign-in that it starts. */
   readonly plan: Plan | undefined;
   started?: DevSignIn;
-  /** The start was refused as planned. */
+  /** Set if the start was refused as planned. */
   isRefused?: true;
-  /** The connection is to break in the middle of its response. */
+  /** Set if the connection must break in the middle of the response. */
   isCut?: true;
 }
 
-/** Sign-ins that are remembered, for the page and to match events. The oldest is forgotten. */
+/** How many sign-ins are kept for the page and to match events. Beyond that the oldest is evicted. */
 const MAX_SIGN_INS = 1_000;
 
 export class DevSignIns {
@@ -128,7 +128,7 @@ export class DevSignIns {
     return this.all.findLast(({ session }) => session.ids.link === browserState);
   }
 
-  /** The latest that waits for its user: with this link, short or long, or else since the last reset. */
+  /** The latest sign-in that waits for its user: the one with this link, or one since the last reset. */
   findWaiting(link?: unknown): DevSignIn | undefined {
     return this.all.findLast(({ isWaitingForUser, ended, number, session: { ids } }) => {
       if (!isWaitingForUser || ended !== undefined) return false;
@@ -139,13 +139,13 @@ export class DevSignIns {
     });
   }
 
-  /** Nothing is planned any more, and `findWaiting` without a link finds only later sign-ins. */
+  /** Drops all plans. `findWaiting` without a link then finds only later sign-ins. */
   reset(): void {
     this.planned = [];
     this.#resetAt = this.#count;
   }
 
-  /** The same store, in memory, which reports here what happens to its sessions. */
+  /** Wraps a store in memory, and observes what happens to its sessions. */
   watch(store: Store): Store {
     let listener: Listener | undefined;
     store.listen({
@@ -154,7 +154,7 @@ export class DevSignIns {
     });
     return {
       ...store,
-      // After a restart a new service listens, instead of the one before.
+      // After a restart the new service replaces the listener.
       listen(next) {
         listener = next;
       },
@@ -182,7 +182,7 @@ export class DevSignIns {
           signIn?.noteChange(session, changed, this.requests.getStore());
           return changed;
         }),
-      // So that a restart does not wait.
+      // A restart must not wait for devices.
       hasUndelivered: () => false,
     };
   }

@@ -77,14 +77,14 @@ export class TokenIssuer {
     return new Response();
   }
 
-  /** The user whose access token this is. Undefined: it is none, or was revoked. */
+  /** The user whose access token this is. Undefined if it is not one, or was revoked. */
   findUser(authorization = ''): string | undefined {
     const [, token = ''] = /^Bearer (.+)$/i.exec(authorization) ?? [];
     const read = this.#read(token);
     return read?.kind === 'access' ? read.user : undefined;
   }
 
-  /** Undefined: it is none, or was revoked. */
+  /** Undefined if it is not a token, or was revoked. */
   #read(token: string) {
     const [dev, kind, endingName, name = ''] = token.split('.');
     const ending = findEnding(endingName);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** Both, in a build: scripts/build.ts defines it, except in an image that is built from source. */
+/** The page and the client that scripts/build.ts puts into a build, except into an image that is built from source. */
 declare const BUILD_TELEVISION: { readonly page: string; readonly client: string } | undefined;
 
 const built = typeof BUILD_TELEVISION === 'undefined' ? undefined : BUILD_TELEVISION;
@@ -14,7 +14,7 @@ const rootFile = (path: string) => fileURLToPath(new URL(`../../../${path}`, imp
 
 let client: Promise<string> | undefined;
 
-/** Undefined: this build has no television. A checkout reads it now, since it may have changed. */
+/** Undefined if this build has no television. A checkout reads the file each time, because it may have changed. */
 export function readTvPage(): string | undefined {
   if (built !== undefined) return built.page;
   const file = rootFile('demo/tv.html');
@@ -22,8 +22,8 @@ export function readTvPage(): string | undefined {
 }
 
 /**
- * A checkout bundles it once, in the syntax of src/: the compiler to ES5, for old televisions,
- * is installed only for building packages.
+ * A checkout bundles the client once, not as ES5: the compiler for old televisions is installed only
+ * for building packages.
  */
 export async function readTvClient(): Promise<string> {
   client ??= built === undefined ? bundle() : Promise.resolve(built.client);

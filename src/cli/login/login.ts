@@ -33,7 +33,7 @@ invalid response, 7 the tokens could not be stored, 130 Ctrl-C, 143 SIGTERM or
 SIGHUP.
 `;
 
-/** The user ended the sign-in, or the relay gave no link in time. It is cancelled at the relay. */
+/** The reason for a cancellation: the user ended the sign-in, or the relay gave no link in time. */
 class Stopped extends Error {
   constructor(
     readonly exitCode: number,
@@ -82,7 +82,7 @@ export const login = (args: readonly string[]): Promise<number> =>
 
 type Values = { readonly [Name in 'open' | 'token-url' | 'client-id']?: string | undefined };
 
-/** Throws CommandError unless there are all three, or none. */
+/** Throws CommandError unless all three are given, or none. */
 function readOpen(values: Values): OpenClient | undefined {
   const { open: authorizationUrl, 'token-url': tokenUrl, 'client-id': clientId } = values;
   if (authorizationUrl && tokenUrl && clientId) return { authorizationUrl, tokenUrl, clientId };
@@ -140,8 +140,8 @@ function explain(error: unknown): number {
     return error.exitCode;
   }
   if (!(error instanceof SignInError) || error.code === 'storage_failed') throw error;
-  const inWordsOfClient: Explanation = [EXIT_CODES.relay, `Cannot sign in: ${error.detail}.`];
-  const [exitCode, text] = FAILURES[error.code] ?? inWordsOfClient;
+  const otherFailure: Explanation = [EXIT_CODES.relay, `Cannot sign in: ${error.detail}.`];
+  const [exitCode, text] = FAILURES[error.code] ?? otherFailure;
   say(text);
   return exitCode;
 }

@@ -2,7 +2,7 @@
 import type { SignedOut } from '../../../client/src/index.ts';
 import { COMMON_USAGE, EXIT_CODES, openSession, runCommand, say } from './options.ts';
 
-const USAGE = `sign-in-relay logout: end what sign-in-relay login has begun
+const USAGE = `sign-in-relay logout: revoke and delete the tokens of login
 
 Usage: sign-in-relay logout SERVICE [options]
 

@@ -83,18 +83,18 @@ function readCommandLine<Own extends OwnOptions>(usage: string, args: readonly s
   if (common.help) return undefined;
   const [service, ...more] = positionals;
   if (service === undefined || more.length > 0) {
-    throw new CommandError('Name one service of the relay.', EXIT_CODES.usage, usage);
+    throw new CommandError('Name one service, such as mal.', EXIT_CODES.usage, usage);
   }
   const allowHttp = common['allow-http'] ?? false;
   const relay = readRelayUrl(common.relay, allowHttp);
   const { account, tokens = defaultFolder() } = common;
   const given = { relay: common.relay && relay, account, tokens: common.tokens };
-  const where = Object.entries(given).map(([name, value]) =>
+  const flags = Object.entries(given).map(([name, value]) =>
     value === undefined ? '' : ` --${name} ${quote(value)}`,
   );
-  if (allowHttp) where.push(' --allow-http');
-  /** The command line of another of the three, for the same service of the same relay. */
-  const command = (name: string) => `${PROGRAM} ${name} ${service}${where.join('')}`;
+  if (allowHttp) flags.push(' --allow-http');
+  /** The command line of another of the three commands, for the same account. */
+  const command = (name: string) => `${PROGRAM} ${name} ${service}${flags.join('')}`;
   return { values, command, target: { service, relay, allowHttp, account, folder: tokens } };
 }
 
@@ -114,7 +114,7 @@ interface Common {
 const defaultFolder = () =>
   join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'sign-in-relay');
 
-/** Which service, relay and account the tokens are of, and where they are kept. */
+/** The service, relay and account of the tokens, and where they are kept. */
 type SessionTarget = Parsed<OwnOptions>['target'];
 
 /** The session of this user, with the tokens in files. */
@@ -125,7 +125,7 @@ export function openSession(
   return createSession({
     ...target,
     storage: fileStorage(folder),
-    // A body is not compressed, since a short one may become a long one.
+    // Asks for no compression, because a short body may become a long one.
     headers: { 'Accept-Encoding': 'identity' },
     // Bun doesn't decompress a body that is compressed although nobody asked for it.
     fetch: (url, init) => fetch(url, { ...init, decompress: false }),

@@ -90,13 +90,13 @@ const MARGIN = '  ';
 /** A smaller margin than the standard's four still scans on a screen, and may be what fits. */
 const SMALL_QUIET_ZONE = 2;
 
-/** The largest margin with which the whole code is on the screen, or no code. */
+/** Draws the QR code with the largest margin that fits on the screen, or not at all. */
 export function describeLink(service: string, prompt: Prompt, columns = 0, rows = 0): string[] {
   const { link, userCode, verificationUrl } = prompt;
   const byCode = userCode && `Or type ${userCode} at ${printable(verificationUrl ?? '')}`;
   const width = Math.max(columns, 1);
   const rowsOf = (text = '') => Math.ceil((MARGIN.length + text.length) / width);
-  // The title may leave the screen. The last row has the countdown.
+  // The title may scroll off the screen. The last row has the countdown.
   const rowsBelow = rowsOf(link) + (byCode ? rowsOf(byCode) : 0) + 1;
   // Capitals before the path need fewer bits, and browsers ignore the case there.
   const scanned = link.replace(/^https?:\/\/[^/]+/i, (origin) => origin.toUpperCase());
