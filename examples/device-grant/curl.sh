@@ -6,7 +6,8 @@ set -euo pipefail
 umask 077
 issuer=$1
 
-field() { sed -n 's/.*"'"$1"'":"\{0,1\}\([^",}]*\).*/\1/p' <<<"$answer"; }
+# A text, or a number.
+field() { sed -nE 's/.*"'"$1"'":("([^"]*)"|([0-9]+)).*/\2\3/p' <<<"$answer"; }
 
 # token <parameter> <its value> <other parameters of curl>
 token() {
@@ -41,9 +42,9 @@ sign_in() {
 
 if [ -e refresh-token ]; then
   answer=$(token refresh_token "$(cat refresh-token)" -d grant_type=refresh_token)
-else
-  sign_in
+  [ "$(field error)" != invalid_grant ] || rm refresh-token
 fi
+[ -e refresh-token ] || sign_in
 if [ -z "$(field access_token)" ]; then
   field error >&2
   exit 1

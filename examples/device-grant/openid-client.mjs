@@ -34,14 +34,20 @@ async function signIn() {
   return client.pollDeviceAuthorizationGrant(config, begun);
 }
 
-const saved = existsSync('tokens.json')
-  ? JSON.parse(readFileSync('tokens.json', 'utf8'))
-  : undefined;
+/** Undefined if the user has to sign in again. */
+async function refresh() {
+  const saved = existsSync('tokens.json') && JSON.parse(readFileSync('tokens.json', 'utf8'));
+  if (!saved.refresh_token) return undefined;
+  try {
+    return { ...saved, ...(await client.refreshTokenGrant(config, saved.refresh_token)) };
+  } catch (error) {
+    if (error.error !== 'invalid_grant') throw error;
+  }
+}
+
 try {
-  const tokens = saved
-    ? await client.refreshTokenGrant(config, saved.refresh_token)
-    : await signIn();
-  writeFileSync('tokens.json', JSON.stringify({ ...saved, ...tokens }), { mode: 0o600 });
+  const tokens = (await refresh()) ?? (await signIn());
+  writeFileSync('tokens.json', JSON.stringify(tokens), { mode: 0o600 });
 } catch (error) {
   console.error(error.error ?? error.code);
   process.exitCode = 1;

@@ -10,10 +10,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 
 from oauthlib.oauth2 import DeviceClient
-from oauthlib.oauth2.rfc6749.errors import OAuth2Error
+from oauthlib.oauth2.rfc6749.errors import InvalidGrantError, OAuth2Error
 
 issuer = sys.argv[1]
 saved_tokens = Path('tokens.json')
@@ -23,12 +24,16 @@ os.umask(0o077)
 
 def post(path, body):
     try:
-        with urllib.request.urlopen(issuer + path, body.encode(), timeout=30) as answer:
-            return answer.read().decode()
+        answer = urllib.request.urlopen(issuer + path, body.encode(), timeout=30)
     except urllib.error.HTTPError as error:
-        if error.code >= 500:  # Perhaps a page of a proxy. It is an OSError, too.
+        if error.code >= 500:  # It is an OSError, too.
             raise
-        return error.read().decode()
+        answer = error
+    with answer:
+        text = answer.read().decode()
+    if not text.startswith('{'):  # A page of a proxy.
+        raise OSError(text[:100])
+    return text
 
 
 def sign_in():
@@ -51,20 +56,27 @@ def sign_in():
                 interval += 5
             elif error.error != 'authorization_pending':
                 raise
-        except OSError:  # A lost connection, or a 503, does not end the sign-in.
+        except (OSError, HTTPException):  # A lost connection, or a 503, does not end the sign-in.
             if time.monotonic() > over:
                 raise
 
 
-def refresh(saved):
+def refresh():
+    """None if the user has to sign in again."""
+    saved = json.loads(saved_tokens.read_text()) if saved_tokens.exists() else {}
+    if 'refresh_token' not in saved:
+        return None
     body = client.prepare_refresh_body(refresh_token=saved['refresh_token'])
-    return {**saved, **client.parse_request_body_response(post('/token', body))}
+    try:
+        return {**saved, **client.parse_request_body_response(post('/token', body))}
+    except InvalidGrantError:
+        return None
 
 
 try:
-    tokens = refresh(json.loads(saved_tokens.read_text())) if saved_tokens.exists() else sign_in()
+    tokens = refresh() or sign_in()
     saved_tokens.write_text(json.dumps(tokens))
 except OAuth2Error as error:
     sys.exit(error.error)
-except OSError as error:  # Try later: the saved tokens stay.
+except (OSError, HTTPException) as error:  # Try later: the saved tokens stay.
     sys.exit(str(error))

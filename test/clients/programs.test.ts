@@ -3,7 +3,7 @@
  * libraries that this project did not write, with a user at a real browser.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   answerLink,
@@ -16,8 +16,9 @@ import {
 } from '../kit/chromium.ts';
 import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { newFolder } from '../kit/folder.ts';
-import { has, type Need, PYTHON } from '../kit/needs.ts';
+import { has, isHere, type Need, PYTHON } from '../kit/needs.ts';
 import { startChild } from '../kit/process.ts';
+import { serveUpstream } from '../kit/provider.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -130,6 +131,12 @@ function install({ program, args = [] }: Client, baseUrl: string, service: Servi
       plantSecret(tokens.id_token ?? '');
       return tokens;
     },
+    /** As if the program had saved these tokens. */
+    saveTokens(tokens: Tokens) {
+      writeFileSync(join(folder, 'tokens.json'), JSON.stringify(tokens));
+      if (tokens.refresh_token) writeFileSync(join(folder, 'refresh-token'), tokens.refresh_token);
+    },
+    readRefreshToken: () => readFileSync(join(folder, 'refresh-token'), 'utf8').trim(),
   };
 }
 
@@ -140,6 +147,17 @@ test.each(['openid-client', 'oauth4webapi'] as const)(
     expect(row?.split(' | ')[1]).toBe(packageJson.dependencies[name]);
   },
 );
+
+function cutTokensOnce(): Fate {
+  let isCut = false;
+  return {
+    cutAfter(response) {
+      const isFirst = response.includes('"access_token"') && !isCut;
+      isCut ||= isFirst;
+      return response.length - (isFirst ? 5 : 0);
+    },
+  };
+}
 
 const isRunHere = ({ name, need }: Client) =>
   need === undefined || has(need, `${name} signs in by the device grant`);
@@ -171,6 +189,19 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
   );
 
   test.concurrent(
+    'saved tokens that the provider refuses to refresh: the user signs in again',
+    async () => {
+      const app = install(client, setup.relay.baseUrl, service);
+      app.saveTokens({ access_token: 'gone', refresh_token: 'revoked' });
+      const { link, ended } = app.run();
+      expect(await answerLink(setup, await link, service)).toMatchObject(SIGNED_IN);
+      expect(await ended).toMatchObject({ exitCode: 0 });
+      expect(app.readTokens().refresh_token).not.toBe('revoked');
+    },
+    LONGEST_MS,
+  );
+
+  test.concurrent(
     `the user declines (${declined})`,
     async () => {
       const app = install(client, setup.relay.baseUrl, service);
@@ -186,28 +217,32 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
 
   if (survivesFaults)
     test.concurrent(
-      'a page of a proxy and a lost connection do not end the sign-in',
+      'pages of a proxy, and tokens that are cut off, do not end the sign-in',
       async () => {
         // The first request is the device authorization.
         const fates: Fate[] = [
           {},
           { response: new Response('<html>', { status: 503 }) },
+          { response: new Response('<html>') },
           { losesRequest: true },
         ];
-        using proxy = await startFaultProxy(setup.relay.baseUrl, ({ nth }) => fates[nth] ?? {});
+        const cut = cutTokensOnce();
+        using proxy = await startFaultProxy(setup.relay.baseUrl, ({ nth }) => fates[nth] ?? cut);
         const app = install(client, proxy.url, service);
         const { link, ended } = app.run();
         expect(await answerLink(setup, await link, service)).toMatchObject(SIGNED_IN);
         expect(await ended).toMatchObject({ exitCode: 0 });
-        expect(proxy.counts.exchanges).toBeGreaterThanOrEqual(fates.length + 1);
+        // The tokens came twice.
+        expect(proxy.counts.exchanges).toBeGreaterThanOrEqual(fates.length + 2);
       },
       LONGEST_MS,
     );
 
   test.concurrent(
-    'the code expires',
+    'the code expires, also if the saved tokens have no refresh token',
     async () => {
       const app = install(client, shortLived.baseUrl, 'mal');
+      app.saveTokens({ access_token: 'gone' });
       const { exitCode, output } = await app.run().ended;
       expect(output).toEndWith(`\n${expired}\n`);
       expect(exitCode).toBe(1);
@@ -215,3 +250,28 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
     LONGEST_MS,
   );
 });
+
+test.if(isHere('curl and qrencode'))(
+  'curl: a token with commas and braces is kept whole',
+  async () => {
+    const token = plantSecret('a-refresh-token,with:{all},of-this');
+    const relay = serveUpstream(({ url }) =>
+      Response.json(
+        url.endsWith('/token')
+          ? {
+              access_token: token,
+              token_type: 'Bearer',
+              expires_in: 60,
+              refresh_token: token,
+              scope: '',
+            }
+          : { device_code: 'c', user_code: 'u', verification_uri: 'v', expires_in: 9, interval: 1 },
+      ),
+    );
+    const [curl] = CLIENTS.filter(({ name }) => name === 'curl') as [Client];
+    const app = install(curl, new URL(relay.url).origin, 'mal');
+    expect(await app.run().ended).toMatchObject({ exitCode: 0 });
+    expect(app.readRefreshToken()).toBe(token);
+    relay.stop();
+  },
+);
