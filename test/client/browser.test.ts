@@ -1,11 +1,11 @@
 /** The client in Chromium at a real relay: the TV build over a network that cuts, and pages without CORS. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { startFaultProxy } from '../kit/fault-proxy.ts';
 import { REMOVE_NEWER } from '../kit/old-engine.ts';
-import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
-import { type RelayProcess, startRelay } from '../kit/relay.ts';
-import { type Runtimes, startRuntimes } from '../kit/runtimes.ts';
+import { startRelay } from '../kit/relay.ts';
+import { startRuntimes } from '../kit/runtimes.ts';
 import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
@@ -20,24 +20,15 @@ const AT_ONCE = 20;
 /** What the relay offers, the start, the result, the acknowledgement. */
 const RESPONSES = [/^\/services/, /^\/auth\/start/, /^\/auth\/result.*wait=/, /ack=/];
 
-let runtimes: Runtimes;
-let provider: TokenEndpoint;
-let relay: RelayProcess;
-
-beforeAll(async () => {
-  provider = startTokenEndpoint();
-  runtimes = await startRuntimes();
-  relay = await startRelay({
-    MAL_TOKEN_URL: provider.tokenUrl,
-    START_BURST: '100000',
-    CORS_ORIGINS: runtimes.origin,
-  });
+const provider = startTokenEndpoint();
+const runtimes = await startRuntimes();
+const relay = await startRelay({
+  MAL_TOKEN_URL: provider.tokenUrl,
+  START_BURST: '100000',
+  CORS_ORIGINS: runtimes.origin,
 });
 
-afterAll(async () => {
-  await Promise.all([runtimes.stop(), relay.stop()]);
-  provider.stop();
-});
+afterAll(() => Promise.all([runtimes.stop(), relay.stop(), provider.stop()]));
 
 type Cut = readonly [response: RegExp, cutAfter: number];
 

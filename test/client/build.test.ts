@@ -1,5 +1,5 @@
 /** What is published: sizes, syntax, and the package as an app developer installs it. */
-import { beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import {
   existsSync,
   mkdirSync,
@@ -17,27 +17,22 @@ import { parse } from 'acorn';
 import { publint } from 'publint';
 import { newFolder } from '../kit/folder.ts';
 import { runChild } from '../kit/process.ts';
+import { serveUpstream } from '../kit/provider.ts';
 import { ROOT } from '../kit/relay.ts';
 
 const CLIENT = `${ROOT}client`;
 
-let folder: string;
+const folder = newFolder();
+const packed = join(folder, 'sign-in-relay-client-1.0.0.tgz');
 
 /** `npm pack`, which builds, and `npm install` in a folder with nothing in it. */
-beforeAll(async () => {
-  folder = newFolder();
-  const env = { HOME: folder };
-  const pack = await runChild(['npm', 'pack', '--pack-destination', folder], {
-    cwd: CLIENT,
-    env,
-  });
-  expect(pack).toMatchObject({ exitCode: 0 });
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  const install = ['npm', 'install', '--offline', '--no-audit', packed()];
-  expect(await runChild(install, { cwd: folder, env })).toMatchObject({ exitCode: 0 });
-}, 60_000);
+const env = { HOME: folder };
+const pack = ['npm', 'pack', '--pack-destination', folder];
+expect(await runChild(pack, { cwd: CLIENT, env })).toMatchObject({ exitCode: 0 });
+writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+const install = ['npm', 'install', '--offline', '--no-audit', packed];
+expect(await runChild(install, { cwd: folder, env })).toMatchObject({ exitCode: 0 });
 
-const packed = () => join(folder, 'sign-in-relay-client-1.0.0.tgz');
 const installed = (file: string) => join(folder, 'node_modules/sign-in-relay-client', file);
 const read = (file: string) => readFileSync(installed(file), 'utf8');
 
@@ -69,7 +64,7 @@ test('publint finds nothing', async () => {
 });
 
 test('each entry has the types of its format, from ESM, CommonJS and a bundler', async () => {
-  const tarball = createPackageFromTarballData(await Bun.file(packed()).bytes());
+  const tarball = createPackageFromTarballData(await Bun.file(packed).bytes());
   // A script, for a tag of its own.
   const checked = await checkPackage(tarball, { excludeEntrypoints: ['tv.js'] });
   const problems = 'problems' in checked ? checked.problems : [checked];
@@ -163,10 +158,8 @@ function compile(
   return runChild([...tsc, ...libraries, ...how, ...more, ...files], { cwd: folder });
 }
 
-beforeAll(() => {
-  for (const file of ['app.mts', 'app.cts']) writeFileSync(join(folder, file), APP);
-  writeFileSync(join(folder, 'tv.ts'), TV_APP);
-});
+for (const file of ['app.mts', 'app.cts']) writeFileSync(join(folder, file), APP);
+writeFileSync(join(folder, 'tv.ts'), TV_APP);
 
 const PROGRAMS = ['app.mts', 'app.cts', 'tv.ts'];
 
@@ -261,15 +254,12 @@ test.each([
   ['node, from ESM', 'node', 'app.mjs'],
   ['node, from CommonJS', 'node', 'app.cjs'],
 ] as const)('the installed package runs under %s', async (_name, runtime, program) => {
-  using relay = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: ({ url }) =>
-      url.endsWith('/services')
-        ? Response.json({ services: [{ service: 'mal', name: 'MyAnimeList' }], extensions: [] })
-        : new Response('Unknown service\n', { status: 400 }),
-  });
-  const ran = await runChild([runtime, program, relay.url.origin], { cwd: folder });
+  using relay = serveUpstream(({ url }) =>
+    url.endsWith('/services')
+      ? Response.json({ services: [{ service: 'mal', name: 'MyAnimeList' }], extensions: [] })
+      : new Response('Unknown service\n', { status: 400 }),
+  );
+  const ran = await runChild([runtime, program, relay.origin], { cwd: folder });
   const refused = { code: 'refused', show: 'Sign-in is not available here.' };
   const lines = [{ name: 'MyAnimeList', blind: 'no' }, refused].map((each) => JSON.stringify(each));
   expect(ran).toEqual({ exitCode: 0, output: `${lines.join('\n')}\n` });

@@ -1,5 +1,5 @@
 /** A session and what a relay offers on request: the menu, 'opened', cancelling, refreshing and blind sign-ins. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { hash, randomUUID } from 'node:crypto';
 import {
   createSession,
@@ -9,7 +9,8 @@ import {
   type SignInError,
 } from '../../client/src/index.ts';
 import { createMemory, keyOf } from '../../client/src/storage.ts';
-import { type RelayProcess, startRelay } from '../kit/relay.ts';
+import { serveUpstream } from '../kit/provider.ts';
+import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { makeCode } from '../kit/user.ts';
 import { failureOf } from '../kit/wait.ts';
@@ -18,57 +19,47 @@ import { failureOf } from '../kit/wait.ts';
 function startProvider() {
   const challenges = new Map<string, string | null>();
   const forms: URLSearchParams[] = [];
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      const form = new URLSearchParams(await request.text());
-      forms.push(form);
-      const code = form.get('code') ?? '';
-      const isRefresh = form.get('grant_type') === 'refresh_token';
-      const proof = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
-      const challenge = challenges.get(code);
-      challenges.delete(code);
-      const isGood = isRefresh ? form.get('refresh_token') !== 'used' : challenge === proof;
-      if (!isGood) return Response.json({ error: 'invalid_grant' }, { status: 400 });
-      return Response.json({
-        access_token: plantSecret(`access-${randomUUID()}`),
-        refresh_token: plantSecret(`refresh-${randomUUID()}`),
-        expires_in: 3_600,
-        token_type: 'Bearer',
-        scope: 'read',
-      });
-    },
+  const { origin, url, stop } = serveUpstream((_, body) => {
+    const form = new URLSearchParams(body);
+    forms.push(form);
+    const code = form.get('code') ?? '';
+    const isRefresh = form.get('grant_type') === 'refresh_token';
+    const proof = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
+    const challenge = challenges.get(code);
+    challenges.delete(code);
+    const isGood = isRefresh ? form.get('refresh_token') !== 'used' : challenge === proof;
+    if (!isGood) return Response.json({ error: 'invalid_grant' }, { status: 400 });
+    return Response.json({
+      access_token: plantSecret(`access-${randomUUID()}`),
+      refresh_token: plantSecret(`refresh-${randomUUID()}`),
+      expires_in: 3_600,
+      token_type: 'Bearer',
+      scope: 'read',
+    });
   });
-  return { server, challenges, forms, origin: server.url.origin };
+  return { origin, url, stop, challenges, forms };
 }
 
-let provider: ReturnType<typeof startProvider>;
-let relay: RelayProcess;
-let place: { relay: string; service: string };
-
-beforeAll(async () => {
-  provider = startProvider();
-  const at = (name: string, path: string) => ({
-    [`${name}_CLIENT_ID`]: 'relay-client',
-    [`${name}_AUTHORIZE_URL`]: `${provider.origin}/authorize`,
-    [`${name}_TOKEN_URL`]: `${provider.origin}/${path}`,
-    [`${name}_PKCE`]: 'S256',
-  });
-  relay = await startRelay({
-    PROVIDERS: 'acme,confidential',
-    START_BURST: '1000',
-    ACME_DISPLAY_NAME: 'Acme Music',
-    ...at('ACME', 'token'),
-    ...at('CONFIDENTIAL', 'token'),
-    CONFIDENTIAL_CLIENT_SECRET: plantSecret('the-secret-of-the-relay-alone'),
-  });
-  place = { relay: relay.baseUrl, service: 'acme' };
+const provider = startProvider();
+const providerOf = (name: string) => ({
+  [`${name}_CLIENT_ID`]: 'relay-client',
+  [`${name}_AUTHORIZE_URL`]: `${provider.origin}/authorize`,
+  [`${name}_TOKEN_URL`]: provider.url,
+  [`${name}_PKCE`]: 'S256',
 });
+const relay = await startRelay({
+  PROVIDERS: 'acme,confidential',
+  START_BURST: '1000',
+  ACME_DISPLAY_NAME: 'Acme Music',
+  ...providerOf('ACME'),
+  ...providerOf('CONFIDENTIAL'),
+  CONFIDENTIAL_CLIENT_SECRET: plantSecret('the-secret-of-the-relay-alone'),
+});
+const place = { relay: relay.baseUrl, service: 'acme' };
 
 afterAll(async () => {
   await relay.stop();
-  await provider.server.stop(true);
+  provider.stop();
 });
 
 /** Opens the link, as far as the provider. Returns how the user comes back from there. */
@@ -139,33 +130,20 @@ test('headers go to the relay and not to the provider, through the fetch of the 
 });
 
 test('no request follows a redirect: no secret goes to an address that nobody named', async () => {
-  let reached = 0;
-  const elsewhere = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch() {
-      reached += 1;
-      return Response.json({ accessToken: 'stolen' });
-    },
-  });
-  const moved = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: () => Response.redirect(`${elsewhere.url.origin}/there?secret=1`, 307),
-  });
+  using elsewhere = serveUpstream(() => Response.json({ accessToken: 'stolen' }));
+  const there = `${elsewhere.origin}/there`;
+  using moved = serveUpstream(() => Response.redirect(`${there}?secret=1`, 307));
   const tokens = { accessToken: 'old', refreshToken: 'secret' };
-  const tokenUrl = `${moved.url.origin}/token`;
-  for (const own of [{}, { tokenUrl, clientId: 'c' }]) {
+  for (const own of [{}, { tokenUrl: moved.url, clientId: 'c' }]) {
     const storage = createMemory();
-    const at = { relay: moved.url.origin, service: 'acme', storage };
+    const at = { relay: moved.origin, service: 'acme', storage };
     storage.setItem(keyOf(at), JSON.stringify({ ...tokens, ...own }));
     const failed = await failureOf(createSession(at).getToken({ rejected: 'old' }));
     const { message } = failed as SignInError;
-    expect(message).toContain(`answered 307: a redirect to ${elsewhere.url.origin}/there`);
+    expect(message).toContain(`answered 307: a redirect to ${there}`);
     expect(message).not.toContain('secret');
   }
-  expect(reached).toBe(0);
-  await Promise.all([elsewhere.stop(true), moved.stop(true)]);
+  expect(elsewhere.requests).toEqual([]);
 });
 
 test('blind where the relay offers it: the device alone exchanges and refreshes', async () => {
@@ -176,9 +154,9 @@ test('blind where the relay offers it: the device alone exchanges and refreshes'
     tokenType: 'Bearer',
     scope: 'read',
     clientId: 'relay-client',
-    tokenUrl: `${provider.origin}/token`,
+    tokenUrl: provider.url,
   });
-  expect(fresh?.tokenUrl).toBe(`${provider.origin}/token`);
+  expect(fresh?.tokenUrl).toBe(provider.url);
   const [exchange, renewal, ...rest] = provider.forms.slice(formsBefore);
   expect(exchange?.get('code_verifier')).toMatch(/^[\w-]{43}$/);
   expect(Object.fromEntries(renewal ?? [])).toEqual({

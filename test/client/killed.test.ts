@@ -1,13 +1,14 @@
 /** An app that is killed while it signs in, and one that is stopped: real processes at a real relay. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyOf } from '../../client/src/storage.ts';
 import { newFolder } from '../kit/folder.ts';
 import { type Child, startChild } from '../kit/process.ts';
-import { startTokenEndpoint, type TokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
-import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
+import { ROOT, startRelay } from '../kit/relay.ts';
+import { startServer } from '../kit/runtimes.ts';
 import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
 
 /** Sign-ins of one process, which are killed together, each at another point. */
@@ -16,15 +17,9 @@ const PROCESSES = IS_SOAK ? 25 : 4;
 const APP = `${ROOT}test/client/app.ts`;
 const STEPS = ['starting', 'keeping', 'prompt', 'saving', 'saved', 'emptying', 'done'];
 
-let provider: TokenEndpoint;
-let relay: RelayProcess;
-let folder: string;
-
-beforeAll(async () => {
-  provider = startTokenEndpoint();
-  relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '100000' });
-  folder = newFolder();
-});
+const provider = startTokenEndpoint();
+const relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '100000' });
+const folder = newFolder();
 
 afterAll(async () => {
   await relay.stop();
@@ -128,38 +123,21 @@ test.each([
     /** Its time-out passes while the process is stopped. */
     const TIMEOUT_MS = 300;
     const STOP_MS = 900;
-    let starts = 0;
-    const answers: Readonly<Record<string, (search: string) => Response>> = {
-      '/services': () => Response.json({ services: [], extensions: [] }),
+    const { url, asked, answer, stop } = startServer();
+    answer({
+      '/services': () => ({ services: [], extensions: [] }),
       '/auth/start'() {
-        starts += 1;
         app.kill('SIGSTOP');
         setTimeout(() => app.kill('SIGCONT'), STOP_MS);
-        return Response.json({ session: 's', url: `${relay.baseUrl}/x`, expiresIn: 600 });
+        return { session: 's', url: `${url}/x`, expiresIn: 600 };
       },
-      '/auth/result': (search) =>
-        search.includes('ack=')
-          ? new Response(null, { status: 204 })
-          : Response.json({ accessToken: 'a' }),
-    };
-    const server = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      fetch({ url }) {
-        const { pathname, search } = new URL(url);
-        return answers[pathname]?.(search) ?? new Response('', { status: 404 });
-      },
+      '/auth/result': (request) =>
+        request.url.includes('ack=') ? new Response(null, { status: 204 }) : { accessToken: 'a' },
     });
     const home = mkdtempSync(join(folder, 'stopped-'));
-    const app = startChild([
-      ...(await command()),
-      server.url.origin,
-      home,
-      '1',
-      String(TIMEOUT_MS),
-    ]);
+    const app = startChild([...(await command()), url, home, '1', String(TIMEOUT_MS)]);
     expect(await app.exited).toBe(0);
-    expect(starts).toBe(1);
-    await server.stop(true);
+    expect(asked.filter((path) => path === '/auth/start').length).toBe(1);
+    await stop();
   },
 );

@@ -1,5 +1,5 @@
 /** `sign-in-relay-client/mcp` with the official SDK: its example server and authorization server, and one that refreshes. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -37,7 +37,7 @@ import { installClient } from '../kit/client-package.ts';
 import { newFolder } from '../kit/folder.ts';
 import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
 import { scanTerminal } from '../kit/qr.ts';
-import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
+import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { createUser, readLink } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
@@ -143,16 +143,13 @@ function serveMcp(): Server {
   return app.listen(serverPort);
 }
 
-let relay: RelayProcess;
 const servers = [serveAuthorization(), serveMcp()];
-beforeAll(async () => {
-  const endpoints = [authPort, exampleAuthPort].map((port) => `http://localhost:${port}/authorize`);
-  relay = await startRelay({
-    OPEN_ENDPOINTS: endpoints.join(),
-    PROVIDERS: '',
-    MAL_CLIENT_ID: '',
-    START_BURST: '100',
-  });
+const endpoints = [authPort, exampleAuthPort].map((port) => `http://localhost:${port}/authorize`);
+const relay = await startRelay({
+  OPEN_ENDPOINTS: endpoints.join(),
+  PROVIDERS: '',
+  MAL_CLIENT_ID: '',
+  START_BURST: '100',
 });
 afterAll(async () => {
   for (const each of servers) each.close();

@@ -1,67 +1,42 @@
 /** The hook of the client in a page that a server has rendered, at a real relay. */
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  expect,
-  setDefaultTimeout,
-  test,
-} from 'bun:test';
-import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { createElement, StrictMode } from 'react';
 import { renderToString } from 'react-dom/server';
 import { createSession } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
 import { launchChromium } from '../kit/chromium.ts';
-import { type RelayProcess, ROOT, startRelay } from '../kit/relay.ts';
+import { serveUpstream } from '../kit/provider.ts';
+import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { App } from './react-app.ts';
 
 setDefaultTimeout(60_000);
 
-let app: ReturnType<typeof serveApp>;
-let relay: RelayProcess;
-let browser: Browser;
+const entrypoints = [`${ROOT}test/client/react-app.ts`];
+const { outputs } = await Bun.build({ entrypoints, target: 'browser' });
+
+/** Renders the page with the session of nobody. */
+const app = serveUpstream(({ url }) => {
+  if (url.endsWith('.js')) return new Response(outputs[0]);
+  const session = createSession({ relay: relay.baseUrl, service: 'mal' });
+  const drawn = createElement(StrictMode, null, createElement(App, { session, isShort: false }));
+  const html = `<!doctype html><link rel="icon" href="data:,"><script type="module" src="/app.js"></script><body>${renderToString(drawn)}</body>`;
+  return new Response(html, { headers: { 'Content-Type': 'text/html' } });
+});
+const [browser, relay] = await Promise.all([
+  launchChromium(),
+  startRelay({ CORS_ORIGINS: app.origin }),
+]);
 let page: Page;
 
-async function bundle(): Promise<string> {
-  const entrypoints = [`${ROOT}test/client/react-app.ts`];
-  const { outputs } = await Bun.build({ entrypoints, target: 'browser' });
-  return (await outputs[0]?.text()) ?? '';
-}
-
-/** Its server renders the page with the session of nobody. */
-function serveApp(script: string) {
-  const html = () => {
-    const session = createSession({ relay: relay.baseUrl, service: 'mal' });
-    const drawn = createElement(StrictMode, null, createElement(App, { session, isShort: false }));
-    return `<!doctype html><link rel="icon" href="data:,"><script type="module" src="/app.js"></script><body>${renderToString(drawn)}</body>`;
-  };
-  return Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: ({ url }) =>
-      url.endsWith('.js')
-        ? new Response(script, { headers: { 'Content-Type': 'text/javascript' } })
-        : new Response(html(), { headers: { 'Content-Type': 'text/html' } }),
-  });
-}
-
-beforeAll(async () => {
-  app = serveApp(await bundle());
-  [browser, relay] = await Promise.all([
-    launchChromium(),
-    startRelay({ CORS_ORIGINS: app.url.origin }),
-  ]);
-});
 beforeEach(async () => {
   page = await (await browser.newContext()).newPage();
-  await page.goto(app.url.href);
+  await page.goto(app.origin);
 });
 afterEach(() => page.context().close());
-afterAll(() => Promise.all([browser.close(), relay.stop(), app.stop(true)]));
+afterAll(() => Promise.all([browser.close(), relay.stop(), app.stop()]));
 
 type Shown = [status: string, secondsLeft: number, more: string | null];
 const read = async (): Promise<Shown> => JSON.parse((await page.textContent('p')) ?? '[]');

@@ -3,34 +3,16 @@
  * something else: a session at a relay that puts a member of every option's name into
  * everything, on each runtime; and an API that redirects.
  */
-import {
-  afterAll,
-  beforeAll,
-  describe,
-  expect,
-  onTestFinished,
-  setDefaultTimeout,
-  test,
-} from 'bun:test';
+import { afterAll, describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
 import { hash } from 'node:crypto';
 import { discover, type SessionOptions } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
-import {
-  type Client,
-  RUNTIMES,
-  type Runtimes,
-  startRuntimes,
-  startServer,
-  type Tools,
-} from '../kit/runtimes.ts';
+import { type Client, RUNTIMES, startRuntimes, startServer, type Tools } from '../kit/runtimes.ts';
 import { type Offered, type StrangeRelay, startStrangeRelay } from '../kit/strange-relay.ts';
 
 setDefaultTimeout(60_000);
 
-let runtimes: Runtimes;
-beforeAll(async () => {
-  runtimes = await startRuntimes();
-});
+const runtimes = await startRuntimes();
 afterAll(() => runtimes.stop());
 
 type Kept = Readonly<Record<string, unknown>> | null;

@@ -1,28 +1,16 @@
 /** Two tabs of one browser, with the module and with the TV build: what one does, the other shows. */
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  describe,
-  expect,
-  setDefaultTimeout,
-  test,
-} from 'bun:test';
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { SessionState } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
-import { type Runtimes, startRuntimes, startServer } from '../kit/runtimes.ts';
+import { startRuntimes, startServer } from '../kit/runtimes.ts';
 
 setDefaultTimeout(60_000);
 
-let runtimes: Runtimes;
-let relay: ReturnType<typeof startRelay>;
+const runtimes = await startRuntimes();
+const relay = startRelay();
 let context: BrowserContext;
 
-beforeAll(async () => {
-  runtimes = await startRuntimes();
-  relay = startRelay();
-});
 afterEach(() => context.close());
 afterAll(() => Promise.all([runtimes.stop(), relay.stop()]));
 

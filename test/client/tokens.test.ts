@@ -1,5 +1,5 @@
 /** The tokens of a session: one refresh for all who ask, in one process and in several. test/client/browser.test.ts has tabs. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import {
   existsSync,
   readdirSync,
@@ -20,6 +20,7 @@ import { fileStorage } from '../../client/src/node.ts';
 import { createMemory, keyOf } from '../../client/src/storage.ts';
 import { newFolder } from '../kit/folder.ts';
 import { type Child, startChild } from '../kit/process.ts';
+import { serveUpstream } from '../kit/provider.ts';
 import { ROOT } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { createGate, failureOf, pollUntil } from '../kit/wait.ts';
@@ -42,29 +43,25 @@ function startRefresher() {
     return { accessToken, refreshToken: valid, expiresIn: 3_600 };
   }
 
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      const { refreshToken } = await request.json();
-      if (request.url.endsWith('/revoke')) {
-        if (refreshToken) revoked.push(refreshToken);
-        return Response.json({});
-      }
-      seen.push(refreshToken);
-      const tokens = refreshToken === valid && !isDown && issue();
-      await gate.pass();
-      if (tokens) return Response.json(tokens);
-      const error = isDown ? 'invalid_client' : 'invalid_grant';
-      return Response.json({ error }, { status: isDown ? 401 : 400 });
-    },
+  const { origin, stop } = serveUpstream(async ({ url }, body) => {
+    const { refreshToken } = JSON.parse(body);
+    if (url.endsWith('/revoke')) {
+      if (refreshToken) revoked.push(refreshToken);
+      return Response.json({});
+    }
+    seen.push(refreshToken);
+    const tokens = refreshToken === valid && !isDown && issue();
+    await gate.pass();
+    if (tokens) return Response.json(tokens);
+    const error = isDown ? 'invalid_client' : 'invalid_grant';
+    return Response.json({ error }, { status: isDown ? 401 : 400 });
   });
   return {
     gate,
     seen,
     revoked,
-    relay: server.url.origin,
-    server,
+    relay: origin,
+    stop,
     /** Tokens with so much left, and none of the earlier ones work any more. */
     grant(leftMs: number, more: Partial<Tokens> = {}): Tokens {
       seen.length = 0;
@@ -77,15 +74,10 @@ function startRefresher() {
   };
 }
 
-let refresher: ReturnType<typeof startRefresher>;
-let folder: string;
+const refresher = startRefresher();
+const folder = newFolder();
 
-beforeAll(() => {
-  refresher = startRefresher();
-  folder = newFolder();
-});
-
-afterAll(() => refresher.server.stop(true));
+afterAll(refresher.stop);
 
 interface KeepOptions {
   readonly save?: (tokens: Tokens) => unknown;
@@ -367,18 +359,13 @@ describe('session.fetch', () => {
     const tokens = refresher.grant(HOUR_MS / 2);
     const { session, storage } = keep(tokens);
     const sent: (string | null)[] = [];
-    using api = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      fetch(request) {
-        const given = request.headers.get('Authorization');
-        sent.push(given);
-        const isGood =
-          given === `Bearer ${storage.tokens?.accessToken}` && storage.tokens !== tokens;
-        return new Response(request.headers.get('X-Own'), { status: isGood ? 200 : 401 });
-      },
+    using api = serveUpstream(({ headers }) => {
+      const given = headers.get('Authorization');
+      sent.push(given);
+      const isGood = given === `Bearer ${storage.tokens?.accessToken}` && storage.tokens !== tokens;
+      return new Response(headers.get('X-Own'), { status: isGood ? 200 : 401 });
     });
-    const url = api.url.href;
+    const { url } = api;
     for (const body of [new Blob(['x']).stream(), Readable.from(['x']) as never]) {
       sent.length = 0;
       const streamed = await session.fetch(url, { method: 'POST', body });

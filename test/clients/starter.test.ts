@@ -1,21 +1,18 @@
 /** examples/vite-react, as someone who copies it builds it, in Chromium at a dev relay. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { launchChromium } from '../kit/chromium.ts';
 import { installClient } from '../kit/client-package.ts';
-import { type DevRelayProcess, startDev } from '../kit/dev.ts';
+import { startDev } from '../kit/dev.ts';
 import { newFolder } from '../kit/folder.ts';
 import { NODE, runChild } from '../kit/process.ts';
+import { serveUpstream } from '../kit/provider.ts';
 import { readPng, scan } from '../kit/qr.ts';
 import { ROOT } from '../kit/relay.ts';
 
 setDefaultTimeout(60_000);
-
-let dev: DevRelayProcess;
-let browser: Browser;
-let app: ReturnType<typeof Bun.serve>;
 
 /** The folder with what its package.json names, as `npm install` would leave it. */
 async function install(): Promise<string> {
@@ -30,28 +27,18 @@ async function install(): Promise<string> {
   return folder;
 }
 
-beforeAll(async () => {
-  const folder = await install();
-  [dev, browser] = await Promise.all([startDev(), launchChromium()]);
-  const env = { VITE_RELAY: dev.relayUrl, VITE_API: dev.providerUrl };
-  const types = [process.execPath, `${ROOT}node_modules/.bin/tsc`];
-  expect(await runChild(types, { cwd: folder })).toEqual({ exitCode: 0, output: '' });
-  const vite = [NODE, `${ROOT}test/node_modules/vite/bin/vite.js`, 'build'];
-  expect(await runChild(vite, { cwd: folder, env })).toMatchObject({ exitCode: 0 });
-  app = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: ({ url }) =>
-      new Response(
-        Bun.file(join(folder, 'dist', new URL(url).pathname.replace(/\/$/, '/index.html'))),
-      ),
-  });
+const folder = await install();
+const [dev, browser] = await Promise.all([startDev(), launchChromium()]);
+const env = { VITE_RELAY: dev.relayUrl, VITE_API: dev.providerUrl };
+const types = [process.execPath, `${ROOT}node_modules/.bin/tsc`];
+expect(await runChild(types, { cwd: folder })).toEqual({ exitCode: 0, output: '' });
+const vite = [NODE, `${ROOT}test/node_modules/vite/bin/vite.js`, 'build'];
+expect(await runChild(vite, { cwd: folder, env })).toMatchObject({ exitCode: 0 });
+const app = serveUpstream(({ url }) => {
+  const path = new URL(url).pathname.replace(/\/$/, '/index.html');
+  return new Response(Bun.file(join(folder, 'dist', path)));
 });
-afterAll(async () => {
-  await browser.close();
-  await dev.stop();
-  await app.stop(true);
-});
+afterAll(() => Promise.all([browser.close(), dev.stop(), app.stop()]));
 
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 const untilShown = (page: Page, text: string | RegExp) => page.getByText(text).waitFor();
@@ -60,7 +47,7 @@ const linkOf = async (page: Page) => (await page.getByRole('link').getAttribute(
 /** A page with the app, which has just started a sign-in. */
 async function startApp(): Promise<Page> {
   const page = await (await browser.newContext()).newPage();
-  await page.goto(app.url.href);
+  await page.goto(app.origin);
   await press(page, 'Sign in');
   await untilShown(page, 'Scan this with your phone:');
   return page;
@@ -92,7 +79,7 @@ test('a user scans the code, signs in, stays so after a reload, and signs out', 
 test('a user who declined reads so, tries again, and cancels', async () => {
   await dev.plan({ ending: 'deny', auto: true });
   const page = await (await browser.newContext()).newPage();
-  await page.goto(app.url.href);
+  await page.goto(app.origin);
   await press(page, 'Sign in');
   await untilShown(page, 'Sign-in was declined.');
   await press(page, 'Try again');

@@ -54,7 +54,7 @@ test('a poll that is refused waits for as long as Retry-After says', async () =>
     if (polls === 2) return new Response('', { status: 502 });
     return Response.json({ accessToken: 'a' });
   });
-  const noting = program(new URL(relay.url).origin).replace(
+  const noting = program(relay.origin).replace(
     /const pause = .*/,
     'const pause = async (ms) => console.log(ms);',
   );

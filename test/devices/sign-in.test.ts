@@ -653,7 +653,7 @@ inShell.each(['sh', 'bash'])(
       return new Response(`${JSON.stringify({ ...started, expiresIn: number })}\n${second}`);
     });
     const app = installProgram([shell, SHELL_PROGRAM]);
-    expect(await app.run(new URL(there.url).origin).ended).toMatchObject(ENDED_WELL);
+    expect(await app.run(there.origin).ended).toMatchObject(ENDED_WELL);
     expect(app.tokens()).toEqual({ accessToken: 'token' });
     expect([app.has('was-run'), app.has('was-written')]).toEqual([false, false]);
   },
@@ -662,7 +662,7 @@ inShell.each(['sh', 'bash'])(
 inShell('shell: a page of a proxy that mentions a session is not taken for a start', async () => {
   using proxy = serveUpstream(() => new Response('<script>p={"session":"a","link":"b"}</script>'));
   const app = installProgram(['sh', SHELL_PROGRAM]);
-  const run = app.run(new URL(proxy.url).origin);
+  const run = app.run(proxy.origin);
   expect(await run.ended).toMatchObject({ exitCode: 1, error: 'unreachable' });
   expect(run.links()).toBe(0);
 });

@@ -7,6 +7,7 @@ import { findViolations, launchChromium } from '../kit/chromium.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
+import { serveUpstream } from '../kit/provider.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 const folder = newFolder();
@@ -96,16 +97,13 @@ const inBrowser = test.if(
 inBrowser.each(['light', 'dark'] as const)(
   'the home page and the widest, %s: axe-core finds nothing, no code is cut off',
   async (colorScheme) => {
-    const server = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      fetch: ({ url }) =>
-        new Response(Bun.file(join(folder, new URL(url).pathname.slice(BASE.length)))),
-    });
+    using server = serveUpstream(
+      ({ url }) => new Response(Bun.file(join(folder, new URL(url).pathname.slice(BASE.length)))),
+    );
     const browser = await launchChromium();
     const page = await browser.newPage({ colorScheme, viewport: { width: 1_280, height: 800 } });
     for (const name of ['index', 'qr', 'scaling', 'configuration', 'providers/spotify']) {
-      await page.goto(new URL(`${BASE}${name}.html`, server.url).href);
+      await page.goto(`${server.origin}${BASE}${name}.html`);
       const cut = await page.evaluate(() =>
         [...document.querySelectorAll('html, pre')]
           .filter((element) => element.scrollWidth > element.clientWidth)
@@ -114,6 +112,5 @@ inBrowser.each(['light', 'dark'] as const)(
       expect([name, cut, await findViolations(page)]).toEqual([name, [], []]);
     }
     await browser.close();
-    await server.stop(true);
   },
 );

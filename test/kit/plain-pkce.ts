@@ -1,5 +1,6 @@
 /** A provider like MyAnimeList: a public client, PKCE `plain` and no other method, one page with Allow and Deny. */
 import { createWatch, describe, type RealProvider } from './openid.ts';
+import { serveUpstream } from './provider.ts';
 import { plantSecret } from './secrets.ts';
 
 /** The only user of the plain provider. */
@@ -45,23 +46,18 @@ export async function startPlainPkce(redirectUri: string): Promise<RealProvider>
     return Response.json({ ...issued, token_type: 'Bearer', expires_in: 3_600 });
   }
 
-  const server = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch(request) {
-      const { method, headers } = request;
-      const { pathname, searchParams: query } = new URL(request.url);
-      await watch.see(method, pathname, Object.fromEntries(headers));
-      const form = new URLSearchParams(await request.text());
-      if (pathname === '/token') return grant(form);
-      const [, token = ''] = headers.get('authorization')?.split('Bearer ') ?? [];
-      if (tokens.has(token)) return Response.json({ name: PLAIN_OWNER });
-      const asked = { ...own, response_type: 'code', code_challenge_method: 'plain' };
-      if (pathname !== '/auth' || !has(query, asked)) return new Response('no', { status: 400 });
-      return method === 'GET' ? showForm() : authorize(query, form.get('allowed') === 'true');
-    },
+  const { origin, stop } = serveUpstream(async ({ method, headers, url }, body) => {
+    const { pathname, searchParams: query } = new URL(url);
+    await watch.see(method, pathname, Object.fromEntries(headers));
+    const form = new URLSearchParams(body);
+    if (pathname === '/token') return grant(form);
+    const [, token = ''] = headers.get('authorization')?.split('Bearer ') ?? [];
+    if (tokens.has(token)) return Response.json({ name: PLAIN_OWNER });
+    const asked = { ...own, response_type: 'code', code_challenge_method: 'plain' };
+    if (pathname !== '/auth' || !has(query, asked)) return new Response('no', { status: 400 });
+    return method === 'GET' ? showForm() : authorize(query, form.get('allowed') === 'true');
   });
-  return describe(server.url.origin, CLIENT, watch, () => server.stop(true));
+  return describe(origin, CLIENT, watch, async () => stop());
 }
 
 const has = (sent: URLSearchParams, expected: Readonly<Record<string, string>>) =>

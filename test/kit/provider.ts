@@ -43,11 +43,10 @@ export const tokensFor = (code: string) => ({ accessToken: tokenFor(code) });
 export function startSilentIssuer() {
   const gate = createGate();
   const held = gate.close();
-  const { url, ...stop } = serveUpstream(async () => {
+  const { origin: issuer, ...stop } = serveUpstream(async () => {
     await gate.pass();
     return Response.json(discoveryDocumentOf(issuer));
   });
-  const issuer = new URL(url).origin;
   return {
     ...stop,
     issuer,
@@ -65,7 +64,7 @@ export function discoveryDocumentOf(issuer: string) {
   };
 }
 
-/** A server that answers as the test says. `url` is that of a token endpoint. */
+/** A server that answers as the test says, such as a relay or an app. `url` is that of a token endpoint. */
 export function serveUpstream(
   answer: (request: Request, body: string) => Response | Promise<Response>,
 ) {
@@ -83,6 +82,7 @@ export function serveUpstream(
     },
   });
   return {
+    origin: server.url.origin,
     url: `${server.url.origin}/token`,
     requests,
     ...stoppable(() => server.stop(true)),
@@ -110,6 +110,7 @@ export async function serveBytes(
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
+    origin: `http://127.0.0.1:${port}`,
     url: `http://127.0.0.1:${port}/token`,
     port,
     /** Connections so far. */

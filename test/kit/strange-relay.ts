@@ -50,12 +50,12 @@ function strangeMembers(origin: string): Readonly<Record<string, unknown>> {
 /** Serves in this process, for clients of any origin. */
 function serve(answer: (path: string, body: string) => object | undefined) {
   const headers = { 'Access-Control-Allow-Origin': '*' };
-  const { url, requests, stop } = serveUpstream((_, body) => {
+  const { origin, requests, stop } = serveUpstream((_, body) => {
     const json = answer(requests.at(-1)?.path ?? '', body);
     if (json === undefined) return new Response(null, { status: 204, headers });
     return Response.json(json, { headers });
   });
-  return { origin: new URL(url).origin, asked: requests, stop };
+  return { origin, asked: requests, stop };
 }
 
 export type StrangeRelay = ReturnType<typeof startStrangeRelay>;

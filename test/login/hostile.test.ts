@@ -42,7 +42,7 @@ async function serve(answer: (path: string, socket: Socket) => void): Promise<st
     if (isWhole) answer(/^\w+ (\S+)/.exec(head)?.[1] ?? '', socket);
   });
   servers.push(server);
-  return new URL(server.url).origin;
+  return server.origin;
 }
 
 const respond = (status: number, body: string, headers = '') =>

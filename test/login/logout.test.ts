@@ -34,12 +34,6 @@ const run = (name: string, ...args: string[]) =>
 const logout = (relay: string, service = 'dev') =>
   run('logout', service, '--relay', relay, '--tokens', folder);
 
-/** A relay that answers every request so. */
-function serve(answer: () => Response) {
-  const server = serveUpstream(answer);
-  return Object.assign(server, { relay: new URL(server.url).origin });
-}
-
 test('the tokens of login are deleted, and no longer work', async () => {
   await dev.plan({ ending: 'approve', auto: true });
   const at = ['dev', '--relay', dev.relayUrl, '--tokens', folder];
@@ -59,9 +53,11 @@ test('the tokens of login are deleted, and no longer work', async () => {
 
 test('where tokens cannot be revoked it says where to remove the app', async () => {
   const removeAt = 'https://mal.example/apps';
-  using there = serve(() => Response.json({ error: 'unsupported', removeAt }, { status: 400 }));
-  const path = writeTokens(there.relay, 'mal');
-  const { exitCode, output } = await logout(there.relay, 'mal');
+  using there = serveUpstream(() =>
+    Response.json({ error: 'unsupported', removeAt }, { status: 400 }),
+  );
+  const path = writeTokens(there.origin, 'mal');
+  const { exitCode, output } = await logout(there.origin, 'mal');
   expect(exitCode).toBe(EXIT_CODES.failed);
   expect(output).toContain('mal has no way to revoke tokens that the relay knows');
   expect(output).toContain(`remove the app at mal: ${removeAt}\n`);
@@ -69,9 +65,9 @@ test('where tokens cannot be revoked it says where to remove the app', async () 
 });
 
 test('tokens that were not revoked: the file is deleted, and it says they may work', async () => {
-  using there = serve(() => Response.json({ error: 'invalid_client' }, { status: 400 }));
-  const path = writeTokens(there.relay);
-  const { exitCode, output } = await logout(there.relay);
+  using there = serveUpstream(() => Response.json({ error: 'invalid_client' }, { status: 400 }));
+  const path = writeTokens(there.origin);
+  const { exitCode, output } = await logout(there.origin);
   expect(exitCode).toBe(EXIT_CODES.failed);
   expect(output).toContain('the tokens were not revoked (');
   expect(output).not.toContain(SECRET);
@@ -79,9 +75,9 @@ test('tokens that were not revoked: the file is deleted, and it says they may wo
 });
 
 test('tokens that cannot be read are named, and nothing is sent', async () => {
-  using there = serve(() => Response.json({}));
-  mkdirSync(pathOf(there.relay));
-  const { exitCode, output } = await logout(there.relay);
+  using there = serveUpstream(() => Response.json({}));
+  mkdirSync(pathOf(there.origin));
+  const { exitCode, output } = await logout(there.origin);
   expect([exitCode, there.requests]).toEqual([EXIT_CODES.storage, []]);
   expect(output).toContain('EISDIR');
 });

@@ -21,7 +21,7 @@ const server = serveUpstream((request) => {
 const { requests } = server;
 afterAll(server.stop);
 
-const origin = new URL(server.url).origin;
+const { origin } = server;
 const asked = () => requests.map(({ path }) => path);
 const OPENID = '/.well-known/openid-configuration';
 const OAUTH = '/.well-known/oauth-authorization-server';

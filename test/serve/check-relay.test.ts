@@ -63,7 +63,7 @@ function serveLikeRelay(status: number) {
 
 test('a relay that holds polls for longer than the check waits is asked for less', async () => {
   using relay = serveLikeRelay(204);
-  const { textOf } = await checkRelay(new URL(relay.url).origin);
+  const { textOf } = await checkRelay(relay.origin);
   expect(textOf('poll')).toContain('nothing cut it');
   const polls = relay.requests.filter(({ path }) => path.includes('session=B'));
   expect(polls.map(({ path }) => path.replace(/.*B/, ''))).toEqual(['&wait=50', '&cancel=1']);
@@ -71,7 +71,7 @@ test('a relay that holds polls for longer than the check waits is asked for less
 
 test('a proxy that changes responses, and refuses polls', async () => {
   using proxy = serveLikeRelay(504);
-  const { faults, textOf } = await checkRelay(new URL(proxy.url).origin);
+  const { faults, textOf } = await checkRelay(proxy.origin);
   expect(faults).toEqual(['base URL', 'headers', 'poll']);
   expect(textOf('headers')).toEndWith('gets a 504 with another Cache-Control and Referrer-Policy');
   expect(textOf('poll')).toBe('refused at once with 504');
@@ -94,7 +94,7 @@ test.each([
 
 test('something else answers', async () => {
   using other = serveUpstream(() => new Response('a home page'));
-  const { textOf } = await checkRelay(new URL(other.url).origin);
+  const { textOf } = await checkRelay(other.origin);
   expect(textOf('relay')).toContain('/services gets a 200, not a list');
 });
 
@@ -105,6 +105,6 @@ test.each([
 ])('what is in front sends a %d, and what to do about it', async (status, remedy) => {
   const headers = { Location: 'https://relay.example/services' };
   using other = serveUpstream(() => new Response('', { status, headers }));
-  const { findings } = await checkRelay(new URL(other.url).origin);
+  const { findings } = await checkRelay(other.origin);
   expect(findings).toMatchObject([{ what: 'relay', remedy: expect.stringMatching(remedy) }]);
 });

@@ -186,7 +186,7 @@ describe.concurrent('the base URL', () => {
   });
 
   test('another program', async () => {
-    const OAUTH_BASE_URL = good.url.replace('/token', '');
+    const OAUTH_BASE_URL = good.origin;
     expect((await runCheck({ OAUTH_BASE_URL })).find('base URL')).toMatchObject({
       mark: 'fault',
       text: expect.stringContaining('not from PORT'),
@@ -440,7 +440,7 @@ describe.concurrent('providers', () => {
       STRAVA_AUTHORIZE_URL: good.url,
       STRAVA_TOKEN_URL: good.url,
       ACME_CLIENT_ID: 'id',
-      ACME_ISSUER: nothing.url.replace('/token', ''),
+      ACME_ISSUER: nothing.origin,
     });
     expect(find('authorization endpoint of mal')?.remedy).toBe('correct MAL_AUTHORIZE_URL');
     expect(find('profile of strava')?.remedy).toBe('run sign-in-relay providers strava');

@@ -88,7 +88,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       const document = JSON.stringify(discoveryDocumentOf(issuer));
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${document.length}\r\n\r\n${document}`);
     });
-    const issuer = new URL(provider.url).origin;
+    const issuer = provider.origin;
     await using relay = await startRelay(
       {
         PROVIDERS: 'demo,mal',

@@ -5,10 +5,11 @@ import { discoveryDocumentOf, serveUpstream } from '../kit/provider.ts';
 import { startWorkers } from '../kit/workers.ts';
 
 function serveIssuer(status: number) {
-  const { url, requests, ...stop } = serveUpstream(() =>
-    Response.json(discoveryDocumentOf(issuer), { status }),
-  );
-  const issuer = new URL(url).origin;
+  const {
+    origin: issuer,
+    requests,
+    ...stop
+  } = serveUpstream(() => Response.json(discoveryDocumentOf(issuer), { status }));
   const env = { PROVIDERS: 'mal,acme', ACME_CLIENT_ID: 'acme-client', ACME_ISSUER: issuer };
   return { ...stop, env, asked: () => requests.length };
 }
