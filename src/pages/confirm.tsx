@@ -29,8 +29,8 @@ export function renderConfirm(frame: Frame, asking: SignInToConfirm): string {
   // The relay's operator knows nothing of the client of an open sign-in.
   const appName = isOpen ? undefined : frame.appName && isolate(frame.appName);
   const title = words.title(appName);
-  const who = isOpen ? (deviceName ?? words.device) : frame.host;
-  const consequence = words.consequence(isolate(provider), appName || isolate(who));
+  const who = isOpen ? deviceName : frame.host;
+  const consequence = words.consequence(isolate(provider), appName || (who && isolate(who)));
   return renderPage(frame, {
     title,
     kind: 'confirm',

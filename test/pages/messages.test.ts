@@ -76,6 +76,13 @@ describe.each(LANGUAGES)('%s', (language) => {
     }
   });
 
+  test('does not use a label as the name of a device without one', () => {
+    const asking = { isOpen: true, provider: PROVIDER, providerHost: 'acme.example', ageMs: 0 };
+    const page = createPagesFor().find(language).confirm(asking);
+    expect(page).not.toContain(`<bdi>${CATALOGUE[language].confirm.device}</bdi>`);
+    expect(CATALOGUE[language].confirm.consequence(PROVIDER)).not.toContain('undefined');
+  });
+
   test('shows how long ago the sign-in started', () => {
     const pages = createPagesFor().find(language);
     const format = new Intl.RelativeTimeFormat(language, { numeric: 'always' });

@@ -52,7 +52,7 @@ export const ar: Messages = {
     title: (app) =>
       app ? `هل تريد تسجيل الدخول إلى ${named(app)}؟` : 'هل تريد تسجيل الدخول على جهازك؟',
     consequence: (provider, app) =>
-      `إذا تابعت، فسيحصل ${named(app)} على إذن بالوصول إلى حسابك لدى ${provider}.`,
+      `إذا تابعت، فسيحصل ${app ? named(app) : 'جهازك'} على إذن بالوصول إلى حسابك لدى ${provider}.`,
     service: 'الخدمة',
     device: 'الجهاز',
     started: 'وقت البدء',

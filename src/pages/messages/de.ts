@@ -48,7 +48,7 @@ export const de: Messages = {
   },
   confirm: {
     title: (app) => (app ? `Bei ${app} anmelden?` : 'Auf Ihrem Gerät anmelden?'),
-    consequence: (provider, app) =>
+    consequence: (provider, app = 'Ihr Gerät') =>
       `Wenn Sie fortfahren, erhält ${app} Zugriff auf Ihr Konto bei ${provider}.`,
     service: 'Dienst',
     device: 'Gerät',

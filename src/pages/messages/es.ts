@@ -48,7 +48,7 @@ export const es: Messages = {
   },
   confirm: {
     title: (app) => (app ? `¿Iniciar sesión en ${app}?` : '¿Iniciar sesión en tu dispositivo?'),
-    consequence: (provider, app) =>
+    consequence: (provider, app = 'tu dispositivo') =>
       `Si continúas, ${app} tendrá acceso a tu cuenta de ${provider}.`,
     service: 'Servicio',
     device: 'Dispositivo',

@@ -52,7 +52,7 @@ export const fr: Messages = {
       app
         ? `Se connecter à ${app}${BEFORE_MARK}?`
         : `Se connecter sur votre appareil${BEFORE_MARK}?`,
-    consequence: (provider, app) =>
+    consequence: (provider, app = 'votre appareil') =>
       `Si vous continuez, ${app} aura accès à votre compte ${provider}.`,
     service: 'Fournisseur',
     device: 'Appareil',

@@ -45,7 +45,8 @@ export const it: Messages = {
   },
   confirm: {
     title: (app) => (app ? `Accedere a ${app}?` : 'Accedere sul tuo dispositivo?'),
-    consequence: (provider, app) => `Se continui, ${app} avrà accesso al tuo account ${provider}.`,
+    consequence: (provider, app = 'il tuo dispositivo') =>
+      `Se continui, ${app} avrà accesso al tuo account ${provider}.`,
     service: 'Servizio',
     device: 'Dispositivo',
     started: 'Richiesto',

@@ -49,7 +49,7 @@ export const ja: Messages = {
   confirm: {
     title: (app) =>
       app ? `${app}に${BREAK}サインインしますか？` : `デバイスで${BREAK}サインインしますか？`,
-    consequence: (provider, app) =>
+    consequence: (provider, app = 'お使いのデバイス') =>
       `続けると、${app}が${provider}のアカウントにアクセスできるようになります。`,
     service: 'サービス',
     device: 'デバイス',

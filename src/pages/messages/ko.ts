@@ -51,7 +51,7 @@ export const ko: Messages = {
   confirm: {
     title: (app) => (app ? `${named(app)}에 로그인할까요?` : '기기에서 로그인할까요?'),
     consequence: (provider, app) =>
-      `계속하면 ${named(app)}이 ${provider} 계정에 접근할 수 있게 됩니다.`,
+      `계속하면 ${app ? `${named(app)}이` : '기기가'} ${provider} 계정에 접근할 수 있게 됩니다.`,
     service: '서비스',
     device: '기기',
     started: '시작',

@@ -46,7 +46,7 @@ export const ptBr: Messages = {
   },
   confirm: {
     title: (app) => (app ? `Fazer login em ${app}?` : 'Fazer login no seu dispositivo?'),
-    consequence: (provider, app) =>
+    consequence: (provider, app = 'seu dispositivo') =>
       `Se você continuar, ${app} terá acesso à sua conta ${provider}.`,
     service: 'Serviço',
     device: 'Dispositivo',

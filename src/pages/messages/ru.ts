@@ -51,7 +51,7 @@ export const ru: Messages = {
   confirm: {
     title: (app) => (app ? `Войти в ${app}?` : 'Войти на вашем устройстве?'),
     consequence: (provider, app) =>
-      `Если вы продолжите, ${named('приложение', app)} получит доступ к вашей учётной записи ${provider}.`,
+      `Если вы продолжите, ${app ? named('приложение', app) : 'ваше устройство'} получит доступ к вашей учётной записи ${provider}.`,
     service: 'Сервис',
     device: 'Устройство',
     started: 'Начато',

@@ -41,7 +41,7 @@ export const zhHans: Messages = {
   },
   confirm: {
     title: (app) => (app ? `要登录${app}吗？` : '要在您的设备上登录吗？'),
-    consequence: (provider, app) => `如果继续，${app}将可以访问您的${provider}账号。`,
+    consequence: (provider, app = '您的设备') => `如果继续，${app}将可以访问您的${provider}账号。`,
     service: '服务',
     device: '设备',
     started: '开始时间',

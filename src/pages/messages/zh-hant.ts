@@ -41,7 +41,7 @@ export const zhHant: Messages = {
   },
   confirm: {
     title: (app) => (app ? `要登入${app}嗎？` : '要在您的裝置上登入嗎？'),
-    consequence: (provider, app) => `如果繼續，${app}將可以存取您的${provider}帳號。`,
+    consequence: (provider, app = '您的裝置') => `如果繼續，${app}將可以存取您的${provider}帳號。`,
     service: '服務',
     device: '裝置',
     started: '開始時間',
