@@ -423,6 +423,8 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     await using proxy = await startProxy(relay.baseUrl);
     const app = await install();
     proxy.fail('start', 'json 503', '429');
+    // A transfer of Roku follows each redirect.
+    if (platform.name !== 'Roku') proxy.fail('start', 'redirect');
     proxy.fail('poll', 'html 503', 'json 503', 'html 200', 'lost', 'cut');
     proxy.fail('ack', 'lost', 'html 503');
     const run = app.run(proxy.url);
@@ -431,6 +433,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     await pollUntil('the tokens are acknowledged', () => proxy.answers('ack').includes(204));
     // The first one was cut off.
     expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
+    expect(proxy.answers('away')).toEqual([]);
   });
 
   if (IS_SOAK)

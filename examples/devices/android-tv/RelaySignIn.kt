@@ -88,6 +88,7 @@ class RelaySignIn(val relay: String, private val service: String) {
     private val http = OkHttpClient.Builder()
         .readTimeout(WAIT_SECONDS + 15, TimeUnit.SECONDS)
         .callTimeout(WAIT_SECONDS + 20, TimeUnit.SECONDS)
+        .followRedirects(false) // One could lead tokens to another server, and a captive portal's may pass.
         .build()
 
     private suspend fun ask(path: String, body: JSONObject? = null): Reply = suspendCancellableCoroutine { waiting ->
@@ -123,7 +124,8 @@ private class Reply(val status: Int, private val text: String, retryAfterSeconds
     // At random, so that a thousand devices do not return at the same moment.
     val pauseMs = if (status == 204) 1_000 else Random.nextLong(1_000, 3_000) + retryAfterSeconds.coerceIn(0, 60) * 1_000
 
-    val isTransient get() = status == 0 || status == 200 && json.length() == 0 || status == 429 || status >= 500
+    val isTransient
+        get() = status == 0 || status == 200 && json.length() == 0 || status in 300..399 || status == 429 || status >= 500
 
     fun tokens(): Tokens? {
         if (!json.has("accessToken")) return null

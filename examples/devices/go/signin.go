@@ -269,7 +269,10 @@ func (r reply) into(target any, member string) bool {
 }
 
 // http.Client has no timeout by default: a socket that died while the device slept would hang.
-var client = &http.Client{Timeout: (waitSeconds + 15) * time.Second}
+var client = &http.Client{Timeout: (waitSeconds + 15) * time.Second, CheckRedirect: noRedirect}
+
+// noRedirect: one could lead tokens to another server, and a captive portal's may pass.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func ask(ctx context.Context, address string, body any) reply {
 	// At random, so that a thousand devices do not return at the same moment.

@@ -139,6 +139,16 @@ def ask_until_answered(url, body, member, if_missing=None):
     raise SignInError('unreachable', text)
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """One could lead tokens to another server, and a captive portal's may pass."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+opener = urllib.request.build_opener(NoRedirects)
+
+
 def ask(url, body=None, timeout=WAIT_SECONDS + 15):
     """Returns (status, JSON object, what an error may tell of it, seconds to pause before a retry).
     Status 0: no complete response."""
@@ -150,7 +160,7 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15):
     try:
         try:
             # Python has no default timeout: a socket that died while the device slept would hang.
-            response = urllib.request.urlopen(request, timeout=timeout)
+            response = opener.open(request, timeout=timeout)
         except urllib.error.HTTPError as error:
             response = error
         with response:

@@ -79,8 +79,13 @@ class Call(private val client: OkHttpClient, private val request: Request) {
     }
 }
 
-class OkHttpClient(private val readTimeout: Duration, private val callTimeout: Duration, val authenticator: Authenticator) {
-    private val http = HttpClient.newHttpClient()
+class OkHttpClient(
+    private val readTimeout: Duration,
+    private val callTimeout: Duration,
+    private val followRedirects: HttpClient.Redirect,
+    val authenticator: Authenticator,
+) {
+    private val http = HttpClient.newBuilder().followRedirects(followRedirects).build()
 
     fun newCall(request: Request) = Call(this, request)
 
@@ -96,11 +101,13 @@ class OkHttpClient(private val readTimeout: Duration, private val callTimeout: D
     class Builder {
         private var readTimeout = Duration.ofSeconds(10)
         private var callTimeout = Duration.ofDays(1)
+        private var followRedirects = HttpClient.Redirect.ALWAYS
         private var authenticator = Authenticator { _, _ -> null }
 
         fun readTimeout(timeout: Long, unit: TimeUnit) = apply { readTimeout = Duration.of(timeout, unit.toChronoUnit()) }
         fun callTimeout(timeout: Long, unit: TimeUnit) = apply { callTimeout = Duration.of(timeout, unit.toChronoUnit()) }
+        fun followRedirects(follow: Boolean) = apply { if (!follow) followRedirects = HttpClient.Redirect.NEVER }
         fun authenticator(authenticator: Authenticator) = apply { this.authenticator = authenticator }
-        fun build() = OkHttpClient(readTimeout, callTimeout, authenticator)
+        fun build() = OkHttpClient(readTimeout, callTimeout, followRedirects, authenticator)
     }
 }

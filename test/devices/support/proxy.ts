@@ -17,6 +17,8 @@ const FATES = {
   '429 for a minute': () => ({
     response: new Response('', { status: 429, headers: { 'Retry-After': '60' } }),
   }),
+  // To where no program has anything to ask.
+  redirect: () => ({ response: new Response('', { status: 302, headers: { Location: '/away' } }) }),
   lost: () => ({ losesRequest: true }),
   held: () => ({ losesRequest: true, staysOpen: true }),
   torn: () => ({ cutAfter: random() }),
@@ -24,7 +26,7 @@ const FATES = {
 
 /** In the middle of a body with tokens `cut` ends the connection; with `stall` nothing more comes. */
 type Fault = keyof typeof FATES | 'cut' | 'stall';
-type Route = 'services' | 'start' | 'poll' | 'ack' | 'cancel' | 'refresh';
+type Route = 'away' | 'services' | 'start' | 'poll' | 'ack' | 'cancel' | 'refresh';
 
 /** Each proxy is a client of its own to a relay that trusts it, with rate limits of its own. */
 let clients = 0;
@@ -71,6 +73,7 @@ export async function startProxy(relayUrl: string) {
 }
 
 function routeOf({ pathname, searchParams }: URL): Route {
+  if (pathname === '/away') return 'away';
   if (pathname === '/services') return 'services';
   if (pathname === '/refresh') return 'refresh';
   if (pathname === '/auth/start') return 'start';
