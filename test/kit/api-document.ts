@@ -1,5 +1,5 @@
 /** Checks answers against the API document (docs/api.md): the relay does what the document says. */
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020';
+import { Ajv2020 } from 'ajv/dist/2020';
 
 /** An answer, and the request that it answers. */
 interface Seen {
@@ -12,70 +12,72 @@ interface Seen {
   readonly body: string;
 }
 
-type Node = Readonly<Record<string, unknown>>;
+type Named<Value> = Readonly<Record<string, Value>>;
+type Headers = Named<{ readonly required?: boolean; readonly schema: { readonly type?: string } }>;
 
-/** A node of the document and the JSON pointer to it. RFC 6901. */
 interface Described {
-  readonly node: Node;
-  readonly pointer: string;
+  readonly headers?: Headers;
+  /** By media type. A picture has no schema in OpenAPI 3.1. */
+  readonly content?: Named<{ readonly schema?: object } | undefined>;
+}
+
+/** By status. */
+type Responses = Named<Described | undefined>;
+
+/** What is read of the document. */
+interface Api {
+  readonly servers: readonly [{ readonly url: string }];
+  readonly paths: Named<Named<{ readonly responses: Responses } | undefined>>;
+  readonly 'x-any-path': Responses;
+  readonly 'x-every-response': { readonly headers: Headers };
 }
 
 /** The function throws if the document does not describe an answer. */
-export function createApiCheck(document: Node) {
-  const validatorAt = createValidators(document);
-  const findPath = createFindPath(document);
+export function createApiCheck(document: object) {
+  const api = replaceReferences(document, document) as Api;
+  const findOperations = createFindOperations(api);
+  // The document is more than a schema, and formats are for its readers.
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 
-  /** The responses that the document has for this request and status. Undefined: it does not describe the request. */
-  function describedFor({ method, path, status }: Seen): Described[] | undefined {
-    const found = findPath(path);
-    const operation = found && at(document, found, method.toLowerCase());
-    if (!operation) return undefined;
-    const own = at(document, `${operation.pointer}/responses`, String(status));
-    return [own, at(document, '/x-any-path', String(status))].filter(isDefined);
-  }
-
-  function problemsOf(what: string, value: unknown, validate: ValidateFunction): string[] {
-    if (validate(value)) return [];
+  function findInValue(what: string, value: unknown, schema: object): string[] {
+    if (ajv.validate(schema, value)) return [];
     // Not the value: it may be a secret.
-    return (validate.errors ?? []).map(
+    return (ajv.errors ?? []).map(
       ({ instancePath, message }) => `${what}${instancePath} ${message}`,
     );
   }
 
-  function findInHeaders(pointer: string, { headers }: Seen): string[] {
-    const names = Object.keys(at(document, pointer)?.node ?? {});
-    return names.flatMap((name) => {
-      const described = at(document, pointer, name);
+  function findInHeaders(described: Headers, { headers }: Seen): string[] {
+    return Object.entries(described).flatMap(([name, header]) => {
       const value = headers[name.toLowerCase()];
-      if (described === undefined) return [`${name} is not in the document`];
-      if (value === undefined) return described.node.required ? [`${name} is missing`] : [];
-      const schema = `${described.pointer}/schema`;
-      const isInteger = at(document, schema)?.node.type === 'integer';
-      return problemsOf(name, isInteger ? Number(value) : value, validatorAt(schema));
+      if (value === undefined) return header.required ? [`${name} is missing`] : [];
+      const isInteger = header.schema.type === 'integer';
+      return findInValue(name, isInteger ? Number(value) : value, header.schema);
     });
   }
 
-  function findInBody({ content }: Node, pointer: string, seen: Seen): string[] {
+  function findInBody({ content }: Described, seen: Seen): string[] {
     const { method, headers, body } = seen;
     const type = (headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
     if (content === undefined || method === 'HEAD') return body === '' ? [] : ['there is a body'];
-    const media = isNode(content) ? content[type] : undefined;
-    if (!isNode(media)) return [`the type is '${type}'`];
-    // A picture has no schema in OpenAPI 3.1.
+    const media = content[type];
+    if (media === undefined) return [`the type is '${type}'`];
     if (media.schema === undefined) return [];
-    const validate = validatorAt(`${pointer}/${escapePointer(type)}/schema`);
-    return problemsOf('body', type === 'application/json' ? JSON.parse(body) : body, validate);
+    return findInValue('body', type === 'application/json' ? JSON.parse(body) : body, media.schema);
   }
 
   function findProblems(seen: Seen): string[] {
-    const general = findInHeaders('/x-every-response/headers', seen);
-    const described = isForBrowser(seen) ? undefined : describedFor(seen);
-    if (described === undefined) return general;
-    const problems = described.map(({ node, pointer }) => [
-      ...general,
-      ...findInHeaders(`${pointer}/headers`, seen),
-      ...findInBody(node, `${pointer}/content`, seen),
-    ]);
+    const general = findInHeaders(api['x-every-response'].headers, seen);
+    const operation = findOperations(seen.path)?.[seen.method.toLowerCase()];
+    if (operation === undefined || isForBrowser(seen)) return general;
+    const problems = [operation.responses, api['x-any-path']]
+      .map((responses) => responses[seen.status])
+      .filter((described) => described !== undefined)
+      .map((described) => [
+        ...general,
+        ...findInHeaders(described.headers ?? {}, seen),
+        ...findInBody(described, seen),
+      ]);
     if (problems.some(({ length }) => length === 0)) return [];
     return problems[0] ?? ['the document has no such answer'];
   }
@@ -95,46 +97,28 @@ export function createApiCheck(document: Node) {
 const isForBrowser = ({ status, headers }: Seen) =>
   Math.floor(status / 100) === 3 || /^text\/html/.test(headers['content-type'] ?? '');
 
-function createValidators(document: Node): (pointer: string) => ValidateFunction {
-  // The document is more than a schema, and formats are for its readers.
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
-  ajv.addSchema({ ...document, $id: 'api' });
-  const known = new Map<string, ValidateFunction>();
-  return (pointer) => {
-    const validate = known.get(pointer) ?? ajv.compile({ $ref: `api#${encodeURI(pointer)}` });
-    known.set(pointer, validate);
-    return validate;
-  };
-}
-
-/** The pointer to the path item of a request, the most exact one, with the relay's base path or without. */
-function createFindPath(document: Node): (path: string) => string | undefined {
-  const [server] = Array.isArray(document.servers) ? document.servers : [];
-  const base = isNode(server) ? new URL(String(server.url)).pathname.replace(/\/$/, '') : '';
-  const templates = Object.keys(isNode(document.paths) ? document.paths : {})
-    .sort((a, b) => a.split('{').length - b.split('{').length)
-    .map((template) => {
+/** The path item of a request, the most exact one, with the relay's base path or without. */
+function createFindOperations({ servers: [server], paths }: Api) {
+  const base = new URL(server.url).pathname.replace(/\/$/, '');
+  const items = Object.entries(paths)
+    .sort(([a], [b]) => a.split('{').length - b.split('{').length)
+    .map(([template, item]) => {
       const pathname = template.replace(/\{(\w+)\}/g, ':$1');
-      return { template, pattern: new URLPattern({ pathname: `{${base}}?${pathname}` }) };
+      return { item, pattern: new URLPattern({ pathname: `{${base}}?${pathname}` }) };
     });
-  return (path) => {
-    const found = templates.find(({ pattern }) => pattern.test({ pathname: path }));
-    return found && `/paths/${escapePointer(found.template)}`;
-  };
+  return (path: string) => items.find(({ pattern }) => pattern.test({ pathname: path }))?.item;
 }
 
-/** The node at a pointer, or at a name below it; references are followed. */
-function at(document: Node, pointer: string, name?: string): Described | undefined {
-  const whole = name === undefined ? pointer : `${pointer}/${escapePointer(name)}`;
-  let node: unknown = document;
-  for (const token of whole.split('/').slice(1)) {
-    node = isNode(node) ? node[token.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
+/** Each reference is `#/` and the names of the members that lead there. */
+function replaceReferences(document: object, node: unknown): unknown {
+  if (typeof node !== 'object' || node === null) return node;
+  if ('$ref' in node) {
+    const names = String(node.$ref).split('/').slice(1);
+    const target = names.reduce<unknown>((at, name) => Reflect.get(at as object, name), document);
+    return replaceReferences(document, target);
   }
-  if (!isNode(node)) return undefined;
-  if (typeof node.$ref === 'string') return at(document, node.$ref.slice(1));
-  return { node, pointer: whole };
+  if (Array.isArray(node)) return node.map((each) => replaceReferences(document, each));
+  return Object.fromEntries(
+    Object.entries(node).map(([name, member]) => [name, replaceReferences(document, member)]),
+  );
 }
-
-const escapePointer = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1');
-const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null;
-const isDefined = <T>(value: T | undefined): value is T => value !== undefined;
