@@ -9,7 +9,7 @@ function takeMessage(received: { text: string }) {
   if (headEnd < 0) return undefined;
   const head = received.text.slice(0, headEnd);
   const bodyStart = headEnd + 4;
-  // Without a length there is no body: only a 204 has none here.
+  // A response without a length has no body: only a 204 is one here.
   const end = bodyStart + Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
   if (received.text.length < end) return undefined;
   const body = received.text.slice(bodyStart, end);
@@ -25,7 +25,7 @@ interface Request {
 
 let clients = 0;
 
-/** As a proxy forwards it. Each request is from a new address, because the rate limit is per address. */
+/** Encodes a request as a proxy forwards it. Each is from a new address, because the rate limit is per address. */
 function encode({ method = 'GET', path, body }: Request): string {
   clients += 1;
   const from = `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;

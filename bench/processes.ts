@@ -13,7 +13,7 @@ import type { Plan } from './plan.ts';
 export const ROOT = join(import.meta.dir, '..');
 
 const children = new Set<Bun.Subprocess>();
-/** Of sessions files. */
+/** The folder of the sessions files. */
 const folder = newFolder();
 process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');
@@ -72,7 +72,7 @@ export interface Bench {
 
 const FROM_SOURCE = 'bun src/cli/main.ts';
 
-/** As bin/sign-in-relay.cjs starts the relay, but with this program. Resolves with the first response. */
+/** Starts the relay as bin/sign-in-relay.cjs does, but with this program. Resolves with the first response. */
 async function startRelay(env: Env, program = FROM_SOURCE) {
   const port = await findFreePort();
   const command = `exec env BUN_CONFIG_MAX_HTTP_REQUESTS=${FETCHES_AT_ONCE} ${program}`;
@@ -108,7 +108,7 @@ export interface Target {
 /** So high that no section reaches them. */
 const HIGH_LIMITS = { MAX_SESSIONS: '1000000', SESSION_SECONDS: '3600' };
 
-/** Of two relays, devices connect to the first and browsers to the second. */
+/** If there are two relays, devices connect to the first and browsers to the second. */
 export async function start(bench: Bench, column: Column, program?: string): Promise<Target> {
   const isTwo = column === 'Redis, two relays';
   const redis = { REDIS_URL: bench.redis?.url ?? '', REDIS_PREFIX: isTwo ? 'two:' : 'one:' };

@@ -58,7 +58,7 @@ export async function postJson(
 
 const MAX_BODY_BYTES = 16_384;
 
-/** Of refreshes and revocations: no JSON, too much of it, or no service, with tokens that would do. */
+/** Bodies of refreshes and revocations that are refused: no JSON, too much of it, or no service. */
 export async function expectRefusedBodies(kit: Kit, path: string, tokens: object): Promise<void> {
   for (const body of ['{', '', `{}${' '.repeat(MAX_BODY_BYTES)}`]) {
     expect.text(await postJson(kit, path, body), 400, 'Invalid JSON');

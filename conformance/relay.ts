@@ -63,7 +63,7 @@ export const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' };
 
 /** How much longer than its hold a poll may take before it counts as unanswered. */
 const POLL_MARGIN_MS = 15_000;
-/** Of one case, the sessions that are cleaned up at once. */
+/** How many sessions of a case are cleaned up at once. */
 const CLEAN_UP_SESSIONS = 24;
 /** A session that was just completed is answered at once, unless the relay is broken. */
 const CLEAN_UP_MS = 5_000;
@@ -86,7 +86,7 @@ export function createRelay({ options, nextAddress, secrets, live }: Shared) {
   };
   const sendTo = async (baseUrl: string, call: Call): Promise<Answer> => {
     const answer = await sendHttp(baseUrl, call);
-    // Of whatever a case asks them: docs/protocol.md §7.
+    // Checked in every case: docs/protocol.md §7.
     if (/^\/auth\/(?:start|result)(?:\?|$)/.test(call.path)) expect.noStore(answer);
     return answer;
   };

@@ -69,7 +69,7 @@ export function expectConfirmationPage(answer: Answer, session: Session): void {
   }
   const secrets = [session.pollSecret, session.state].filter(Boolean);
   const isShown = secrets.some((secret) => answer.body.includes(secret));
-  holds('page', !isShown, 'neither state nor poll secret', 'one of them');
+  holds('page', !isShown, 'no state and no poll secret', 'one of them');
 }
 
 /** The user declines: a page in the browser, and `access_denied` at once for the device that polls. */

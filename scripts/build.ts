@@ -153,7 +153,7 @@ export async function buildWorker(file: string, entry = 'src/workers/worker.ts')
   });
 }
 
-/** Without a target: for this machine. Bun fetches the runtime of another one from the npm registry. */
+/** The default target is this machine. Bun fetches the runtime of another one from the npm registry. */
 export async function buildExecutable(file: string, target?: ExecutableTarget): Promise<void> {
   const defines = Object.entries(await commandDefinitions()).map(
     ([name, value]) => `--define=${name}=${value}`,

@@ -168,6 +168,6 @@ if (import.meta.main) {
   const lines = [...unread.map((line) => `? ${line}`), ...moved.map((line) => `✗ ${line}`)];
   const counts = `${read} read, ${unread.length} unread, ${moved.length} moved`;
   process.stdout.write(`${[...lines, counts].join('\n')}\n`);
-  // Without a network nothing was checked.
+  // If nothing could be read, there is no network, and nothing was checked.
   process.exitCode = moved.length > 0 || read === 0 ? 1 : 0;
 }

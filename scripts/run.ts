@@ -1,4 +1,4 @@
-/** Programs that the scripts of a release run, in the root of the repository unless told otherwise. */
+/** Programs that the scripts of a release run, by default in the root of the repository. */
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dir, '..');
@@ -10,7 +10,7 @@ export function run(command: readonly string[], cwd = ROOT): string {
   return stdout.toString();
 }
 
-/** The files that git tracks. Others, such as the secrets of whoever tried deploy/ here, are not for a release. */
+/** The files that git tracks. Others, such as secrets from a trial of deploy/, are not for a release. */
 export function listTracked(paths: readonly string[], checkout = ROOT): readonly string[] {
   return run(['git', 'ls-files', '-z', '--', ...paths], checkout)
     .split('\0')

@@ -35,7 +35,7 @@ const ALL_EXTENSIONS = [
   'user-code,wait,ack,qr,cors,device-grant,services,refresh,revoke,details,challenge,open,progress,cancel',
 ];
 
-/** Without the groups that wait for the end of sessions. */
+/** Leaves out the groups that wait until sessions expire. */
 const ALL_BUT_EXPIRY = [...ALL_EXTENSIONS, '--except', 'expiry,device-expiry'];
 
 /** Fewer sessions than by default, which the first target has: the group that fills the relay ends sooner. */
@@ -62,7 +62,7 @@ const BEHIND_PROXY: Omit<Target, 'start'> = {
 };
 
 const TARGETS: Readonly<Record<string, Target>> = {
-  // As it is installed (docs/install.md); the targets below run the sources on Bun.
+  // These two are installed (docs/install.md); the targets below run the sources on Bun.
   'executable, on Bun': { options: ALL_BUT_EXPIRY, start: startExecutable },
   'npm package, on Node': { options: [...ALL_BUT_EXPIRY, ...SMALL], start: startPackage },
   'a sessions file': {

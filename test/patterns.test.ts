@@ -9,7 +9,7 @@ import { parseSync } from '@swc/core';
 import { check } from 'recheck';
 
 const ROOT = join(import.meta.dir, '..');
-/** Without the time limits of its stages, with which the verdict would depend on the machine. */
+/** Turns off the time limits of its stages, which would make the verdict depend on the machine. */
 const PARAMETERS = { timeout: 120_000, attackTimeout: null, incubationTimeout: null };
 
 interface Pattern {

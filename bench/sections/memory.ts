@@ -19,7 +19,7 @@ export async function measureMemory(bench: Bench): Promise<void> {
   await measureManySessions(bench);
 }
 
-/** Of a new relay and its first devices. Two relays are added up. */
+/** Measures a new relay and its first devices. Two relays are added up. */
 async function measureParkedPolls(bench: Bench, column: Column): Promise<void> {
   const { parkedPolls: count, settleMs } = bench.plan;
   const { ports, pids, stop } = await start(bench, column);

@@ -44,7 +44,7 @@ export const deviceAuthorization = cases((test) => {
       const complete = `${kit.options.baseUrl}/L/${fields.user_code}`;
       equal('verification_uri_complete', fields.verification_uri_complete, complete);
       equal('expires_in', fields.expires_in, kit.options.sessionSeconds);
-      // Without it a client might not wait at all.
+      // A client that gets no interval might not wait at all.
       equal('interval', fields.interval, 5);
     }
   });

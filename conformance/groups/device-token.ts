@@ -133,7 +133,7 @@ export const deviceToken = cases((test) => {
     }
   });
 
-  test('RFC 8628 §5.2: neither the user code nor the browser state works as a device code', async (kit) => {
+  test('RFC 8628 §5.2: the user code and the browser state do not work as a device code', async (kit) => {
     const session = await startAndContinue(kit);
     for (const pollSecret of [session.userCode ?? '', session.state]) {
       await expectPollError(kit, { ...session, pollSecret }, /^(invalid_grant|expired_token)$/);

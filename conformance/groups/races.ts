@@ -11,7 +11,7 @@ import { cases } from '../runner.ts';
 
 const ROUNDS = times(5, Number);
 const POLLS = 20;
-/** As many as may wait for one session: docs/protocol.md §8. */
+/** How many polls may wait for one session: docs/protocol.md §8. */
 const PARKED_POLLS = 4;
 const CALLBACKS = 50;
 

@@ -22,7 +22,7 @@ import {
 
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 export const USER_CODE = new RegExp(`^[${LETTERS}]{4}-[${LETTERS}]{4}$`);
-/** As a keyboard for Japanese writes a letter. */
+/** The letter as a Japanese keyboard writes it. */
 const toFullWidth = (letter: string) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0);
 const CODE_FIELD = /<input[^<>]*name="code"/;
 
@@ -152,7 +152,7 @@ export const userCode = cases((test) => {
     const { from } = session;
     const withoutChoice = { ...formCall(codePath(session.userCode), {}), from };
     expectConfirmationPage(await relay.send(withoutChoice), session);
-    // Older browsers send the Origin alone, and even older ones neither.
+    // Older browsers send only the Origin, and even older ones nothing.
     const own: Parameters[] = [{ 'Sec-Fetch-Site': 'same-origin', Origin }, { Origin }, {}];
     for (const headers of own) {
       expectRedirectToProvider(kit, await relay.decide(session, 'continue', headers), session);

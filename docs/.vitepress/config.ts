@@ -21,7 +21,7 @@ const PARENTS = groups.flatMap(({ items }) =>
   items.filter(({ items: below }) => below).map(({ link }) => link),
 );
 
-/** All pages; of those below another only those of `open`. Nothing folds, so no button is within a button. */
+/** Lists all pages, and below `open` its own. Nothing folds, so no button is within a button. */
 function listPages(open: string): DefaultTheme.SidebarItem[] {
   return groups.map(({ text, items }) => ({
     text,
@@ -40,7 +40,7 @@ export default defineConfig({
   head: [['style', {}, readFileSync(join(ROOT, 'docs/.vitepress/style.css'), 'utf8')]],
   rewrites: placeOf,
   markdown: {
-    // Of these every colour has enough contrast (WCAG 2.2, 1.4.3).
+    // Every colour of these has enough contrast (WCAG 2.2, 1.4.3).
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: { slugify: anchorOf },
     languageAlias: { brightscript: 'vb', caddyfile: 'nginx' },

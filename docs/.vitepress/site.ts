@@ -24,7 +24,7 @@ export const BASE = new URL(homepage).pathname.replace(/\/?$/, '/');
 
 export const REPOSITORY_URL = repository.url.replace(/^git\+|\.git$/g, '');
 
-/** As GitHub makes it, so that a link works there and on the site. */
+/** The anchor that GitHub makes, so that a link works there and on the site. */
 export function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -81,7 +81,7 @@ function addressOf(path: string): string {
   return `/${placeOf(path)}`.replace(/(\/)index\.md$|\.md$/, '$1');
 }
 
-/** A link as the page at `from` has it, as the site needs it. */
+/** Turns a link of the page at `from` into one of the site. */
 export function resolveLink(from: string, link: string): string {
   if (/^([a-z]+:|#|\/)/i.test(link)) return link;
   const [file = '', anchor] = link.split('#');

@@ -104,7 +104,7 @@ test.each([
   },
 );
 
-/** As faint as they can be on the light card, and on the dark one. */
+/** The faintest colours on the light card and on the dark one. */
 const FAINT = ['#ffffff', '#16181d'];
 
 test.each(['light', 'dark'] as const)(

@@ -243,7 +243,7 @@ describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
   test.each(STEPS[confirm].map((step, index) => [step[0], step, index] as const))(
     'any byte lost at "%s": a reload, Back or a second tab ends the sign-in',
     async (name, step, stepIndex) => {
-      // Of what changes nothing every third will do. Decline sets no cookie, so CONFIRM does not matter to it.
+      // Every third of the steps that change nothing is enough. Decline sets no cookie, so CONFIRM does not matter.
       const decisive = ['Continue', 'callback', ...(confirm === 'code' ? ['Decline'] : [])];
       const isDecisive = decisive.includes(name);
       const faults = FAULTS.filter((_, index) => isDecisive || (index + stepIndex) % 3 === 0);

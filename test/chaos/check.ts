@@ -41,7 +41,7 @@ export type Rule =
 export interface Report {
   readonly signIns: number;
   readonly signedIn: number;
-  /** The provider granted nothing, or the user declined or left, and the device was told. */
+  /** The provider granted nothing, or the user declined or left, and the device got the error. */
   readonly refused: number;
   readonly promotions: number;
   readonly faults: Readonly<Partial<Record<string, number>>>;
@@ -159,7 +159,7 @@ function checkSignIn(signIn: SignIn, index: Index): Check {
   if (lost && lost !== 'live') rules.push(lost);
   if (isAgain && isAcross) rules.push('failover: delivered again');
   // A second page of the user sent the code again, and that failed.
-  const isContradicted = !lost && delivered.length > 0 && isToldOfFailure(signIn);
+  const isContradicted = !lost && delivered.length > 0 && hasErrorOfFailure(signIn);
   if (isContradicted && isAcross) rules.push('failover: the code was sent twice');
   let outcome: Outcome = 'signed in';
   if (lost === 'live') outcome = 'lost with a live store';
@@ -180,7 +180,7 @@ function checkSignIn(signIn: SignIn, index: Index): Check {
   };
 }
 
-const isToldOfFailure = ({ requests }: SignIn) =>
+const hasErrorOfFailure = ({ requests }: SignIn) =>
   requests.some(({ what, status }) => what === 'callback' && status === 502);
 
 /** What the provider received and granted for the codes of this sign-in. */
@@ -201,10 +201,10 @@ function lossOf(
   polls: readonly RequestEvent[],
 ): Rule | 'live' | false {
   const { exchanges, grant } = exchangesOf(signIn, index);
-  const told = polls.find(({ error }) => error !== undefined);
+  const failed = polls.find(({ error }) => error !== undefined);
   const gone = polls.find(({ status }) => status === 410);
-  if (!grant && (told || gone === undefined)) return false;
-  if (!signIn.started?.ack && !told) {
+  if (!grant && (failed || gone === undefined)) return false;
+  if (!signIn.started?.ack && !failed) {
     // A user who declined brought no code.
     const callback = signIn.requests.find(({ what }) => what === 'callback');
     const resultAtMs = (grant ?? exchanges[0])?.atMs ?? callback?.fromMs;
@@ -290,8 +290,8 @@ function deadEndsOf(signIn: SignIn, polls: readonly RequestEvent[]): string[] {
     .filter(({ what, status }) => status !== 'lost' && !ALLOWED[what].includes(status))
     .map(({ what, status }) => `${id}: ${what} got ${status}`);
   if (endedAtMs === undefined) found.push(`${id}: did not end`);
-  const isTold = polls.some((poll) => poll.token || poll.error || poll.status === 410);
-  if (signIn.started && !isTold) found.push(`${id}: the device was told nothing`);
+  const hasError = polls.some((poll) => poll.token || poll.error || poll.status === 410);
+  if (signIn.started && !hasError) found.push(`${id}: the device got no outcome`);
   const pages = requests.filter(
     ({ what }) => what !== 'start' && what !== 'poll' && what !== 'acknowledge',
   );

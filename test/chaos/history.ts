@@ -1,4 +1,4 @@
-/** What happened to sign-ins while parts failed: recorded by the devices, the users, the provider and who breaks things, as lines of JSON. Of secrets it has digests alone. */
+/** What happened to sign-ins while parts failed: recorded by the devices, the users, the provider and by what breaks them, as lines of JSON. It has only digests of secrets. */
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
@@ -10,7 +10,7 @@ interface Span {
 
 export type What = 'start' | 'link' | 'continue' | 'callback' | 'poll' | 'acknowledge';
 
-/** One request of a device or of a user's browser, once it is over for whoever sent it. */
+/** One request of a device or of a user's browser, once it has ended for its sender. */
 export interface RequestEvent extends Span {
   readonly type: 'request';
   readonly id: string;
@@ -18,9 +18,9 @@ export interface RequestEvent extends Span {
   readonly what: What;
   /** `lost`: no complete response, because the connection failed or the client gave up. */
   readonly status: number | 'lost';
-  /** Of the code that a callback brings. */
+  /** Digest of the code that a callback brings. */
   readonly code?: string;
-  /** Of the tokens that a poll received. */
+  /** Digest of the tokens that a poll received. */
   readonly token?: string;
   /** That a poll received. */
   readonly error?: string;

@@ -23,7 +23,7 @@ interface Habits {
   readonly pollsTwice: boolean;
   readonly thinksMs: number;
   readonly user: 'signs in' | 'declines' | 'leaves' | 'taps twice';
-  /** Of the provider, when it gets the code. */
+  /** What the provider does when it gets the code. */
   readonly behaviour: Behaviour;
 }
 
@@ -74,7 +74,7 @@ class Clients {
     readonly signIn: number,
   ) {}
 
-  /** Of both, and of no other sign-in. */
+  /** The address of device and user, which no other sign-in has. */
   get address(): string {
     return `10.${this.signIn >> 16}.${(this.signIn >> 8) & 255}.${this.signIn & 255}`;
   }

@@ -103,7 +103,7 @@ const SHOW_DETAIL = `(function (createSession, relay, show) {
 })`;
 
 test.each(['Chromium', 'the TV build', 'a worker'] as const)(
-  '%s: a page that CORS_ORIGINS lacks is told so',
+  '%s: the error names CORS_ORIGINS to a page that is not listed',
   async (runtime) => {
     const other = await startRelay({});
     const page = await (await runtimes.browser.newContext()).newPage();

@@ -143,7 +143,7 @@ session.subscribe(function () {
 session.getToken().then(function (token) { token.charAt(0); });
 `;
 
-/** Strict, as an app may have it. Without the types of a browser or of Node: React Native has neither. */
+/** Strict, as an app may have it, and without the types of browsers and of Node, which React Native lacks. */
 function compile(
   module: string,
   resolution: string,
@@ -241,7 +241,7 @@ test('every snippet of the README compiles', async () => {
 });
 
 test('React Native before 0.79 finds the hook, though its Metro ignores exports', () => {
-  // As a resolver without `exports` does: the folder, and the `main` of its package.json.
+  // A resolver without `exports` reads the folder, and the `main` of its package.json.
   const { main, types } = JSON.parse(read('react/package.json'));
   for (const file of [main, types]) {
     expect(existsSync(join(installed('react'), file))).toBe(true);

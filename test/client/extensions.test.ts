@@ -90,7 +90,7 @@ async function signInAtOnce(options: Partial<SessionOptions> = {}) {
   return session;
 }
 
-/** As after a 401. */
+/** Refreshes as after a 401. */
 async function refreshed(session: Session) {
   const before = await session.getTokens();
   await session.getToken({ rejected: before?.accessToken });

@@ -283,7 +283,7 @@ test('a user who declines ends the connecting with access_denied', async () => {
   await expect(connect()).rejects.toMatchObject({ code: 'access_denied' });
 });
 
-test('after a restart it goes on with the link that the user has', async () => {
+test('after a restart it continues with the link that the user has', async () => {
   const killed = createClient(() => {});
   void killed.connect().catch(() => {});
   await pollUntil('it shows its link', () => links.length > 0);
@@ -296,7 +296,7 @@ test('after a restart it goes on with the link that the user has', async () => {
   expect(await next.toolNames()).toEqual(['greet']);
 });
 
-test('connecting again after a time-out of the SDK goes on with the same link', async () => {
+test('connecting again after a time-out of the SDK continues with the same link', async () => {
   const { connect, toolNames } = createClient(() => {});
   const timedOut = connect(100);
   await expect(timedOut).rejects.toThrow('timed out');

@@ -253,7 +253,7 @@ describe('cancelling', () => {
 const statuses = ({ states }: ReturnType<typeof open>) => states.map(({ status }) => status);
 
 describe('the state', () => {
-  test('tells each step of a sign-in once, without a secret', async () => {
+  test('reports each step of a sign-in once, without a secret', async () => {
     const opened: Answer = [200, '{"progress":"opened"}'];
     const network = createNetwork({
       '/services': [OFFER(['progress', 'wait'])],
@@ -270,7 +270,7 @@ describe('the state', () => {
     );
   });
 
-  test('is "reconnecting" with the first request that fails, and goes on where it was', async () => {
+  test('is "reconnecting" with the first request that fails, and continues where it was', async () => {
     const network = createNetwork({
       '/services': [[0], OFFER(['wait'])],
       '/auth/start': [[503, 'Server busy\n'], STARTED],
@@ -295,7 +295,7 @@ describe('the state', () => {
     expect(network.asksOf('/auth/result')[1]?.url).toContain('&wait=1');
   });
 
-  test('two calls during one sign-in start it once, and both hear of its end', async () => {
+  test('two calls during one sign-in start it once, and both settle when it ends', async () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GRANTED] });
     const { session, ends } = begin(network);
     session.signIn().then(() => ends.push({}));

@@ -116,7 +116,7 @@ describe('tokens', () => {
 });
 
 describe('an unfinished sign-in', () => {
-  /** As the process before has left it, which was killed after so long. */
+  /** The storage that a process has left which was killed after this time. */
   async function leave(afterMs: number, answers: Readonly<Record<string, readonly Answer[]>> = {}) {
     const { items, unfinished } = createItems();
     const network = createNetwork({
@@ -170,7 +170,7 @@ describe('an unfinished sign-in', () => {
     expect(network.asked.map(({ url }) => url)).toEqual([expect.stringContaining('&cancel=1')]);
   });
 
-  test('goes on if the app cancels and signs in at once, as React does in StrictMode', async () => {
+  test('continues if the app cancels and signs in at once, as React does in StrictMode', async () => {
     const { items } = createItems(await leave(1_000));
     const network = createNetwork({ '/auth/result': [GRANTED] }, 2_000);
     const { session, prompts } = begin(network, { items });
@@ -182,7 +182,7 @@ describe('an unfinished sign-in', () => {
     expect(session.state.status).toBe('signed-in');
   });
 
-  test('goes on with the same link, and what is left of its time', async () => {
+  test('continues with the same link, and what is left of its time', async () => {
     const { items } = createItems(await leave(100_000));
     const network = createNetwork({ '/auth/result': [[204], GRANTED] }, 250_000);
     const { prompts, ends } = begin(network, { items });

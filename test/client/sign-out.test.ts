@@ -1,4 +1,4 @@
-/** Signing out: the session forgets the tokens, whatever the network says, and tells whether the provider confirmed. */
+/** Signing out: the session forgets the tokens, whatever the network does, and says whether the provider confirmed. */
 import { describe, expect, test } from 'bun:test';
 import type { SignedOut } from '../../client/src/revoke.ts';
 import { createMemory, type SessionStorage } from '../../client/src/storage.ts';

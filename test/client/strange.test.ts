@@ -151,7 +151,7 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     expect(relay.strangerAsked).toEqual([]);
   }
 
-  test('an open sign-in: whoever completes it chooses neither endpoints nor client', async () => {
+  test('an open sign-in: who completes it cannot choose endpoints or client', async () => {
     const relay = start('open', { iss: 'https://issuer.test' });
     const open = { ...relay.open, issuer: 'https://issuer.test' };
     expectOwn(relay, await liveWith({ relay: relay.url, open }));

@@ -120,7 +120,7 @@ describe('a token', () => {
     expect(refresher.seen).toEqual([]);
   });
 
-  test('that is about to expire is given at once, and refreshed behind it', async () => {
+  test('that is about to expire is returned at once, and refreshed in the background', async () => {
     const tokens = refresher.grant(30_000);
     const { accessToken, storage } = keep(tokens);
     const held = refresher.gate.close();
@@ -155,7 +155,7 @@ describe('a token', () => {
     expect(await accessToken(one)).not.toBe(one);
   });
 
-  test('a refresh token that another process used is no end: its tokens are stored soon', async () => {
+  test('a refresh token that another process used: its new tokens are awaited', async () => {
     const old = refresher.grant(-1);
     const fresh = refresher.grant(HOUR_MS);
     const { accessToken, storage } = keep(old);
@@ -213,7 +213,7 @@ describe('the storage', () => {
     ['signed out', () => undefined],
     ['signed in as another user', () => refresher.grant(HOUR_MS)],
   ] as [string, () => Tokens | undefined][])(
-    'whoever has %s during a refresh stays so',
+    'a user who has %s during a refresh stays so',
     async (_name, change) => {
       const { accessToken, storage } = keep(refresher.grant(-1));
       const held = refresher.gate.close();
@@ -293,7 +293,7 @@ describe('the storage', () => {
 });
 
 describe('the signal', () => {
-  test('ends the waiting of its caller, and neither the refresh nor the others', async () => {
+  test('ends only the wait of its caller, not the refresh or other callers', async () => {
     const { accessToken, storage } = keep(refresher.grant(-1));
     const held = refresher.gate.close();
     const leaving = new AbortController();
@@ -327,7 +327,7 @@ describe('the lock', () => {
     expect(events).toEqual(['taken', 'saved', 'released']);
   });
 
-  test('another process has refreshed before it was had: its token is given', async () => {
+  test('if another process refreshed before this one got it, that token is returned', async () => {
     const { accessToken, storage } = keep(refresher.grant(-1), {
       lock(_key, run): unknown {
         storage.tokens = refresher.grant(HOUR_MS);
@@ -549,7 +549,7 @@ describe('processes that share a folder', () => {
     await pollUntil('the lock is released', () => !existsSync(lock));
   });
 
-  test('files that killed processes have left beside their place are removed', async () => {
+  test('temporary files of killed processes are removed', async () => {
     const [old, recent] = ['0123456789ab', 'ba9876543210'].map((end) => `${file()}.${end}`);
     for (const path of [old, recent]) writeFileSync(path ?? '', 'half of it');
     const hourAgo = new Date(Date.now() - HOUR_MS);

@@ -18,7 +18,7 @@ const linesFor = (language: string) =>
 const provider = startTokenEndpoint();
 afterAll(() => provider.stop());
 
-/** As its README has them. */
+/** The values of its README. */
 const CLIENT = { client_id: '1234567890', client_secret: 'of-the-app', scope: 'profile' };
 
 test.each([

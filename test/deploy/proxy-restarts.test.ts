@@ -36,7 +36,7 @@ async function expectSignsIn(
   expect(await result).toMatchObject(tokensFor(code));
 }
 
-/** As relays have containers of their own: another address for each, and the same port. */
+/** Like relays in containers of their own: each has another address, and the same port. */
 const FIRST = '127.0.0.2';
 const SECOND = '127.0.0.3';
 

@@ -29,7 +29,7 @@ describe('dev: a page of another site', () => {
     ['of a file, or in a sandbox', { Origin: 'null' }],
     ['of another port of this machine', { Origin: 'http://127.0.0.1:5173' }],
     ['of the same site, as browsers say', { 'Sec-Fetch-Site': 'same-site' }],
-  ])('%s neither plans nor starts nor decides', async (_, headers) => {
+  ])('%s cannot plan, start or decide', async (_, headers) => {
     const { url } = await start(dev, 'dev');
     const authorizeUrl = (await dev.ask(url)).headers.get('location') ?? '';
     const decision = { method: 'POST', headers, body: new URLSearchParams({ ending: 'restart' }) };

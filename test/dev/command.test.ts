@@ -39,7 +39,7 @@ describe('dev: options', () => {
     expect(ended).toEqual({ exitCode: 1, output: expect.stringContaining(shown) });
   });
 
-  test('its port, or that of its provider, is taken → 1, and nothing goes on', async () => {
+  test('its port, or that of its provider, is taken → 1, and nothing runs', async () => {
     await using other = await startDev();
     for (const port of [other.port, other.port - 1]) {
       const ended = await runChild([process.execPath, MAIN, 'dev', '--port', `${port}`]);
@@ -56,7 +56,7 @@ describe('dev: options', () => {
 });
 
 describe('dev in a terminal', () => {
-  test('says where it is, tells what happens, and ends with Ctrl-C', async () => {
+  test('says where it is and what happens, and ends with Ctrl-C', async () => {
     const port = await findFreePort();
     const dev = startInTerminal([process.execPath, MAIN, 'dev', '--port', String(port)]);
     await dev.untilShown('Ctrl-C ends it');

@@ -257,7 +257,7 @@ test('dev: two sign-ins that end as restart share one restart, also with a secon
   expect(shown).not.toContain('reports a fault');
 });
 
-test('dev: neither planned endings nor a restart leave a listener at the store', async () => {
+test('dev: planned endings and a restart leave no listener at the store', async () => {
   const listen = mock(() => {});
   const { watch } = DevSignIns.prototype;
   spyOn(DevSignIns.prototype, 'watch').mockImplementation(function (this: DevSignIns, store) {

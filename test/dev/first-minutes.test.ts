@@ -11,7 +11,7 @@ import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
 
-/** Of a screen that nobody has widened. */
+/** The width of a terminal by default. */
 const COLUMNS = 80;
 const wide = (text: string) => text.split('\n').filter((line) => [...line].length > COLUMNS);
 

@@ -22,7 +22,7 @@ import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 setDefaultTimeout(120_000);
 
-/** As npm installs it, without a network: unpacked, its command linked and executable. */
+/** Installs it as npm would, but offline: unpacked, its command linked and executable. */
 async function install(): Promise<string> {
   const folder = newFolder();
   const packed = await runChild(['npm', 'pack', '--pack-destination', folder], {
@@ -85,7 +85,7 @@ test('installed: bunx starts it where there is no Node', async () => {
   expect([exitCode, output]).toEqual([0, expect.stringMatching(/ on Bun \S+\n$/)]);
 });
 
-/** As https://docs.expo.dev/versions/latest/sdk/securestore/ describes it: keys are of these characters. */
+/** A stand-in by https://docs.expo.dev/versions/latest/sdk/securestore/, which restricts keys to these characters. */
 const SECURE_STORE = `
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 const file = (key) => {
@@ -100,7 +100,7 @@ export const setItem = (key, value) => writeFileSync(file(key), value);
 export const deleteItemAsync = async (key) => rmSync(file(key), { force: true });
 `;
 
-/** As https://www.electronjs.org/docs/latest/api/safe-storage describes it. */
+/** A stand-in by https://www.electronjs.org/docs/latest/api/safe-storage. */
 const ELECTRON = `
 const turned = (bytes) => Buffer.from(bytes.map((byte) => byte ^ 255));
 export const app = { getPath: () => process.cwd() };

@@ -161,7 +161,7 @@ test('Back cancels the sign-in and its link: on webOS, on Tizen, and by two keys
   const tv = await openTv();
   await press(tv, 'ArrowDown');
   const session = await tv.context().newCDPSession(tv);
-  // As the engine reports them; the last one also when the user has opened the link.
+  // The key codes of the engines; the last one also when the user has opened the link.
   for (const windowsVirtualKeyCode of [461, 10_009, 27, 8]) {
     const link = await select(tv);
     if (windowsVirtualKeyCode === 8) {
@@ -308,7 +308,7 @@ async function takePicture(tv: Page, name: string): Promise<void> {
   await tv.screenshot({ path: join(folder, `tv-${name}.png`) });
 }
 
-/** Of all text on the screen: the smallest size, and how near to an edge it is, of 1. */
+/** The smallest text on the screen, and how near any is to an edge, as a fraction. */
 function measure() {
   /** Where its contents are. */
   function rangeOf(element: Element): DOMRect {

@@ -23,13 +23,13 @@ import { startProxy } from './support/proxy.ts';
 /** The compilers of Go and Kotlin come first, beside other tests. */
 setDefaultTimeout(300_000);
 
-/** Of a network that cuts at random, in `npm run soak`; TEST_SEED replays them. */
+/** Rounds with a network that cuts at random, in `npm run soak`. TEST_SEED replays them. */
 const ROUNDS = 50;
 
 /** What the provider answers for a code or a refresh token that the test made. */
 const granted = new Map<string, object>();
 
-/** Of refresh tokens that the provider is slow to answer. */
+/** Hold the provider's responses, by refresh token. */
 const gates = new Map<string, ReturnType<typeof createGate>>();
 
 const provider = serveUpstream(async (_, body) => {
@@ -53,7 +53,7 @@ const [relay, hasty, hastiest, blind] = await Promise.all([
   startRelay({ ...SETTINGS, SESSION_SECONDS: '8' }),
   // Its links expire before anybody opens them.
   startRelay({ ...SETTINGS, SESSION_SECONDS: '3' }),
-  // It refuses whoever would let it see a token.
+  // It refuses requests that would show it a token.
   startRelay({ ...SETTINGS, MAL_PKCE: 'S256', BLIND: 'always' }),
 ]);
 const built = newFolder();
@@ -216,7 +216,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       ['other JSON', nested],
       ['an error that is not text', { error: nested }],
       ['a form', form],
-    ])('a refresh that is answered with 200 and %s: no token is told', async (_, body) => {
+    ])('a refresh that is answered with 200 and %s: no token is printed', async (_, body) => {
       const answers = Array.from({ length: 6 }, () => answer(body));
       using there = await startBlindRelay({ token: [grant(), ...answers] });
       const app = await install();
@@ -491,7 +491,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     await pollUntil('it polls', () => proxy.session());
     run.cancel();
     expect(await run.ended).toMatchObject({ exitCode: 130, error: 'cancelled' });
-    await pollUntil('the relay is told', () => proxy.answers('cancel').includes(204));
+    await pollUntil('the relay gets the cancellation', () => proxy.answers('cancel').includes(204));
     expect((await poll(relay, proxy.session())).status).toBe(410);
     expect((await relay.ask(link)).status).toBe(404);
     expect(app.tokens()).toBeUndefined();
@@ -643,7 +643,7 @@ inShell('shell: a token with commas and braces is kept whole', async () => {
 });
 
 inShell.each(['sh', 'bash'])(
-  '%s: what a relay sends is neither run nor read by curl',
+  '%s: what a relay sends is not run, and not read by curl',
   async (shell) => {
     const started = { session: 'a', link: 'https://relay.test/L/BCDF-GHJK', userCode: 'BCDF-GHJK' };
     const number = 'a[$(touch was-run)]';

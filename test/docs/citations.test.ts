@@ -115,7 +115,7 @@ function findWrongLinks(path: string, text: string): string[] {
 
 const DOCS_URL = new RegExp(`${RegExp.escape(packageJson.homepage)}/([\\w-]+)(?:#([\\w-]+))?`, 'g');
 
-/** Of a page of docs/ where it is published, such as that of a runbook. */
+/** The wrong URLs of published pages of docs/, such as that of a runbook. */
 function findWrongUrls(text: string): string[] {
   return [...text.matchAll(DOCS_URL)].flatMap(([url, page = '', anchor]) => {
     const headings = readHeadings(`docs/${page}.md`);

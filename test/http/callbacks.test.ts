@@ -85,7 +85,7 @@ test.each([
   ['Sec-Purpose', 'prefetch;prerender'],
   ['Purpose', 'prefetch'],
   ['X-Moz', 'prefetch'],
-])('a prefetch (%s: %s) is redirected, and the device is not told', async (name, value) => {
+])('a prefetch (%s: %s) is redirected, and the device gets no progress', async (name, value) => {
   const log = captureLog('debug');
   const service = createTestService();
   const { session, state, url } = await start(service);

@@ -38,7 +38,7 @@ test('every parked poll gets a 204, starts are refused, and /health is 503', asy
   expect((await poll(service, session)).status).toBe(410);
 });
 
-test('a callback whose lease the store has not answered yet counts as under way', async () => {
+test('a callback whose lease the store has not answered yet counts as in progress', async () => {
   const lease = createGate();
   const held = lease.close();
   const beforeStore = (verb: string) => verb === 'lease' && lease.pass();

@@ -229,7 +229,7 @@ describe('the callback', () => {
     expect((await service.ask(again)).status).toBe(404);
   });
 
-  test('in a browser without Continue is logged, and the sign-in goes on', async () => {
+  test('in a browser without Continue is logged, and the sign-in continues', async () => {
     const service = createOpenService();
     const log = captureLog();
     const { user, callback } = await beginAndContinue(service);

@@ -42,7 +42,7 @@ describe('the page at the end', () => {
     const service = createTestService({}, { fetch: () => Promise.reject(new Error('a reset')) });
     const { state } = await start(service, 'mal', { device: 'Living room TV <1>' });
     const text = await textOf(await callback(service, state, query));
-    // As in textOf, which does not unescape.
+    // The text is escaped, because textOf does not unescape.
     for (const said of [fault, 'Start again on Living room TV &lt;1&gt;.', 'Reference'])
       expect(text).toContain(said);
   });

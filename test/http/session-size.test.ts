@@ -13,7 +13,7 @@ const AUTHORIZATION_URL = `${ENDPOINT}?client_id=c&response_type=code&code_chall
 const WIDE = '\u0001';
 const LONG = '語';
 
-/** Of any record: a token response of 64 KiB, sealed, which is base64, beside a sealed key. */
+/** The largest record: a token response of 64 KiB, sealed in base64, beside a sealed key. */
 const LARGEST_RECORD = 90_000;
 /** Where no provider answers. */
 const LARGEST_OF_STRANGERS = 35_000;

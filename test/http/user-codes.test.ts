@@ -31,7 +31,7 @@ test('one address may be wrong ten times, then once in ten seconds, and learns n
   const [wrongPage, rightPage] = await Promise.all(refused.map((answer) => answer.text()));
   expect(wrongPage).toContain('Too many attempts');
   expect(wrongPage).toContain('This page will try again automatically in 10 seconds.');
-  // Without a URL: the page's own, by GET.
+  // A refresh without a URL gets the page's own URL.
   expect(wrongPage).toContain('<meta http-equiv="refresh" content="10"/>');
   expect(rightPage).toBe(wrongPage ?? '');
   // It cannot decide either, until it has waited; another address can.
@@ -67,7 +67,7 @@ test('right codes in any spelling, and what cannot be a code, cost nothing', asy
   expect((await guessWrong(service, burst, () => USER)).at(-1)).toBe(404);
 });
 
-test('nor does the code of a sign-in that has ended, however often it is opened', async () => {
+test('the code of a sign-in that has ended costs no try, however often it is opened', async () => {
   const service = createTestService();
   const { link, state } = await startWithCode(service);
   await callback(service, state);

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020';
 /** An answer, and the request that it answers. */
 interface Seen {
   readonly method: string;
-  /** Without the query. */
+  /** Has no query. */
   readonly path: string;
   readonly status: number;
   /** Names in lower case. */

@@ -34,7 +34,7 @@ export async function showPage(page: Page, html: string, { logo }: Branding): Pr
   await page.setContent(still.replace('src="/logo"', `src="${uri}"`));
 }
 
-/** As the relay names them: OpenID found by its issuer, and OAuth with PKCE `plain`. */
+/** The services: OpenID found by its issuer, and OAuth with PKCE `plain`. */
 export const SERVICES = ['demo', 'mal'] as const;
 export type Service = (typeof SERVICES)[number];
 
@@ -124,7 +124,7 @@ function createDevice(relay: RelayProcess, started: Started) {
 
 type PhoneOptions = Parameters<Browser['newContext']>[0];
 
-/** Without motion, for which a click would wait. */
+/** Has no motion, for which a click would wait. */
 const SCREEN = {
   viewport: { width: 390, height: 844 },
   deviceScaleFactor: 2,

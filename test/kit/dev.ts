@@ -4,7 +4,7 @@ import { type ChildOptions, findFreePort, startChild } from './process.ts';
 import { MAIN } from './relay.ts';
 import { pollUntil } from './wait.ts';
 
-/** Of this machine, for others in its network. */
+/** The address of this machine in its network. */
 export const lanAddress = Object.values(networkInterfaces())
   .flat()
   .find((each) => each?.family === 'IPv4' && !each.internal)?.address;

@@ -10,7 +10,7 @@ export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shel
 /** For the program of Android TV. */
 export const ANDROID_JSON = '/usr/share/java/json-android.jar';
 
-/** Of the system, because another Python that is first in PATH has not its modules, and may be too old. */
+/** The system's Python: another one in PATH lacks its modules, and may be too old. */
 export const PYTHON = '/usr/bin/python3';
 
 const areInPath = (...programs: readonly string[]) =>

@@ -1,6 +1,6 @@
 /** Makes an old TV engine of a new browser. */
 
-/** What neither Chromium 38 nor 47 had, or what the build does not need. Beyond ES5 it needs `Promise` only. */
+/** What Chromium 38 and 47 lack, or what the build does not need. Beyond ES5 it needs only `Promise`. */
 const NEWER = {
   self: [
     'fetch',

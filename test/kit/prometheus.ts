@@ -18,7 +18,7 @@ const { groups } = Bun.YAML.parse(readFileSync(RULES_FILE, 'utf8')) as {
   readonly groups: readonly { readonly rules: readonly AlertRule[] }[];
 };
 
-/** Of deploy/alerts.yaml. */
+/** The rules of deploy/alerts.yaml. */
 export const RULES = groups.flatMap(({ rules }) => rules);
 
 /** One minute passes between two scrapes. */

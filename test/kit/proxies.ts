@@ -25,7 +25,7 @@ interface ProxyOptions {
   readonly isPatient?: boolean;
 }
 
-/** Of one relay, or of two. */
+/** The ports of one relay, or of two. */
 type RelayPorts = readonly number[];
 
 /** What is configured, before it runs. */

@@ -82,7 +82,7 @@ export function measure({ widthPx, heightPx, rgba }: Picture) {
     modules: (right + 1 - left) / modulePx,
     /** Around the code, in modules: left, top, right, bottom. */
     quietZone: [left, top, widthPx - 1 - right, heightPx - 1 - bottom].map((px) => px / modulePx),
-    /** Pixels that are neither the black nor the white of their whole module. */
+    /** Pixels that do not have the colour of their whole module. */
     strayPixels,
   };
 }

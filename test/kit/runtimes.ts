@@ -118,7 +118,7 @@ process.stdout.write(JSON.stringify(result) ?? 'null', () => process.exit(0));`,
 
   return {
     browser,
-    /** Of the pages: an API allows it. */
+    /** The pages' origin, which an API allows. */
     origin: server.url.origin,
     async run<Given, Result>(
       runtime: Runtime,

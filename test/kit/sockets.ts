@@ -55,7 +55,7 @@ export async function sendRaw(url: string, bytes: string, ca?: string): Promise<
   return connection.closed;
 }
 
-/** Of all responses in what was received. */
+/** The statuses of all responses in what was received. */
 export const statusesOf = (received: string) =>
   (received.match(/HTTP\/1\.[01] \d{3}/g) ?? []).map(statusOf);
 

@@ -48,7 +48,7 @@ export const LIFETIME_MS = 600_000;
 export const TOKENS = { accessToken: 'access', refreshToken: 'refresh', expiresIn: 3_600 };
 export const DENIED = { error: 'access_denied' } as const;
 export const DELIVERED = { state: 'delivered', result: TOKENS } as const;
-/** Of any session, however long it lives. */
+/** What a poll of a pending session returns, however long it lives. */
 export const PENDING = {
   state: 'pending',
   isOpened: false,
@@ -137,7 +137,7 @@ function createTestStore(store: Store, vault: Vault) {
       if (typeof leased !== 'object') return undefined;
       return { delivery: link.deliveryOf(leased), deviceName: link.deviceNameOf(leased) };
     },
-    /** As the holder of the lease. */
+    /** Acts as the holder of the lease. */
     async complete(of: Of, result: SessionResult = TOKENS) {
       const link = vault.link(of.browserState);
       const session = await store.update({ link: link.id }, (found) => ({ reply: found }));
@@ -309,7 +309,7 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
   });
   return {
     time,
-    /** As the service uses them. */
+    /** The stores as the service uses them. */
     stores,
     store: createTestStore(stores.sessions, stores.vault),
     refreshes: stores.refreshes,

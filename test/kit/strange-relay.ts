@@ -1,5 +1,5 @@
 /**
- * A relay, and whoever completes a sign-in there, that puts a member of every name that a client
+ * A relay, or a stranger who completes a sign-in there, that puts a member of every name that a client
  * may have configured into all that it sends. None of it may be obeyed: code, verifier and
  * tokens go to the provider here, or back to the relay, and never to the stranger.
  */

@@ -21,7 +21,7 @@ export async function pollUntil<Value>(
   }
 }
 
-/** Closed, it holds whoever passes until the test releases them. */
+/** While it is closed, callers wait until the test releases them. */
 export function createGate() {
   let closed: { readonly arrive: () => void; readonly opened: Promise<void> } | undefined;
   return {

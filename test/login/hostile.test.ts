@@ -79,7 +79,7 @@ async function runLogin(relay: string) {
 /** Whether it would deceive a terminal, or its reader. */
 const isHarmful = (text: string) => /[^\n\r\P{C}]|[\u2028\u2029]/u.test(text);
 
-/** Without the sequences that the screen of `login` itself uses. */
+/** Removes the sequences that the screen of `login` itself uses. */
 const withoutDrawing = (text: string) => text.replace(/\p{Cc}\[[?\d;]*[Km]/gu, '');
 
 describe('login: what a relay sends is text', () => {

@@ -124,7 +124,7 @@ describe('login in a pipe', () => {
       expect(exitCode).toBe(signal === 'SIGINT' ? EXIT_CODES.interrupted : EXIT_CODES.terminated);
       expect(stdout).toBe('');
       expect(stderr).toEndWith('Stopped. The sign-in was cancelled.\n');
-      await pollUntil('the relay is told', () => cancellations() > before);
+      await pollUntil('the relay gets the cancellation', () => cancellations() > before);
     },
   );
 });
@@ -208,7 +208,7 @@ describe('login: which relay', () => {
   });
 
   test('an http relay on another machine → 2, unless --allow-http', async () => {
-    // Of a block for documentation, RFC 5737 §3.
+    // An address for documentation, RFC 5737 §3.
     const ended = await runLogin(command('dev', '--relay', 'http://192.0.2.1'));
     expect(ended).toMatchObject({ exitCode: EXIT_CODES.usage, stdout: '' });
     expect(ended.stderr).toStartWith('http://192.0.2.1 is http: anybody on the way');

@@ -14,7 +14,7 @@ const SHOWN = {
   secondsLeft: () => 600,
 };
 
-/** Without codes: a relay that has none gives out only its long link. */
+/** A prompt of a relay without user codes, which has only its long link. */
 const LONG = {
   ...SHOWN,
   userCode: undefined,

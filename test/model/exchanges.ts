@@ -21,7 +21,7 @@ interface Exchange {
 }
 
 export class Exchanges {
-  /** Of the provider, by code; each code is sent once. */
+  /** The provider's replies, by code; each code is sent once. */
   readonly #replies = new Map<string, PromiseWithResolvers<Response>>();
   #inProgress: Exchange[] = [];
   #codes = 0;

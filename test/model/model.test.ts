@@ -17,7 +17,7 @@ setDefaultTimeout(3_600_000);
 /** A run has 47 events on average, and 100 at most. */
 const sequences = fc.array(command, { maxLength: 100, size: 'max' });
 const SCALE = IS_SOAK ? 40 : 1;
-/** Of all worlds together. */
+/** In all worlds together. */
 const LEAST_EVENTS = 25_000 * SCALE;
 
 /** Where a failing run was, in fast-check's words: replays it without the runs before it. */

@@ -120,7 +120,7 @@ export class Model {
     return { status: 204, answered: { polls, one: '410', others: '410' } };
   }
 
-  /** The device is told that the user has opened the link, or its answer is lost. */
+  /** It is reported to the device that the link was opened, or that response is lost. */
   consumeOpenedEvent(session: ModelSession): boolean {
     const state = this.#stateOf(session);
     const isPending = state === 'pending' || state === 'exchanging';

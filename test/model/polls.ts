@@ -8,7 +8,7 @@ import { until, type World } from './worlds.ts';
 
 /** Over Redis: a poll finds its session, takes its result, and asks whether the link was opened. */
 const COMMANDS_OF_A_POLL = 3;
-/** Of one session. */
+/** The parked polls that one session may have. */
 const MAX_PARKED = 4;
 
 interface RealPoll {

@@ -10,7 +10,7 @@ export interface Device {
   readonly session: string;
   readonly state: string;
   readonly link: string;
-  /** Of an open sign-in: that of the browser in which the user has continued. */
+  /** In an open sign-in, the cookie of the browser in which the user has continued. */
   readonly cookie?: string;
 }
 
@@ -23,7 +23,7 @@ interface ModelRequest {
 }
 
 const statusOf = async (asking: Promise<Response>) => String((await asking).status);
-/** Of a page only whether it has one of these statuses. */
+/** Checks only that a page has one of these statuses. */
 async function pageOf(asking: Promise<Response>, ...statuses: readonly string[]) {
   const status = await statusOf(asking);
   return statuses.includes(status) ? status : 'page';

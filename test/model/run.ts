@@ -232,7 +232,7 @@ export class Run {
     await this.#world.settle();
   }
 
-  /** Killed: whoever waited at it gets no answer, and its leases end by themselves. */
+  /** A killed relay: requests that waited there get no response, and its leases expire. */
   async #restart(index: 0 | 1): Promise<void> {
     const world = this.#world;
     const killed = world.killedWith(index);

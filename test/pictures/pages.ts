@@ -12,7 +12,7 @@ import { BRANDED, createPagesFor, renderEveryPage } from '../kit/pages.ts';
 
 const SHADE = 255 / 63;
 
-/** As docs/images/tv.png shows it. */
+/** The code in docs/images/tv.png. */
 const TV_CODE = 'SVLQ-JRDG';
 
 const PHONE = { width: 390, height: 760 };

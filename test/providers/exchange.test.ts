@@ -14,7 +14,7 @@ test.each<[response: object | string, result: object, ProviderQuirks?]>([
     { token_type: 'mac', scope: 's' },
     { tokenType: 'mac', scope: 's' },
   ],
-  // As at GitHub, and at Twitch.
+  // GitHub and Twitch do this.
   [{ expires_in: '28800' }, { expiresIn: 28_800 }],
   [{ scope: ['user:read', 'chat:read'] }, { scope: 'user:read chat:read' }],
   [{ expires_in: 3599.987 }, { expiresIn: 3_599 }],

@@ -23,7 +23,7 @@ test.each([
   expect(redirectKindsOf(baseUrl)).toEqual([...kinds]);
 });
 
-test('no provider refuses what the warning about its rule tells the operator to write', () => {
+test('no provider refuses what the warning about its rule suggests', () => {
   const refusesBoth = [...PROFILES].filter(
     ([, { refusedRedirects = [] }]) =>
       refusedRedirects.includes('localhost') && refusedRedirects.includes('loopback'),

@@ -69,7 +69,7 @@ describe.each([
     const answers = await Promise.all(parked.map(({ answer }) => answer));
     const [first, second = 0] = answers.map(({ status }) => status).toSorted();
     expect(first).toBe(200);
-    // 204: it was told to look again, and not why.
+    // 204: the poll rechecked its session, which had no result.
     expect([204, 410]).toContain(second);
     expect(await pollUntilDone(relays, session)).toBe('gone');
   });

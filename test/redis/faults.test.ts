@@ -73,7 +73,7 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (_, startDeployment) => {
       expect((await poll(b, calledBack.session)).status).toBe(204);
       await over;
       await redis.restart();
-      // The session is lost with Redis: a poll is told at once, or the next one is.
+      // The session is lost with Redis: this poll or the next one learns it.
       for (const { answer } of parked) expect((await answer).status).toBeOneOf([204, 410]);
       // Its code is not brought to the provider.
       expect(await bringCodeWhenPossible([a], calledBack.state, code)).toBe(404);

@@ -17,7 +17,7 @@ import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(60_000);
 
-/** Of a start, which no other request follows. */
+/** The status of a start, which no other request follows. */
 const startStatus = async (relay: RelayProcess) =>
   (await relay.ask('/auth/start', startRequest())).status;
 
@@ -100,7 +100,7 @@ describe('a relay that starts before Redis', () => {
     await relay.stop();
   });
 
-  test.concurrent('ends at once when it is told to', async () => {
+  test.concurrent('ends at once at SIGTERM', async () => {
     const relay = await launchRelay({ REDIS_URL: `redis://127.0.0.1:${await findFreePort()}` });
     await relay.waitForEvent('store_waiting');
     expect(await relay.stop()).toBe(0);

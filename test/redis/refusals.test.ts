@@ -85,7 +85,7 @@ const REFUSALS: readonly Refusal[] = [
   ...['evalsha', 'zcount'].map((command) => ({
     reason: 'NOPERM',
     remedy: 'ACL LOG',
-    // Without the right to one command of a script, other scripts work.
+    // If one command of a script is forbidden, other scripts work.
     isReady: command === 'zcount',
     alsoAtStart: command === 'zcount',
     options: { user: USER },

@@ -83,7 +83,7 @@ test('the turn of a refresh: the same caller has it', async () => {
   expect(await direct.refreshes.begin(key)).toEqual({ state: 'in_progress' });
 });
 
-test('complete: refused repetitions prove nothing, it goes on until it has succeeded', async () => {
+test('complete: a refused repetition proves nothing, so it repeats until it succeeds', async () => {
   await redis.cli('FLUSHALL');
   const session = await create(other);
   await cutOff.lease(session);

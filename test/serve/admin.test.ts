@@ -200,7 +200,7 @@ describe('/ready', () => {
     // It may explain sign-ins that failed meanwhile.
     const page = await (await fetch(`http://127.0.0.1:${adminPort}/`)).text();
     expect(page).toMatch(/<td[^>]*>store_lost<\/td>/);
-    // Of what it did itself a share says nothing: another relay may have started the sign-in.
+    // A share would mislead: another relay may have started the sign-in.
     expect(page).toContain('Only what this relay did');
     expect(page).not.toMatch(/\d+ %\)/);
   });

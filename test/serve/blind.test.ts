@@ -86,7 +86,7 @@ async function startStage(env: Readonly<Record<string, string>>) {
   };
 }
 
-/** As a device does it (RFC 6749 §4.1.3, RFC 7636 §4.5). */
+/** Exchanges the code as a device does (RFC 6749 §4.1.3, RFC 7636 §4.5). */
 async function exchangeAsDevice(result: Record<string, string>, verifier: string): Promise<Tokens> {
   const { code = '', tokenUrl = '', clientId = '', redirectUri = '' } = result;
   const form = {

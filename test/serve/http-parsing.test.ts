@@ -33,7 +33,7 @@ const halfHeaders = relays.map(({ baseUrl }) =>
 );
 
 type Status = number | 'closed';
-/** Of every runtime, or of Bun and of Node. */
+/** The status on every runtime, or those on Bun and on Node. */
 type Expected = Status | readonly [bun: Status, node: Status];
 
 describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', (_, index) => {

@@ -96,7 +96,7 @@ test('where no script of a package may run the launcher finds Bun, also with pnp
 });
 
 describe('without a Bun, the launcher', () => {
-  /** Of a package in which nothing else is installed. */
+  /** Installs a package with nothing else in it. */
   function install(build?: string): string {
     const folder = newFolder();
     cpSync(join(ROOT, 'bin'), join(folder, 'bin'), { recursive: true });

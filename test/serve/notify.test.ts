@@ -79,24 +79,24 @@ describe('an outage', () => {
   };
 
   test.each([
-    ['is told once, and when it is over', 'full 1, full 1, good 1', ['OOM', 'Over: OOM']],
+    ['is sent once, and when it is over', 'full 1, full 1, good 1', ['OOM', 'Over: OOM']],
     [
-      'that comes back is told five minutes after the first',
+      'that recurs is sent five minutes after the first',
       'full 1, good 1, full 2, full 2, full 0',
       ['OOM', 'Over: OOM', 'OOM'],
     ],
     [
-      'for another reason is told at once',
+      'for another reason is sent at once',
       'full 1, good 1, silent 0',
       ['OOM', 'Over: OOM', 'silent'],
     ],
     [
-      'whose reason changes is told again, and over once',
+      'whose reason changes is sent again, and over once',
       'silent 1, replica 1, good 0',
       ['silent', 'READONLY', 'Over: READONLY'],
     ],
     [
-      'that lasts is told again after four hours',
+      'that lasts is sent again after four hours',
       'full 239, full 1, full 0',
       ['OOM', 'Still: OOM'],
     ],
@@ -113,7 +113,7 @@ describe('an outage', () => {
     expect(reasons).toEqual(expected);
   });
 
-  test('is told ten times within an hour at most, and the tenth says so', async () => {
+  test('is sent ten times within an hour at most, and the tenth says so', async () => {
     const { clock, check } = open();
     for (let count = 0; count < 59; count += 1) {
       await check(count % 6 < 3 ? down('store: x') : GOOD);
@@ -171,7 +171,7 @@ test('a notification that is always refused holds up no other', async () => {
   expect(texts()).toEqual([ready, sessions, ready]);
 });
 
-test('a provider that fails for most sign-ins is told, and when most succeed again', async () => {
+test('most sign-ins of a provider fail: a notification, and another when it is over', async () => {
   const { check, listenTo } = open();
   let fails = true;
   const service = createTestService(
@@ -201,11 +201,11 @@ test('a provider that fails for most sign-ins is told, and when most succeed aga
 
 test.each([
   [
-    'fails after many successes is told after five in a row',
+    'fails after many successes is reported after five in a row',
     5,
     [expect.stringContaining('5 of the last 9')],
   ],
-  ['fails four times after many successes is not told', 4, []],
+  ['fails four times after many successes is not reported', 4, []],
 ])('a provider that %s', async (_, failures, expected) => {
   const { check, listenTo } = open();
   const { ended, failed } = listenTo(NO_MONITOR);
@@ -234,7 +234,7 @@ test('a provider uses up half of the notifications of an hour at most', async ()
   expect(texts().at(-1)).toBe('Not ready: store: x');
 });
 
-test('a check that fails ends neither the relay nor the checks', async () => {
+test('a failed check does not end the relay or the checks', async () => {
   const { clock, watch } = open();
   let reads = 0;
   watch(async () => {

@@ -23,7 +23,7 @@ async function signInAt(link: string, baseUrl: string, authorizeUrl: string): Pr
   const { headers } = await user.decide(link, 'continue', { Origin: baseUrl });
   const sent = headers.get('location') ?? '';
   expect(sent).toStartWith(`${authorizeUrl}?`);
-  // As far as the provider's own redirect, which only the browser that continued may follow.
+  // The user gets as far as the provider's redirect, which only the browser that continued may follow.
   const page = await signInAs('Ada', sent, AbortSignal.timeout(20_000));
   expect([page.status, page.title]).toEqual([404, expect.any(String)]);
   await user.open(page.url.href);
@@ -96,7 +96,7 @@ const RUN_HERE = PROGRAMS.filter(
 );
 
 test.each(RUN_HERE)(
-  '%s: the program gets its tokens, and the relay has neither client nor provider',
+  '%s: the program gets its tokens, and the relay has no client and no provider',
   async (_, _need, env, commandOf) => {
     await using stack = new AsyncDisposableStack();
     const port = await findFreePort();

@@ -57,7 +57,7 @@ await once(itsOnlyClient, 'data');
 const nobody = await findFreePort();
 const at = (port: number) => `127.0.0.1:${port}`;
 
-/** As openTestRedis waits; a relay waits for a minute. */
+/** How long openTestRedis waits. A relay waits for a minute. */
 const WAIT_SECONDS = 5;
 
 /** The reason why a start gives up, and what it logs meanwhile. */
@@ -100,8 +100,8 @@ test.concurrent.each([
 ])('the reason says what is wrong: %s', async (reason, url) => {
   const { problem, events } = await open(url);
   expect(problem).toStartWith(reason);
-  const told = problem + JSON.stringify(events);
-  for (const secret of [PASSWORD, WRONG, 'somebody']) expect(told).not.toContain(secret);
+  const shown = problem + JSON.stringify(events);
+  for (const secret of [PASSWORD, WRONG, 'somebody']) expect(shown).not.toContain(secret);
 });
 
 describe('while the relay tries', () => {

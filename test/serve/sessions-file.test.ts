@@ -116,18 +116,21 @@ describe.concurrent('a second relay on the same file', () => {
     expect(await pollUntilDone([second], session)).toEqual(tokensFor(code));
   });
 
-  test.each(RUNTIMES)('is refused by name if the first goes on, on %s', async (_, command) => {
-    await using host = await startWithFile();
-    const env = { OAUTH_BASE_URL: 'http://127.0.0.1', MAL_CLIENT_ID: 'mal-client', PORT: '0' };
-    const refused = await runRelay({ ...host.env, ...env }, { command });
-    expect(refused.output).toContain(
-      `SESSIONS_FILE ${host.env.SESSIONS_FILE} is used by another relay`,
-    );
-    expect(refused.exitCode).toBe(1);
-  });
+  test.each(RUNTIMES)(
+    'is refused by name if the first keeps running, on %s',
+    async (_, command) => {
+      await using host = await startWithFile();
+      const env = { OAUTH_BASE_URL: 'http://127.0.0.1', MAL_CLIENT_ID: 'mal-client', PORT: '0' };
+      const refused = await runRelay({ ...host.env, ...env }, { command });
+      expect(refused.output).toContain(
+        `SESSIONS_FILE ${host.env.SESSIONS_FILE} is used by another relay`,
+      );
+      expect(refused.exitCode).toBe(1);
+    },
+  );
 });
 
-/** As root, without the right to write where the mode of a folder forbids it. */
+/** Takes from root the right to write where the mode of a folder forbids it. */
 const HELD_TO_MODES = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override'] : [];
 
 test.each<[string, (path: string) => unknown, string]>([

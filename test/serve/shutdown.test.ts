@@ -48,7 +48,7 @@ describe.concurrent('SIGTERM', () => {
     stop();
   });
 
-  test('a second one ends the process at once, whatever is under way', async () => {
+  test('a second one ends the process at once, whatever is in progress', async () => {
     const { relay, page, stop } = await startExchanging();
     process.kill(relay.pid, 'SIGTERM');
     await relay.waitForEvent('draining');

@@ -186,7 +186,7 @@ describe('a relay that refuses to start', () => {
     });
 
     test('says in the log what this machine lacks', async () => {
-      // Of a block for documentation, RFC 5737 §3.
+      // An address for documentation, RFC 5737 §3.
       const at = { HOST: '203.0.113.5', PORT: '0', APP_NAME: 'Acme' };
       const env = { OAUTH_BASE_URL: 'https://relay.example', ...at };
       const problem = 'HOST is 203.0.113.5: this machine has no such address';

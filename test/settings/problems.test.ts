@@ -174,15 +174,15 @@ describe('what must not be shown is not shown', () => {
         valuesOf(files, '/'),
       );
       if (reading.ok) throw new Error('expected faults');
-      const told = describeFaults(reading.faults, reading.warnings);
+      const report = describeFaults(reading.faults, reading.warnings);
       for (const { pieces } of [...Object.values(env), ...Object.values(files)])
-        for (const piece of pieces) expect(told).not.toContain(piece);
+        for (const piece of pieces) expect(report).not.toContain(piece);
     });
   });
 });
 
 describe('faults in the terminal', () => {
-  const told = (env: Record<string, string>) => {
+  const reportFor = (env: Record<string, string>) => {
     const reading = read(env);
     if (reading.ok) throw new Error('expected faults');
     return describeFaults(reading.faults, reading.warnings);
@@ -200,7 +200,7 @@ describe('faults in the terminal', () => {
       ACME_TOKEN_URL: 'https://acme.example/token',
       ACME_AUTHORIZE_URI: 'https://acme.example/authorize',
     };
-    expect(told(env)).toBe(
+    expect(reportFor(env)).toBe(
       `Not started: 6 settings are wrong
   HOST = "h ${'o'.repeat(58)}…": must be an IP address or a host name, such as 127.0.0.1 or ::; PORT sets the port
   PORT = "a\\nb": must be a whole number from 0 to 65535
@@ -215,7 +215,7 @@ Also check:
   });
 
   test('a part of a value that a problem quotes is text too', () => {
-    const report = told({ ADMIN_PORT: '9090', ADMIN_NAMES: 'relay\x1b]52;c;eA==\x07' });
+    const report = reportFor({ ADMIN_PORT: '9090', ADMIN_NAMES: 'relay\x1b]52;c;eA==\x07' });
     expect(report).toContain('relay<U+001B>]52;c;eA==<U+0007>');
   });
 });

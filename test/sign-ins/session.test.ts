@@ -115,7 +115,7 @@ test('a session lives to its last millisecond; after it every event is refused',
   }
 });
 
-test('what the exchange needs is not kept after a lease, nor after a failure', () => {
+test('what the exchange needs is dropped at the lease, and at a failure', () => {
   expect(machine.lease(PENDING, 0)).toEqual({ reply: PENDING, next: EXCHANGING });
   const { next } = machine.fail('access_denied', RESULT)(PENDING, 0);
   expect(next).toEqual({ ...COMPLETED, outcome: 'access_denied' });

@@ -96,7 +96,7 @@ test('link, poll secret and user code are drawn apart, and share no byte', async
   expect(drawn.length).toBeGreaterThan(2);
 });
 
-test('the observer is told once of each step, and how long the tokens waited', async () => {
+test('the observer is notified once of each step, and of how long the tokens waited', async () => {
   const signIns = create();
   const { browserState, pollSecret } = await start(signIns, { redeliveryMs: 5_000 });
   for (let times = 0; times < 2; times += 1) await signIns.open('mal', browserState);

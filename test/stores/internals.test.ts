@@ -125,7 +125,7 @@ test('however many come, and however large, only about the latest are remembered
   }
 });
 
-test('after a connection was cut, polls are told that they may have missed a notice', async () => {
+test('after a connection was cut, polls recheck: they may have missed a notice', async () => {
   const { store, close } = await openTestRedis(redis.url);
   const notified = store.untilNotified((await create(store)).pollSecret);
   await redis.cli('CLIENT', 'KILL', 'TYPE', 'pubsub');
@@ -151,7 +151,7 @@ test("a poll gets a 410 when the store's clock says so, whatever its relay's doe
   close();
 });
 
-/** Without the heartbeat, which is a PUBLISH, and without the EVAL that teaches Redis a script. */
+/** Counts no heartbeat, which is a PUBLISH, and no EVAL that loads a script. */
 async function countCommands(proxy: CuttingProxy, ask: () => unknown): Promise<number> {
   proxy.forgetBytes();
   await ask();
@@ -181,7 +181,7 @@ describe('refusals', () => {
     `ERR Error running script (call to f_1f): @user_script:9: @user_script: 9: -${refusal}`;
 
   test.each([
-    // Of a command in a script, by Redis 6. What newer ones say: test/redis/refusals.test.ts.
+    // The errors of a command in a script, by Redis 6. Those of newer ones: test/redis/refusals.test.ts.
     [inRedis6("OOM command not allowed when used memory > 'maxmemory'."), 'OOM'],
     [inRedis6('NOPERM The user executing the script has no right'), 'NOPERM'],
     [inRedis6("READONLY You can't write against a read only replica."), 'READONLY'],

@@ -54,7 +54,7 @@ test('a bucket that is full again is removed by a sweep, or after hundreds of ot
   expect(sizes().buckets).toEqual([300]);
 });
 
-test('the number of buckets is limited: the address seen longest ago is forgotten', async () => {
+test('the number of buckets is limited: the least recently used one is evicted', async () => {
   const { createRateLimiter, sizes } = openMemory();
   const limiter = createRateLimiter(POLICY);
   const seen = ['first', 'second', 'second', 'second', 'first', 'first'];

@@ -209,7 +209,7 @@ test('a sign-in changes five rows: start, link, lease, result, delivery', async 
 test('while SQLite refuses, only tokens of an exchange are kept; all work afterwards', async () => {
   const sql = createSql();
   const problems: unknown[] = [];
-  const { store, stores } = openDurable(sql, { onProblem: (...told) => problems.push(told) });
+  const { store, stores } = openDurable(sql, { onProblem: (...problem) => problems.push(problem) });
   const session = await create(store);
   const completed = await createCompleted(store);
   const exchanging = await create(store);

@@ -54,7 +54,7 @@ export function testRateLimiter(open: OpenStores): void {
     expect(delaysMs.filter((delayMs) => delayMs === 0)).toHaveLength(3);
   });
 
-  test('a refusal tells the millisecond at which there is a token, and costs nothing', async () => {
+  test('a refusal returns the milliseconds until there is a token, and costs nothing', async () => {
     const { limiter, time } = await openLimiter({ burst: 2, ratePerSecond: 3 });
     await take(limiter, 2);
     const [retryAfterMs = 0] = await take(limiter, 20);

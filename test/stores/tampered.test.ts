@@ -164,7 +164,7 @@ describe.each([
       expect(await store.poll(session.pollSecret)).toEqual(FAILED);
     });
 
-    test('ends a session by a record that is none, and no other, nor the start of a relay', async () => {
+    test('a malformed record ends its session, but no other, and a relay still starts', async () => {
       const { opened, session, other } = await openTwo(create);
       const whole = await opened.read(session);
       const malformed = [
@@ -224,7 +224,7 @@ describe.each([
     });
   });
 
-  test('a record of a newer version is unknown, and the others go on', async () => {
+  test('a record of a newer version is skipped, and the other sessions continue', async () => {
     const { opened, session: newer, other } = await openTwo(create);
     const text = await opened.read(newer);
     const version = ` 1 ${NOW} ${NOW + LIFETIME_MS} `;

@@ -61,7 +61,7 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 		return saved.Tokens, nil
 	}
 	if saved.RefreshToken != "" {
-		// Not with ctx: a refresh token may be good for one use, so whoever cancels gets the new one saved.
+		// Not with ctx: a refresh token may be good for one use, so the new one is saved even after a cancellation.
 		tokens, err := k.refresh(context.Background(), saved.Tokens)
 		if err == nil {
 			return tokens, k.save(tokens)
@@ -80,14 +80,14 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 
 func (k *Keeper) refresh(ctx context.Context, saved Tokens) (Tokens, error) {
 	refreshToken := saved.RefreshToken
-	if saved.TokenURL != "" { // Of a blind sign-in.
+	if saved.TokenURL != "" { // After a blind sign-in.
 		form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}, "client_id": {saved.ClientID}}
 		var fresh fromProvider
 		_, err := askUntilAnswered(ctx, saved.TokenURL, form, &fresh, "access_token")
 		return fresh.tokens(saved), err
 	}
 	body := map[string]string{"service": k.Service, "refreshToken": refreshToken}
-	fresh := fromRelay{RefreshToken: refreshToken} // Without a new one the old one stays.
+	fresh := fromRelay{RefreshToken: refreshToken} // The old one stays if there is no new one.
 	_, err := askUntilAnswered(ctx, k.Relay+"/refresh", body, &fresh, "accessToken")
 	return fresh.tokens(), err
 }

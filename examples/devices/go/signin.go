@@ -34,7 +34,7 @@ type Tokens struct {
 	AccessToken  string `json:"accessToken"`
 	RefreshToken string `json:"refreshToken,omitempty"`
 	ExpiresIn    int64  `json:"expiresIn,omitempty"`
-	// Of a blind sign-in: where this device refreshes by itself.
+	// After a blind sign-in: where this device refreshes by itself.
 	TokenURL string `json:"tokenUrl,omitempty"`
 	ClientID string `json:"clientId,omitempty"`
 }
@@ -57,7 +57,7 @@ type fromProvider struct {
 	ExpiresIn    seconds `json:"expires_in"`
 }
 
-// tokens are those of `before` with what is new. Without a new refresh token the old one stays.
+// tokens are those of `before` with what is new. If there is no new refresh token, the old one stays.
 func (f fromProvider) tokens(before Tokens) Tokens {
 	before.AccessToken, before.ExpiresIn = f.AccessToken, int64(f.ExpiresIn)
 	if text, _ := f.RefreshToken.(string); text != "" {

@@ -171,7 +171,7 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15):
         pause += min(int(headers['Retry-After']), 60)
     try:
         answer = json.loads(text)
-        text = ''  # It may have tokens in it: of JSON only its `error` is told, and of a 200 no text.
+        text = ''  # It may contain tokens: of JSON only `error` is shown, of a 200 nothing.
     except ValueError:  # A page of a proxy.
         answer = None
     answer = answer if isinstance(answer, dict) else {}

@@ -49,20 +49,20 @@ export function installProgram(
     has: (name: string) => existsSync(join(folder, name)),
     /** The permissions of the file with the tokens. */
     mode: () => statSync(file).mode & 0o777,
-    /** As if the tokens had been saved a day from now. */
+    /** Makes the tokens look saved a day from now. */
     setClockBack() {
       const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
       const dayInItsUnit = saved.expiresAt > 1e11 ? 86_400_000 : 86_400;
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
     },
-    /** As if so many seconds were left of the saved tokens. */
+    /** Leaves the saved tokens this many seconds. */
     leave(seconds: number) {
       const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
       const unit = saved.expiresAt > 1e11 ? 1 : 1_000;
       const expiresAt = Math.floor((Date.now() + seconds * 1_000) / unit);
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt }));
     },
-    /** As if the time of the saved tokens had passed. */
+    /** Makes the saved tokens look expired. */
     makeDue() {
       const saved = JSON.parse(readFileSync(file, 'utf8')) as object;
       writeFileSync(file, JSON.stringify({ ...saved, expiresAt: 1 }));

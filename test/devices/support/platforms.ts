@@ -66,7 +66,7 @@ const compileKotlin = (folder: string) =>
     folder,
   );
 
-/** As on a device with one user. */
+/** Runs a command as on a device with one user. */
 const forOneUser = (...command: string[]) => [
   'sh',
   '-c',

@@ -1,5 +1,5 @@
 /**
- * As much of a Roku as examples/devices/roku needs: the network, the screen and the remote control, on
+ * The part of a Roku that examples/devices/roku needs: the network, the screen and the remote control, on
  * which Ctrl-C is Back. The program runs in a worker.
  */
 import { MessageChannel, Worker } from 'node:worker_threads';

@@ -19,7 +19,7 @@ export function readAcl(deployment: Deployment) {
   };
 }
 
-/** As a line of redis.conf has them, for the keys of each prefix. */
+/** The rights in the form of redis.conf, for the keys of each prefix. */
 export function rulesFor(deployment: Deployment, prefixes: readonly string[]): string {
   const { places, commands } = readAcl(deployment);
   const own = prefixes.flatMap((prefix) =>

@@ -13,7 +13,7 @@ const stopAll = async (servers: readonly RedisServer[]) => {
 };
 
 export interface GroupOptions extends RedisOptions {
-  /** Of each primary. */
+  /** The replicas of each primary. */
   readonly replicas?: number;
 }
 
@@ -48,7 +48,7 @@ function createGroup({ findPrimary, beginFailover, isServing, ...parts }: GroupP
     primary,
     stop,
     [Symbol.asyncDispose]: stop,
-    /** As an operator does before an upgrade: nothing is killed. Returns the primary that steps down. */
+    /** Does what an operator does before an upgrade: nothing is killed. Returns the old primary. */
     async replacePrimary() {
       const old = await primary();
       let askedAtMs = Number.NEGATIVE_INFINITY;

@@ -11,9 +11,9 @@ import { pollUntil } from '../wait.ts';
 export interface RedisOptions {
   /** Not given: Redis. */
   readonly program?: 'valkey-server';
-  /** Of the default user. */
+  /** The password of the default user. */
   readonly password?: string;
-  /** An ACL user, whose name and password are in `url`. Without rules it may do everything. */
+  /** An ACL user, whose name and password are in `url`. If there are no rules, it may do everything. */
   readonly user?: { readonly name: string; readonly password: string; readonly rules?: string };
   /** TLS alone, with a certificate for 127.0.0.1 that the test must trust. */
   readonly tls?: boolean;
@@ -26,7 +26,7 @@ export interface RedisOptions {
 
 export type RedisServer = Awaited<ReturnType<typeof launchOn>>;
 
-/** Of the default user, where the relay has a user of its own. The same on every node of a Cluster. */
+/** The password of the default user, where the relay has a user of its own. The same on every node of a Cluster. */
 export const ADMIN_PASSWORD = crypto.randomUUID();
 
 /**
