@@ -7,7 +7,7 @@ import { startDns } from '../kit/dns.ts';
 import { newFolder } from '../kit/folder.ts';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { startProxy } from '../kit/proxies.ts';
+import { PROXY_NAMES, startProxy } from '../kit/proxies.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
@@ -122,6 +122,13 @@ test.each(['nginx for one', 'Caddy'] as const)(
     for (const each of waiting) await expectSignsIn(proxy, each);
   },
 );
+
+test.each(PROXY_NAMES)('%s without a relay: a poll gets a 204, a page a 502', async (name) => {
+  const ports = [await findFreePort(), await findFreePort()];
+  await using proxy = await startProxy(name, name === 'nginx' ? ports : ports.slice(1));
+  const poll = await proxy.ask('/relay/auth/result?session=s');
+  expect([poll.status, (await proxy.ask('/services')).status]).toEqual([204, 502]);
+});
 
 test('nginx for one listens on IPv6 too, and sends users from http to https', async () => {
   using relay = await serveBytes((socket) => void socket.end(NO_CONTENT));
