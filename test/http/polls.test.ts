@@ -1,4 +1,4 @@
-/** Parked polls: nothing is kept of one that has ended, one whose look failed tries again by itself, and only so many wait. */
+/** Parked polls: nothing is kept of one that has ended, one whose check failed tries again by itself, and their number is limited. */
 import { describe, expect, test } from 'bun:test';
 import type { Event } from '../../src/sign-ins/session.ts';
 import type { SessionKey } from '../../src/sign-ins/store.ts';
