@@ -160,6 +160,7 @@ export function describeTokens(tokens: TokenResult, details: boolean): object {
 /** The pages that end a sign-in, or refuse one. */
 const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
   signed_in: 200,
+  signed_in_open: 200,
   access_denied: 200,
   declined: 200,
   authorization_failed: 200,
@@ -185,7 +186,8 @@ const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
 
 /** Outcomes that are not errors: their pages show no id. */
 const NON_ERRORS: ReadonlySet<OutcomeName> = new Set([
-  ...(['signed_in', 'access_denied', 'declined', 'in_progress', 'cancelled'] as const),
+  ...(['signed_in', 'signed_in_open', 'access_denied', 'declined'] as const),
+  ...(['in_progress', 'cancelled'] as const),
   ...(['user_cancelled', 'user_cancelled_without_error'] as const),
 ]);
 

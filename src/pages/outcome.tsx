@@ -64,16 +64,19 @@ const providerRefused =
     note: failed.tellOperator,
   });
 
+const signedIn = ({ signedIn: { message, ...said } }: Messages, place?: string): Description => ({
+  mark: 'done',
+  ...said,
+  messages: [message(place)],
+});
+
 const ownFault: Describe = ({ failed }) => ({ messages: [failed.notCompleted, failed.ownFault] });
 
 /** The pages of docs/protocol.md §5: what happened, the probable cause, and one thing to do. */
 const OUTCOMES = {
-  signed_in: ({ signedIn: { title, heading, message } }, { app }) => ({
-    mark: 'done',
-    title,
-    heading,
-    messages: [message(app)],
-  }),
+  signed_in: (words, { app }) => signedIn(words, app),
+  /** The client of an open sign-in is not the operator's app. */
+  signed_in_open: (words, { device }) => signedIn(words, device),
   access_denied: userDeclined('cancelled'),
   /** The user declined on a page of the relay; also what such a page shows afterwards. */
   declined: ({ failed, cancelledOnDevice: { title } }) => ({

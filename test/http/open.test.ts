@@ -229,6 +229,13 @@ describe('the callback', () => {
     expect((await service.ask(again)).status).toBe(404);
   });
 
+  test('says to return to the device, which the operator’s app is not', async () => {
+    const service = createOpenService({ branding: { appName: 'The operator' } });
+    const { user, callback } = await beginAndContinue(service, urlOf(), { device: 'A shell' });
+    const page = await textOf(await user.open(`${callback}&code=c`));
+    expect(page).toContain('close this tab and return to A shell.');
+  });
+
   test('in a browser without Continue is logged, and the sign-in continues', async () => {
     const service = createOpenService();
     const log = captureLog();

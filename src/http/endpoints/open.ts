@@ -123,7 +123,8 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     }
     const { host } = openDestinationOf(found.delivery.authorizationUrl, baseUrl);
     const names = { deviceName: found.deviceName, provider: host };
-    return pages.respondWithPage(cancelledPageOf(outcome, request), request, { names });
+    const page = outcome === 'signed_in' ? 'signed_in_open' : cancelledPageOf(outcome, request);
+    return pages.respondWithPage(page, request, { names });
   };
 }
 
