@@ -212,6 +212,20 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       expect(there.asked('/token')).toBe(2);
     });
 
+    // A reader and a microcontroller run one program.
+    if (!exchanges.includes('open'))
+      test('a refresh that another process was first to: what that saved is used', async () => {
+        const newer = { ...RELAYED, refreshToken: plantSecret('refresh-token-of-the-other') };
+        const refused = answer({ error: 'invalid_grant' }, 400);
+        const late = { ...refused, onAnswer: () => app.replaceTokens(JSON.stringify(newer)) };
+        using there = await startBlindRelay({ token: [grant(), late] });
+        const app = await install();
+        await app.run(there.url).ended;
+        app.makeDue();
+        expect(await app.run(there.url).ended).toMatchObject(ENDED_WELL);
+        expect(app.tokens()).toEqual(newer);
+      });
+
     test.each([
       ['other JSON', nested],
       ['an error that is not text', { error: nested }],

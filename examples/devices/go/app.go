@@ -22,6 +22,8 @@ import (
 const (
 	links         = 3  // A link that has expired is replaced, but not for ever on a forgotten screen.
 	marginSeconds = 60 // Tokens are refreshed this long before they expire, or halfway if that is later.
+	// Another process may have used a refused refresh token first, and be about to save the next.
+	othersSeconds = 3
 )
 
 // Saved are tokens with the time at which they expire, in Unix seconds; 0 if the provider names none.
@@ -53,10 +55,7 @@ type Keeper struct {
 func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 	k.oneAtATime.Lock()
 	defer k.oneAtATime.Unlock()
-	var saved Saved
-	if text, err := os.ReadFile(k.File); err == nil {
-		_ = json.Unmarshal(text, &saved)
-	}
+	saved := k.load()
 	if saved.AccessToken != "" && saved.AccessToken != rejected && !saved.isDue() {
 		return saved.Tokens, nil
 	}
@@ -68,6 +67,10 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 		}
 		if codeOf(err) != "invalid_grant" {
 			return Tokens{}, err // The saved tokens stay: try later.
+		}
+		sleep(ctx, othersSeconds*time.Second)
+		if newer := k.load(); newer.RefreshToken != "" && newer.RefreshToken != saved.RefreshToken {
+			return newer.Tokens, nil
 		}
 	}
 	for link := 1; ; link++ {
@@ -90,6 +93,13 @@ func (k *Keeper) refresh(ctx context.Context, saved Tokens) (Tokens, error) {
 	fresh := fromRelay{RefreshToken: refreshToken} // The old one stays if there is no new one.
 	_, err := askUntilAnswered(ctx, k.Relay+"/refresh", body, &fresh, "accessToken")
 	return fresh.tokens(), err
+}
+
+func (k *Keeper) load() (saved Saved) {
+	if text, err := os.ReadFile(k.File); err == nil {
+		_ = json.Unmarshal(text, &saved)
+	}
+	return saved
 }
 
 // save writes a file that only this user can read, and that is never half written.

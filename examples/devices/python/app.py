@@ -17,6 +17,7 @@ from sign_in import SignInError, ask_until_answered, form_of, sign_in, tokens_fr
 
 LINKS = 3  # A link that has expired is replaced, but not for ever on a forgotten screen.
 MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire, or in the middle of a shorter life.
+OTHERS_SECONDS = 3  # Another process may have used a refused refresh token first, and be about to save the next.
 
 one_at_a_time = threading.Lock()  # The others then find what the first has saved.
 
@@ -36,6 +37,10 @@ def tokens_for(relay, service, path, show, rejected=None):
             except SignInError as error:
                 if error.code != 'invalid_grant':
                     raise  # The saved tokens stay: try later.
+            time.sleep(OTHERS_SECONDS)
+            newer = load_tokens(path)
+            if newer.get('refreshToken') not in (None, saved['refreshToken']):
+                return newer
         for link in range(1, LINKS + 1):
             try:
                 return sign_in(relay, service, show, lambda tokens: save_tokens(path, tokens))
