@@ -155,6 +155,18 @@ test.each<[string, (path: string) => unknown, string]>([
   expect(output).toContain(path + why);
 });
 
+test('`check --settings` refuses a file that the relay may not write, as a start does', async () => {
+  const path = join(folder, 'of-another-user');
+  writeFileSync(path, '', { mode: 0o400 });
+  const env = { SESSIONS_FILE: path, OAUTH_BASE_URL: 'http://127.0.0.1', PORT: '0' };
+  for (const args of [['check', '--settings'], []]) {
+    const command = [...HELD_TO_MODES, process.execPath, MAIN, ...args];
+    const { exitCode, output } = await runRelay(env, { command });
+    expect(exitCode).toBe(78);
+    expect(output).toContain(`${path} may not be written by this user (EACCES)`);
+  }
+});
+
 const ON_NODE = [NODE, `${ROOT}dist/cli/main.js`];
 
 test('on Node: as on Bun if it has SQLite, otherwise refused like a wrong setting', async () => {

@@ -57,6 +57,16 @@ export function sqliteCodeOf(error: unknown): string {
   return CODES[errcode & 0xff] ?? `SQLITE_${errcode}`;
 }
 
+/** Such as a file that root created in the folder of the relay. */
+function findFileProblem(path: string): string | undefined {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return describe(path, String((error as NodeJS.ErrnoException).code));
+  }
+}
+
 const OTHERS_MAY_WRITE = 0o002;
 
 /** Undefined if the file can be used or created. Changes nothing, because it may be another program's. */
@@ -72,7 +82,7 @@ export function findPathProblem(path: string): string | undefined {
       return `${path} is in a folder that every user may write to (mode ${octal}): give it mode 0700`;
     }
     accessSync(folder, constants.W_OK);
-    return undefined;
+    return found && findFileProblem(path);
   } catch (error) {
     const code = String((error as NodeJS.ErrnoException).code);
     if (code === 'EACCES') {
