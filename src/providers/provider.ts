@@ -181,7 +181,7 @@ export function createProviders(offered: readonly OfferedService[]) {
     byName.set(name, { ok: false, refusal: 'undiscovered', retryAfterMs: DISCOVERY_RETRY_MS });
   }
   return {
-    /** The services, in the order of `PROVIDERS`. Without the secrets that a configuration has. */
+    /** The services, in the order of `PROVIDERS`, and no secret of their configuration. */
     offered: offered.map(({ name, displayName }): OfferedService => ({ name, displayName })),
     has: (name: string) => byName.has(name),
     /** A provider that is not discovered yet is known, but cannot be used. */

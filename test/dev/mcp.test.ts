@@ -33,6 +33,8 @@ test.each(['approve', 'slow', 'cut-off', 'restart', 'refresh-rotates'])(
       content: [{ type: 'text', text: 'You are Ada.' }],
     });
     await client.close();
+    await dev.untilShown('the relay has the code, which the device exchanges itself');
+    expect(dev.output()).not.toContain('received tokens');
   },
 );
 

@@ -88,9 +88,9 @@ export class DevSignIn {
 
 function describeCompletion(result: SessionResult): string {
   if ('error' in result) return `the sign-in ended with ${result.error}`;
-  return 'code' in result
-    ? 'the relay has the code, which the device exchanges itself'
-    : 'the relay exchanged the code for tokens';
+  return 'accessToken' in result
+    ? 'the relay exchanged the code for tokens'
+    : 'the relay has the code, which the device exchanges itself';
 }
 
 const isDelivery = (reply: unknown): reply is Extract<Polled, { readonly state: 'delivered' }> =>
@@ -98,8 +98,8 @@ const isDelivery = (reply: unknown): reply is Extract<Polled, { readonly state: 
 
 function describeResult(result: SessionResult): string {
   if ('error' in result) return result.error;
-  // For a device with its own challenge (docs/extensions.md).
-  return 'code' in result ? 'a code' : 'tokens';
+  // A code in a blind sign-in (docs/extensions.md), and in an open one.
+  return 'accessToken' in result ? 'tokens' : 'a code';
 }
 
 /** The request that is being handled: what the store must know of it, and what the store reports. */
