@@ -234,6 +234,8 @@ describe('the callback', () => {
     const { user, callback } = await beginAndContinue(service, urlOf(), { device: 'A shell' });
     const page = await textOf(await user.open(`${callback}&code=c`));
     expect(page).toContain('close this tab and return to A shell.');
+    const again = await textOf(await user.open(`${callback}&code=c`));
+    expect(again).toContain('close this tab and return to the app.');
   });
 
   test('in a browser without Continue is logged, and the sign-in continues', async () => {

@@ -106,7 +106,8 @@ export async function respondToSecondCallback(
 ): Promise<Response> {
   const found =
     outcome === 'link_invalid' && hasContinued && (await signIns.find({ browserState }, service));
-  return pages.respondWithPage(typeof found === 'string' ? outcomePageOf(found) : outcome, request);
+  const page = typeof found === 'string' ? outcomePageOf(found, service) : outcome;
+  return pages.respondWithPage(page, request);
 }
 
 /** The browser that comes back is not the one in which somebody pressed Continue. */

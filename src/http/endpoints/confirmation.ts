@@ -155,7 +155,8 @@ function respondWithOutcome(
 }
 
 /** To a user who declined, here or at the provider, nothing has failed. */
-export function outcomePageOf(outcome: SessionOutcome | 'link_invalid') {
+export function outcomePageOf(outcome: SessionOutcome | 'link_invalid', service?: string) {
+  if (outcome === 'signed_in' && service === OPEN_SERVICE) return 'signed_in_open';
   return outcome === 'access_denied' ? 'declined' : outcome;
 }
 
