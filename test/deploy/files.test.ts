@@ -53,6 +53,19 @@ test.each(['compose.yaml', 'compose.home.yaml'])(
   },
 );
 
+test('a command of docker compose in the docs finds its file and its service', () => {
+  const pages = ['deploy/README.md', 'docs/operating.md', 'docs/changing-a-secret.md'];
+  const text = pages.map((page) => readFileSync(ROOT + page, 'utf8')).join();
+  const home = Bun.YAML.parse(read('compose.home.yaml')) as Pick<Compose, 'services'>;
+  const services = Object.keys({ ...compose.services, ...home.services });
+  const named = [...text.matchAll(/docker compose (?:restart|logs|exec(?: -T)?) ([\w-]+)/g)];
+  expect(named.map(([, name]) => name).filter((name = '') => !services.includes(name))).toEqual([]);
+  expect(named.length).toBeGreaterThan(3);
+  // Not by `-f`, which every later command would need.
+  expect(text).toContain("printf 'COMPOSE_FILE=compose.home.yaml\\n");
+  expect(text).not.toMatch(/docker compose -f/);
+});
+
 test('everything that sets up a new relay lets every user confirm', () => {
   const deploy = readdirSync(`${ROOT}deploy`, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.md'))
