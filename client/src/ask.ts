@@ -27,7 +27,10 @@ export interface Call {
   abandon?: () => void;
 }
 
-const FORM: Headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+const FORM: Headers = {
+  Accept: 'application/json',
+  'Content-Type': 'application/x-www-form-urlencoded',
+};
 /** A relay may wait 15 s for the provider. */
 const REQUEST_MS = 17_000;
 /** How long a request without a session is tried. One with a session is tried until that ends. */

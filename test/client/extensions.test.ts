@@ -19,7 +19,7 @@ import { failureOf } from '../kit/wait.ts';
 function startProvider() {
   const challenges = new Map<string, string | null>();
   const forms: URLSearchParams[] = [];
-  const { origin, url, stop } = serveUpstream((_, body) => {
+  const { origin, url, stop } = serveUpstream(({ headers }, body) => {
     const form = new URLSearchParams(body);
     forms.push(form);
     const code = form.get('code') ?? '';
@@ -29,13 +29,16 @@ function startProvider() {
     challenges.delete(code);
     const isGood = isRefresh ? form.get('refresh_token') !== 'used' : challenge === proof;
     if (!isGood) return Response.json({ error: 'invalid_grant' }, { status: 400 });
-    return Response.json({
+    const tokens = {
       access_token: plantSecret(`access-${randomUUID()}`),
       refresh_token: plantSecret(`refresh-${randomUUID()}`),
-      expires_in: 3_600,
+      expires_in: '3600',
       token_type: 'Bearer',
       scope: 'read',
-    });
+    };
+    // GitHub sends a form to a client that does not ask for JSON.
+    const wantsJson = headers.get('accept') === 'application/json';
+    return wantsJson ? Response.json(tokens) : new Response(`${new URLSearchParams(tokens)}`);
   });
   return { origin, url, stop, challenges, forms };
 }
