@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { type BoundedText, readAtMost } from '../body.ts';
 import { createRequestId } from '../log.ts';
+import { OPEN_SERVICE } from '../providers/open.ts';
 import { formatUserCode } from '../sign-ins/secrets.ts';
 import { type Clock, createDeadlineQueue, type Deadline } from '../sign-ins/time.ts';
 
@@ -126,7 +127,8 @@ export function basePathOf(baseUrl: string): string {
 
 /** The link that a device shows. Both parts need no escaping. */
 export function linkOf(baseUrl: string, service: string, browserState: string): string {
-  return `${baseUrl}/auth/${service}?state=${browserState}`;
+  const path = service === OPEN_SERVICE ? '/open' : `/auth/${service}`;
+  return `${baseUrl}${path}?state=${browserState}`;
 }
 
 /** The short link, which contains the user code. */

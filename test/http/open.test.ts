@@ -1,6 +1,7 @@
 /** Open sign-ins: what a client may send, where its user may be sent, and what comes back. docs/open.md. */
 import { describe, expect, test } from 'bun:test';
 import { acknowledge, poll, pollOnce } from '../kit/device.ts';
+import { readPng, scan } from '../kit/qr.ts';
 import {
   BASE_URL,
   captureLog,
@@ -57,6 +58,13 @@ const refusalOf = async (service: Service, authorizationUrl: unknown) => {
   const response = await ask(service, { authorizationUrl });
   return [response.status, (await response.text()).trim()];
 };
+
+test('the picture for a browser state has the link of an open sign-in', async () => {
+  const service = createOpenService();
+  const { url } = await begin(service);
+  const picture = await service.ask(`/qr/${new URL(url).searchParams.get('state')}.png`);
+  expect(scan(readPng(await picture.bytes()))).toBe(url);
+});
 
 test('the page names the endpoint and the device, and the relay asks nobody', async () => {
   const asked: string[] = [];

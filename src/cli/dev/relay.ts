@@ -118,13 +118,12 @@ export class DevRelay {
     await pause(AUTO_DELAY_MS);
     const { baseUrl } = this;
     const { service, ids } = signIn.session;
-    const isOpen = service === OPEN_SERVICE;
-    const link = isOpen ? `${baseUrl}/open?state=${ids.link}` : linkOf(baseUrl, service, ids.link);
+    const link = linkOf(baseUrl, service, ids.link);
     const isDeclined = signIn.plan?.ending === 'deny-at-relay';
     // The form of the confirmation page sends this header.
     const headers = { 'Sec-Fetch-Site': 'same-origin' };
     const body = new URLSearchParams({ choice: isDeclined ? 'decline' : 'continue' });
-    const init = isDeclined || isOpen ? { method: 'POST', headers, body } : {};
+    const init = isDeclined || service === OPEN_SERVICE ? { method: 'POST', headers, body } : {};
     try {
       const continued = await this.handle(new Request(link, init));
       const authorizeUrl = continued.headers.get('location');
