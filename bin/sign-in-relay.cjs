@@ -16,7 +16,7 @@ const root = dirname(__dirname);
 const built = join(root, 'dist', 'cli', 'main.js');
 const source = join(root, 'src', 'cli', 'main.ts');
 
-/** An older one cannot read the build. On this one the relay runs, and says that it is not supported. */
+/** The oldest Node that can read the build. The relay runs there, but says that it is not supported. */
 const OLDEST_NODE = 20;
 
 const bun = findBun();
@@ -26,7 +26,7 @@ else if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
   fail(`Node ${process.versions.node} is too old: install Node 24`);
 } else void import(pathToFileURL(built).href);
 
-/** Whichever is new enough: the Bun that runs this, the package bun below this one or beside it, one in PATH. */
+/** Finds a Bun that is new enough: the one that runs this, the package bun below or beside this one, or one in PATH. */
 function findBun() {
   if (isNewEnough(process.versions.bun)) return process.execPath;
   const beside = dirname(root);
@@ -72,9 +72,9 @@ function isNewEnough(version) {
 
 function runOn(bun) {
   const args = [
-    // The current folder may be a stranger's. Without these options Bun would run code that its
-    // bunfig.toml (preload) or tsconfig.json (paths) names, set the variables of its .env files,
-    // and take packages that are missing here from the registry that its .npmrc names.
+    // The current folder may be a stranger's. These options keep Bun from running code that its
+    // bunfig.toml (preload) or tsconfig.json (paths) names, from setting the variables of its .env
+    // files, and from taking missing packages from the registry that its .npmrc names.
     `--config=${join(__dirname, 'bunfig.toml')}`,
     `--tsconfig-override=${join(root, 'tsconfig.json')}`,
     '--no-env-file',

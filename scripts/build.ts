@@ -18,7 +18,7 @@ import { parseArgs } from 'node:util';
 
 const ROOT = join(import.meta.dir, '..');
 
-/** Targets of `bun build --compile`, and how the executables are called. */
+/** Targets of `bun build --compile`, and the names of the executables. */
 export const EXECUTABLES = {
   'bun-linux-x64': 'linux-x64',
   'bun-linux-x64-baseline': 'linux-x64-baseline',
@@ -49,7 +49,7 @@ function definitions(): Record<string, string> {
   return commit ? { BUILD_COMMIT: JSON.stringify(commit) } : {};
 }
 
-/** For a build with the command line: `dev` shows a television (src/cli/dev/tv.ts). */
+/** Definitions for a build with the command line: `dev` shows a television (src/cli/dev/tv.ts). */
 async function commandDefinitions(): Promise<Record<string, string>> {
   const bundler = join(ROOT, 'client/tv-build.ts');
   // deploy/Dockerfile leaves it out: its compiler is none of the packages that a relay runs with.
@@ -94,7 +94,7 @@ async function buildPackage(): Promise<void> {
   }
 }
 
-/** Those of the module to embed. deploy/Dockerfile has no compiler, and needs none. */
+/** Writes the types of the module to embed. deploy/Dockerfile has no compiler, and needs none. */
 async function writeTypes(folder: string): Promise<void> {
   mkdirSync(folder);
   const tsc = join(ROOT, 'node_modules/.bin/tsc');
@@ -139,7 +139,7 @@ function listFiles(folder: string): string[] {
   return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
 }
 
-/** For Cloudflare Workers. Only what the runtime has itself is imported. */
+/** Bundles the relay for Cloudflare Workers. It imports only what the runtime has. */
 export async function buildWorker(file: string, entry = 'src/workers/worker.ts'): Promise<void> {
   await Bun.build({
     root: ROOT,
@@ -164,7 +164,7 @@ export async function buildExecutable(file: string, target?: ExecutableTarget): 
     'src/cli/main.ts',
     '--compile',
     ...(target ? [`--target=${target}`] : []),
-    // Neither settings nor code from the folder in which the relay happens to be started.
+    // Takes no settings and no code from the folder in which the relay happens to be started.
     ...['dotenv', 'bunfig', 'tsconfig', 'package-json'].map(
       (file) => `--no-compile-autoload-${file}`,
     ),

@@ -11,7 +11,7 @@ import { OWN_URL, type Profile } from '../src/providers/profile.ts';
 import { PROFILES } from '../src/providers/profiles.ts';
 
 export interface Report {
-  /** Lines about what is no longer as a profile says. */
+  /** Lines about facts that no longer match a profile. */
   readonly moved: readonly string[];
   /** Lines about what could not be read, now. */
   readonly unread: readonly string[];
@@ -109,7 +109,7 @@ async function checkPage(
   }
 }
 
-/** Whether they differ only in a final slash or in `www.`. */
+/** True if they differ only in a final slash or in `www.`. */
 function isSamePage(url: string, target: string): boolean {
   const [one, other] = [url, target].map((text) => {
     const { host, pathname } = new URL(text);
@@ -137,7 +137,7 @@ async function checkMetadata(
   ];
 }
 
-/** Metadata that does not say a thing contradicts nothing. */
+/** Metadata without a member does not contradict the profile. */
 function findDifferences(profile: Profile, metadata: Metadata): readonly string[] {
   const own = (url: string | undefined) => url?.replace(OWN_URL, profile.defaultUrl ?? OWN_URL);
   const urls = [

@@ -1,7 +1,7 @@
 /**
  * `bun scripts/release-notes.ts TAG FILE` writes the notes of a release into a file: its
  * section of CHANGELOG.md. It fails if the tag is not the version of both packages, or if
- * anything else lacks without which a release would stop halfway.
+ * anything else that a release needs is missing.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

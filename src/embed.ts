@@ -1,7 +1,6 @@
 /**
- * For programs that mount the relay in their own server: `startService`, which returns
- * the fetch handler, and what creates its arguments. examples/node-server.mjs is a
- * complete program.
+ * The module for programs that embed the relay in their own server: `startService`, which returns the
+ * fetch handler, and what creates its arguments. examples/node-server.mjs is a complete program.
  */
 export { startLog } from './log.ts';
 export type { Service, ServiceDependencies } from './service.ts';

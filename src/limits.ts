@@ -114,7 +114,7 @@ export const DISCOVERY_RETRY_MS = 30 * SECOND_MS;
 
 /* Stopping. */
 
-/** After SIGTERM, once nothing is in progress: how long responses may take to be sent. */
+/** How long responses may take to be sent after SIGTERM, once nothing is in progress. */
 export const DRAIN_FLUSH_MS = 2 * SECOND_MS;
 
 /** A second signal within this time counts as the first: npm forwards a signal that its child also gets. No operator is that fast. */

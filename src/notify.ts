@@ -99,7 +99,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
   const open = new Map<string, Cause>();
   /** When each reason was last sent. Bounded: reasons are provider names and our own texts. */
   const sentAtMsOf = new Map<string, number>();
-  /** By cause: when what did not arrive is sent again, and the pause after that. */
+  /** When a notification that did not arrive is sent again, and the pause after that, by cause. */
   const retries = new Map<string, { readonly atMs: number; readonly pauseMs: number }>();
   /** The notifications that arrived in the last hour. */
   let sent: { readonly atMs: number; readonly isAboutProvider: boolean }[] = [];

@@ -237,7 +237,7 @@ export function createService(
   };
 }
 
-/** With BLIND=always a provider that takes no challenge is refused: the relay would see its tokens. */
+/** Refuses a provider that takes no challenge if BLIND=always, because the relay would see its tokens. */
 function findBlindProblem(provider: ProviderConfig, blind: BlindPolicy): string | undefined {
   const isRefused = blind === 'always' && !mayTakeChallenge(provider);
   return isRefused ? 'BLIND is always, but its issuer does not offer PKCE with S256' : undefined;

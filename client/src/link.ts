@@ -53,16 +53,16 @@ export const ownTokenUrl = (options: StartOptions): string | undefined =>
 
 /** What the app shows while the user signs in. */
 export interface Prompt {
-  /** The user opens or scans it. */
+  /** The link that the user opens or scans. */
   readonly link: string;
-  /** To type at `verificationUrl`. Undefined if the app asked for none, or the relay has none. */
+  /** The code to type at `verificationUrl`. Undefined if the app asked for none, or the relay has none. */
   readonly userCode: string | undefined;
   readonly verificationUrl: string | undefined;
   /** The address of a PNG of the link as a QR code, drawn by the relay. `.svg` instead of `.png` is an SVG. Undefined if there is no user code. */
   readonly qr: string | undefined;
   /** Seconds from the start until the link expires. */
   readonly expiresIn: number;
-  /** For a countdown. Never more than the time left, even if the clock is changed. */
+  /** Seconds for a countdown. Never more than the time left, even if the clock is changed. */
   secondsLeft(): number;
 }
 

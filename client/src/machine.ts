@@ -53,7 +53,7 @@ interface SignIn {
   readonly shown: SessionState;
   /** Shown instead while the relay does not answer. */
   readonly outage?: SessionState;
-  /** The tokens have arrived, so it is too late to cancel. */
+  /** True once the tokens have arrived: it is too late to cancel. */
   readonly isSaving?: boolean;
 }
 

@@ -66,7 +66,7 @@ interface BearerToken {
 
 export type RelayProvider = ReturnType<typeof relayProvider>;
 
-/** For `authProvider` of a transport: connecting shows the prompt and waits until the user has signed in. */
+/** Returns the `authProvider` of a transport. Connecting shows the prompt and waits until the user has signed in. */
 export function relayProvider(options: RelayProviderOptions) {
   const { relay, headers, allowHttp, name = 'An MCP client', storage, onPrompt } = options;
   const base = addressOf(relay);
@@ -216,7 +216,7 @@ export function relayProvider(options: RelayProviderOptions) {
       token_endpoint_auth_method: 'none',
     },
 
-    /** For authorization servers that read such documents, which have to be https. */
+    /** Authorization servers that read such documents require https. */
     ...(/^https:/.test(base) && { clientMetadataUrl: `${base}/open/client.json` }),
 
     async clientInformation(): Promise<Client | undefined> {

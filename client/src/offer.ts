@@ -5,7 +5,7 @@ import { addressOf, isText } from './tokens.ts';
 
 export interface Service {
   readonly service: string;
-  /** For users. */
+  /** The name for users. */
   readonly name: string;
   /** Whether the device may, or must, exchange the code itself. */
   readonly blind: 'no' | 'can' | 'must';

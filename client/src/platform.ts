@@ -45,7 +45,7 @@ export interface Platform {
   date(): number;
   later(delayMs: number, run: () => void): () => void;
   random(): number;
-  /** For PKCE with S256 (RFC 7636 §4). Undefined if the platform has no cryptography. */
+  /** A new verifier and its S256 challenge (RFC 7636 §4). Undefined if the platform has no cryptography. */
   challenge(): Promise<{ readonly verifier: string; readonly challenge: string } | undefined>;
   /** Calls back with the localStorage key that may have changed. Null for all keys. */
   onStored?(changed: (key: string | null) => void): void;

@@ -5,13 +5,13 @@ import { addressOf, formTo, isText, type RelayService, type Tokens } from './tok
 
 /** The provider's answer. The app has deleted the tokens in any case. */
 export interface SignedOut {
-  /** False: the tokens may work until they expire. */
+  /** False if the tokens may work until they expire. */
   readonly revoked: boolean;
   /** No revocation endpoint of the provider is known. */
   readonly unsupported?: true;
   /** Where the user can remove the app at such a provider: a URL, or the path through its settings. */
   readonly removeAt?: string;
-  /** For the app's developer: why they were not revoked. Contains no secret. */
+  /** Why they were not revoked, for the app's developer. Contains no secret. */
   readonly detail?: string;
 }
 

@@ -24,7 +24,7 @@ type Remove = (this: SessionStorage, key: string) => unknown;
 
 /** What the tokens belong to: a service of a relay, and the app's account there. */
 export interface Owner extends RelayService {
-  /** For an app with several accounts of one service. */
+  /** Distinguishes several accounts of one service. */
   readonly account?: string | undefined;
 }
 

@@ -20,7 +20,7 @@ export interface DevRelayOptions {
 export type DevUser = string | Pick<Prompt, 'link'> | { readonly state: SessionState };
 
 export interface DevRelay {
-  /** For `relay` of a session. */
+  /** The base URL of the relay, for `relay` of a session. */
   readonly url: string;
   /** Lists the endings of a sign-in, and shows a television at `/tv`. */
   readonly providerUrl: string;
@@ -36,7 +36,7 @@ export interface DevRelay {
   approve(user?: DevUser): Promise<void>;
   /** Like `approve`, but the user declines. */
   decline(user?: DevUser): Promise<void>;
-  /** For use between tests: drops what is planned, and sign-ins that wait for a user. */
+  /** Drops what is planned, and sign-ins that wait for a user. Call it between tests. */
   reset(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -54,7 +54,7 @@ const MAX_CLAIM_CHARACTERS = 1_000;
 /** Removes trailing slashes. */
 export const addressOf = (relay: string): string => `${relay}`.replace(/^(.*[^/])\/+$/, '$1');
 
-/** The characters of tokens, codes and ids (RFC 6749 appendix A), which a header and a form can carry. */
+/** True if it has only the characters of tokens, codes and ids (RFC 6749 appendix A), which a header and a form can carry. */
 export const isText = (value: unknown): value is string =>
   typeof value === 'string' && /^[ -~]+$/.test(value);
 

@@ -188,7 +188,7 @@ export function renderNow({ facts, startedAtMs, counts, recent, state }: Status)
   );
 }
 
-/** On a phone each cell is a line that begins with the name of its column. */
+/** A table. On a phone each cell is a line that begins with the name of its column. */
 const Table = ({
   id,
   columns,
@@ -222,7 +222,7 @@ interface Funnel extends Pick<Facts, 'services' | 'isShared'> {
   readonly counts: Counts;
 }
 
-/** With a shared store, percentages are left out: another relay may have started the sign-in. */
+/** Has no percentages if the store is shared: another relay may have started the sign-in. */
 const FunnelTable = ({ services, counts, isShared }: Funnel) => (
   <Table
     id="funnel"

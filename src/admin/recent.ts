@@ -29,7 +29,7 @@ export interface HourlyCounts {
 export type Recent = ReturnType<typeof createRecent>;
 
 export function createRecent(clock: Clock) {
-  /** By provider, outcome or step, and minute since 1970. */
+  /** Counts by provider, outcome or step, and minute since 1970. */
   const services = new Map<string, Map<HourlyCounts['what'], Map<number, number>>>();
   const failures: RecentFailure[] = [];
   const minuteNow = () => Math.floor(clock.now() / MINUTE_MS);

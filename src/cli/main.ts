@@ -117,7 +117,7 @@ function failInLog(problem: string, exitCode = 1): void {
 /** The settings that say where the relay listens. */
 const LISTEN_SETTINGS = ['HOST', 'PORT'];
 
-/** For the commands that read the settings. */
+/** The options of the commands that read the settings. */
 const SETTINGS_OPTIONS = { 'env-file': { type: 'string' } } as const;
 
 /** How long `login` waits for the response to its last request. After Ctrl-C the user waits too. */

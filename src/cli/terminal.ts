@@ -23,7 +23,7 @@ export function printable(text: string): string {
 const hasColours = ({ isTTY }: NodeJS.WriteStream) =>
   isTTY === true && !process.env.NO_COLOR && process.env.TERM !== 'dumb';
 
-/** For what is written to this stream. */
+/** Returns a function that styles text for this stream. */
 export const styleFor =
   (stream: NodeJS.WriteStream) => (format: Parameters<typeof styleText>[0], text: string) =>
     hasColours(stream) ? styleText(format, text, { validateStream: false }) : text;

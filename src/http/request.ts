@@ -58,7 +58,7 @@ export class RelayRequest {
     return signal;
   }
 
-  /** For the log only. */
+  /** Identifies the request in the log. */
   get id(): string {
     this.#id ??= createRequestId();
     return this.#id;

@@ -62,7 +62,7 @@ export function textResponse(status: number, text: string, headers?: HeaderField
   return new Response(`${text}\n`, { status, headers: all });
 }
 
-/** For health checks that compare the whole body. */
+/** A text for health checks that compare the whole body. */
 export function textResponseWithoutNewline(status: number, text: string): Response {
   return new Response(text, { status, headers: TEXT_HEADERS });
 }
@@ -130,7 +130,7 @@ export function errorResponse(refusal: TextRefusalName, headers?: HeaderFields):
   return textResponse(status, text, headers);
 }
 
-/** For routes of the relay's own protocol. */
+/** The response to a refusal on routes of the relay's own protocol. */
 export function textResponseTo({ refusal, retryAfterMs, description }: Refusal): Response {
   if (!isKeyOf(REFUSALS, refusal)) {
     return jsonErrorResponse({ error: refusal, error_description: description });
@@ -241,7 +241,7 @@ export function createPageResponses({ find, style }: Pages) {
     respond: (status: number, page: string, form: FormKind) =>
       new Response(page, { status, headers: headersOf[form] }),
     respondWithPage,
-    /** For routes of pages: the refusal's page if it has one, otherwise text. */
+    /** The response to a refusal on routes of pages: its page if it has one, otherwise text. */
     responseTo(refused: Refusal, request: RelayRequest, browserState?: string): Response {
       const { refusal, retryAfterMs } = refused;
       if (refusal === 'unknown_service') return errorResponse('not_found');

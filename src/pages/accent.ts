@@ -28,7 +28,7 @@ export function parseColour(text: string): string | undefined {
   return digits && `#${digits.toLowerCase()}`;
 }
 
-/** From 1 to 21. https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio */
+/** The contrast ratio, from 1 to 21. https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio */
 export function contrast(one: string, other: string): number {
   const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
   return (lighter + 0.05) / (darker + 0.05);

@@ -8,7 +8,7 @@ import { LANGUAGES, type Language } from './messages/catalogue.ts';
  */
 const MAX_HEADER_CHARACTERS = 256;
 
-/** For a user whose browser lists none of the languages. */
+/** The language for a browser that lists none of ours. */
 const FALLBACK: Language = 'en';
 
 /** A language tag of Chinese, with script and region. RFC 5646 §2.1. */

@@ -86,7 +86,7 @@ const OUTCOMES = {
   }),
   authorization_failed: providerFailed('tryAgain'),
   authorization_refused: providerRefused('tryAgain'),
-  /** In words of the provider's own. */
+  /** The user declined, though the provider does not say `access_denied`. */
   user_cancelled: userDeclined('tryAgain'),
   missing_code: providerFailed('incomplete'),
   user_cancelled_without_error: userDeclined('incomplete'),
@@ -101,7 +101,7 @@ const OUTCOMES = {
   }),
   other_browser: ({ failed }) => ({ mark: 'stopped', messages: [failed.otherBrowser] }),
   origin_hidden: ({ failed }) => ({ messages: [failed.originHidden] }),
-  /** For a user who comes back, after any failure. */
+  /** The user comes back after any failure. */
   failed: ({ failed }, { device }) => ({ messages: [failed.tryAgain, failed.startAgain(device)] }),
   in_progress: ({ inProgress: { title, message } }) => ({
     mark: 'waiting',

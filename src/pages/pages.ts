@@ -79,7 +79,7 @@ const PLACE = /([\uE000-\uE002])/;
 
 function createLanguagePages(frame: Frame, providers: readonly string[]) {
   const { words } = frame;
-  /** By outcome and placeholders. */
+  /** Rendered pages, split at their placeholders, by outcome and placeholders. */
   const templates = new Map<string, readonly string[]>();
 
   function templateOf(outcome: OutcomeName, names: Names): readonly string[] {

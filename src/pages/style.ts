@@ -128,7 +128,7 @@ export function createIcon({ light }: Accent = DEFAULT_ACCENT): Picture {
 }
 
 /**
- * Allows the style, by its hash, and the relay's own pictures, and nothing else.
+ * Allows only the style, by its hash, and the relay's own pictures.
  * `formAction` is absent for a page whose form redirects to a provider: browsers apply it
  * to redirects too, and the relay does not know where a provider redirects. Such a form
  * has no action attribute that could be changed.

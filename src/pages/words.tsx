@@ -13,7 +13,7 @@ export function isolate(name: string): string {
   return `\u2068${name}\u2069`;
 }
 
-/** For a title, which has no elements and no lines. */
+/** The sentence for a title, which has no elements and no lines. */
 export function withoutMarks(sentence: string): string {
   return sentence.replaceAll(/[\u2068\u2069\u200B]/g, '');
 }

@@ -75,13 +75,13 @@ export interface KnownError {
   readonly status?: number;
   /** Default: any. */
   readonly grant?: Grant;
-  /** Only if the request named a scope, or only if it did not. Default: either. */
+  /** True if the request must have named a scope, false if it must not. Default: either. */
   readonly hasScope?: boolean;
   /** Members that the body must have, exactly. */
   readonly body: Expected;
 }
 
-/** In a list, one element must match. */
+/** What a member must be. One element of a list must match. */
 export type Expected = string | number | boolean | { readonly [name: string]: Expected };
 
 /** Whether devices may, or must, exchange the code themselves. */

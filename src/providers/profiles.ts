@@ -16,7 +16,7 @@ const GOOGLE: Profile = {
   refusedRedirects: ['address', 'private', 'http'],
 };
 
-/** A row without a display name has its name, capitalized. */
+/** The display name of a row that has none is its name, capitalized. */
 type Row = Omit<Profile, 'displayName'> & Partial<Pick<Profile, 'displayName'>>;
 
 const ROWS: Readonly<Record<string, Row>> = {
@@ -456,7 +456,7 @@ export const PROFILES: ReadonlyMap<string, Profile> = new Map(
   Object.entries(ROWS).map(([name, row]) => [name, { displayName: capitalized(name), ...row }]),
 );
 
-/** Providers often write their names so. */
+/** The name as providers often write it. */
 export function capitalized(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
 }

@@ -221,7 +221,7 @@ export function encodeBody({ quirks }: ProviderConfig, form: string): string {
   return JSON.stringify(Object.fromEntries(new URLSearchParams(form)));
 }
 
-/** A request must authenticate in one way only. RFC 6749 §2.3. */
+/** True if the client authenticates by HTTP Basic. A request must not authenticate in two ways. RFC 6749 §2.3. */
 function usesBasic({ clientAuth, clientSecret }: ProviderConfig): boolean {
   return clientAuth === 'basic' && clientSecret !== undefined;
 }
@@ -240,7 +240,7 @@ function readText(response: ProviderResponse): Promise<string | undefined> {
   return reading.then(({ text, isTruncated }) => (isTruncated ? undefined : text));
 }
 
-/** Content-Length says nothing if the body is chunked (RFC 9112 §6.3) or compressed. */
+/** True if Content-Length is within the limit. It cannot be trusted if the body is chunked (RFC 9112 §6.3) or compressed. */
 function isShort({ headers }: ProviderResponse): boolean {
   const length = headers.get('content-length');
   const isExact = !headers.has('transfer-encoding') && !headers.has('content-encoding');

@@ -217,7 +217,7 @@ function listOf(
   };
 }
 
-/** Strict: programs disagree on what `0x7f.1`, `127.1` and `010.0.0.1` mean. */
+/** True for a CIDR or an address. Strict, because programs disagree on `0x7f.1`, `127.1` and `010.0.0.1`. */
 function isCidrOrAddress(item: string): boolean {
   const [address = '', bits] = item.split('/');
   const isAddress = address.includes(':')

@@ -8,7 +8,7 @@ import type { Environment } from './reading.ts';
 
 export interface EnvFile {
   readonly environment: Environment;
-  /** Such as `line 3 is not NAME=value`. Shows nothing of the line, which may hold a secret. */
+  /** Texts such as `line 3 is not NAME=value`, which show nothing of the line: it may hold a secret. */
   readonly faults: readonly string[];
   readonly warnings: readonly SettingWarning[];
 }

@@ -69,7 +69,7 @@ export function readSettings(
   return { ok: true, settings, warnings };
 }
 
-/** With these variables the runtime would reveal secrets. */
+/** Rejects variables with which the runtime would reveal secrets. */
 function rejectDangerousEnvironment(reading: Reading): void {
   const { NODE_TLS_REJECT_UNAUTHORIZED: tls, BUN_CONFIG_VERBOSE_FETCH: verbose } = reading.env;
   if (tls?.trim() === '0') {
@@ -82,7 +82,7 @@ function rejectDangerousEnvironment(reading: Reading): void {
   }
 }
 
-/** With BLIND=always. A provider by issuer is checked again after discovery. */
+/** Rejects providers that blind sign-ins can't use, if BLIND=always. One by issuer is checked again after discovery. */
 function rejectProvidersWithoutBlind(reading: Reading, enabled: readonly EnabledProvider[]): void {
   for (const provider of enabled.filter((each) => !mayTakeChallenge(each))) {
     reject(reading, 'BLIND', `must not be always: ${provider.name} ${whyNotBlind(provider)}`);

@@ -5,7 +5,7 @@ import { type SettingFault, type SettingWarning, showValue } from './problems.ts
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Such as `readTextFile`. A picture is read as ISO 8859-1, so that each character is one byte. */
+/** A function such as `readTextFile`. A picture is read as ISO 8859-1, so that each character is one byte. */
 export type ReadFile = (path: string, encoding: 'utf8' | 'latin1') => string;
 
 /** One reading of the environment, with the faults and warnings found so far. */

@@ -43,13 +43,13 @@ export function createPolls(
   clock: Clock,
   maxParked = MAX_PARKED_POLLS,
 ) {
-  /** By poll id. */
+  /** The parked polls, by poll id. */
   const parked = new Map<string, ParkedPoll[]>();
   /** Polls that count against the limits, the oldest first. */
   const counted = new Set<ParkedPoll>();
   /** Polls whose session could not be looked up, because the store is down. */
   const unconfirmed = new Set<ParkedPoll>();
-  /** By hold time: all polls of a queue are held for the same time. */
+  /** Deadline queues by hold time: all polls of a queue are held for the same time. */
   const queues = new Map<number, DeadlineQueue>();
   /** No notice is sent when a lease expires, so every poll checks its session again by then. */
   const rechecks = createDeadlineQueue(clock, EXCHANGE_LEASE_MS);

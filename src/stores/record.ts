@@ -1,8 +1,8 @@
 /**
  * A session as text, in every store that others may read: its version, when it started and
- * expires, and the rest as JSON. What is secret in it is sealed (sealed-vault.ts). Anybody who can
- * write to the store may have put anything there, so every member is read by name and checked.
- * Sealed members are checked when they are opened. docs/sealing.md "Records".
+ * expires, and the rest as JSON. Its secrets are sealed (sealed-vault.ts). Anybody who can write to the
+ * store may have put anything there, so every member is read by name and checked, a sealed one when
+ * it is opened. docs/sealing.md "Records".
  */
 import type { EndOutcome, NewSession, Session } from '../sign-ins/session.ts';
 
@@ -12,7 +12,7 @@ import type { EndOutcome, NewSession, Session } from '../sign-ins/session.ts';
  */
 export const RECORD_VERSION = 1;
 
-/** The times are separate, because a remote store adds them by its own clock. */
+/** The JSON of a record. Its times are separate, because Redis adds them by its own clock. */
 export function writeBody(session: Session | NewSession): string {
   const { startedAtMs: _, expiresAtMs: __, ...body } = session as Session;
   return JSON.stringify(body);

@@ -29,9 +29,9 @@ const refreshContext = (id: string) => `refresh ${id}`;
 interface SealedKeys {
   /** The session key, under the poll secret's key. */
   readonly sessionKey: string;
-  /** With a user code: the key to which the result is sealed, under the session key. */
+  /** The key to which the result is sealed, under the session key. Only with a user code. */
   readonly deviceKey?: string;
-  /** With a user code: the browser state, under the code's key. */
+  /** The browser state, under the code's key. Only with a user code. */
   readonly browserState?: string;
 }
 

@@ -46,7 +46,7 @@ function findWithoutMeaning(environment: Environment): SettingFault[] {
   });
 }
 
-/** For `LOGO`, which may also contain the picture. */
+/** Reads no file: the value of `LOGO` must be the picture. */
 function readNoFile(): never {
   throw Object.assign(new Error('no files'), { code: 'a Worker has none' });
 }

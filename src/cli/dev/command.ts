@@ -13,9 +13,9 @@ import { style, takeLog } from './output.ts';
 import { createDevProvider } from './provider.ts';
 import { DevRelay, type DevRelayOptions } from './relay.ts';
 
-/** If another program has it, or the next one, the first two that are free. */
+/** The first port to try. If it or the next one is taken, the first two free ones above it are used. */
 const DEFAULT_PORT = 8_080;
-/** The provider has the next one. */
+/** One less than the highest port, because the provider uses the next one. */
 const MAX_PORT = 65_534;
 
 const USAGE = `sign-in-relay dev: a relay and a provider to try your app against
@@ -52,7 +52,7 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
   const found = lan ? findLanAddresses() : [];
   const host = options.address ?? (lan ? found[0] : LOOPBACK);
   if (host === undefined) {
-    throw new CommandError('This machine is in no network. Name its address with --address.');
+    throw new CommandError('This machine has no network address. Name one with --address.');
   }
   startLog({ level: 'debug', format: 'json', write: takeLog });
   const hostname = lan ? EVERY_ADDRESS : LOOPBACK;
@@ -60,7 +60,7 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => process.exit(0));
   }
-  // Nobody reads it any more, as after `| head`: the ports become free.
+  // Ends, and frees the ports, when nobody reads the output any more, as after `| head`.
   process.stdout.once('error', () => process.exit(0));
   const others = found.filter((each) => each !== host);
   introduce(options, relay, others);
@@ -79,7 +79,7 @@ const EVERY_ADDRESS = '0.0.0.0';
 /** Where `--port 0` begins to look: above what others use, and below what Linux gives to clients. */
 const FREE_PORTS = [20_000, 30_000] as const;
 
-/** On this port and the next one. Undefined or 0: on the first two that are free. */
+/** Listens on this port and the next one, or for undefined or 0 on the first two that are free. */
 async function listen(
   asked: number | undefined,
   common: Omit<DevRelayOptions, 'port' | 'askProvider'>,
@@ -96,7 +96,7 @@ async function listen(
       await runtime.listen({ hostname, port: trying, idleSeconds: MAX_IDLE_SECONDS, handle });
       return relay;
     } catch (error) {
-      // Half of it would go on, and the process with it.
+      // Otherwise the half that listens would keep the process running.
       await relay.close();
       const code = codeOf(error);
       if (code === 'EACCES') throw new CommandError(`You may not listen on port ${trying}.`);
@@ -110,7 +110,7 @@ async function listen(
   throw new CommandError(`No two ports are free from ${first} on. Choose one with --port.`);
 }
 
-/** In a checkout it is an npm script. */
+/** The command to suggest. In a checkout it is an npm script. */
 const LOGIN = process.env.npm_lifecycle_event === 'dev' ? 'npm run login --' : `${PROGRAM} login`;
 
 function introduce(

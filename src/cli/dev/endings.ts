@@ -96,7 +96,7 @@ export const findEnding = (text: unknown) => ENDING_NAMES.find((name) => name ==
 export interface Plan {
   readonly ending: EndingName;
   readonly seconds: number;
-  /** The dev relay opens the link itself, as a user would. */
+  /** True if the dev relay opens the link itself, as a user would. */
   readonly auto: boolean;
 }
 

@@ -98,7 +98,7 @@ function readCommandLine<Own extends OwnOptions>(usage: string, args: readonly s
   return { values, command, target: { service, relay, allowHttp, account, folder: tokens } };
 }
 
-/** For a POSIX shell. */
+/** Quotes an argument for a POSIX shell. */
 const quote = (text: string) =>
   /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 

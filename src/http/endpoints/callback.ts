@@ -43,7 +43,7 @@ export function createLink({ signIns, providers, signInLog, pages }: BrowserDepe
   };
 }
 
-/** A prefetch is no navigation of the user, so no device is notified. https://wicg.github.io/nav-speculation/prefetch.html */
+/** True if the browser prefetches the link. The user has not opened it, so no device is notified. https://wicg.github.io/nav-speculation/prefetch.html */
 function isPrefetch(request: RelayRequest): boolean {
   return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
     /^(?:prefetch|prerender|preview)\b/.test(request.header(name) ?? ''),

@@ -154,7 +154,7 @@ function respondWithOutcome(
   return pages.respondWithPage(page, request, { browserState });
 }
 
-/** To a user who declined, here or at the provider, nothing has failed. */
+/** The page for an outcome. Nothing failed for a user who declined, here or at the provider. */
 export function outcomePageOf(outcome: SessionOutcome | 'link_invalid', service?: string) {
   if (outcome === 'signed_in' && service === OPEN_SERVICE) return 'signed_in_open';
   return outcome === 'access_denied' ? 'declined' : outcome;

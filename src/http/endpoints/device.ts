@@ -119,7 +119,7 @@ const MAX_LOGGED_MEMBERS = 8;
 /** A longer name could be a secret: the relay's own have 24 characters and more. */
 const LOGGABLE_NAME = /^[a-z_]\w{0,22}$/i;
 
-/** For app developers. Never logs a value. */
+/** Helps app developers. Never logs a value. */
 function logIgnoredMembers(request: RelayRequest, asked: Readonly<Record<string, unknown>>): void {
   const known: Readonly<Record<string, string>> = MEMBERS;
   const ignored = Object.keys(asked).filter(

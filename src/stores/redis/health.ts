@@ -45,7 +45,7 @@ export const STORE_PROBE_MS = 1_000;
 export const STORE_REFUSAL_QUIET_MS = 5_000;
 
 export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: HealthOptions) {
-  /** By reason. */
+  /** The current refusals, by reason. */
   const refusals = new Map<string, { readonly remedy: string; readonly lastMs: number }>();
   let state: 'starting' | 'started' | 'closed' = 'starting';
   let isProbing = false;

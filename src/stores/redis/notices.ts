@@ -13,13 +13,13 @@ import type { StoreHealth } from './health.ts';
 /** How often an instance sends a heartbeat. If it receives its own, it receives other messages too. */
 export const HEARTBEAT_MS = 300;
 
-/** After this many own heartbeats in a row that did not arrive, an instance replaces the subscribing connection. */
+/** How many own heartbeats in a row must be missed before an instance replaces the subscribing connection. */
 export const HEARTBEATS_TO_REBUILD = 7;
 
-/** After this many, Redis counts as unreachable: in the log, and for `/ready`. */
+/** How many must be missed before Redis counts as unreachable, in the log and for `/ready`. */
 const HEARTBEATS_TO_LOSS = 3;
 
-/** After its start an instance assumes for this long that there are others. */
+/** How long after its start an instance assumes that there are others. */
 const UNSURE_MS = 1_000;
 
 /** An instance that was silent for this long has stopped. A paused one rechecks its polls when it continues. */
@@ -50,7 +50,7 @@ export function createNotices(options: NoticesOptions) {
   let othersSeenAtMs = clock.now() - OTHERS_MS + UNSURE_MS;
   let stopped = false;
   let cancel: () => void = () => {};
-  /** After a pause of the process: when its sockets will have been read. */
+  /** When the sockets will have been read, after a pause of the process. */
   let readAtMs = 0;
 
   /**

@@ -18,7 +18,7 @@ import { createRedisKeys, SCRIPTS } from './scripts.ts';
 import { createRedisRefreshStore, createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
 
-/** After this long without a connection, a starting relay logs what it waits for. */
+/** How long a starting relay waits for a connection before it logs the reason. */
 export const STORE_SILENCE_MS = 1_000;
 
 export interface RedisOptions {

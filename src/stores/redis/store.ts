@@ -35,7 +35,7 @@ export interface StoredSession {
   /** The tokens of all commits, the newest first, separated by commas. */
   readonly tokens: string;
   readonly session: Session;
-  /** By the store's clock. */
+  /** When it was read, by the store's clock. */
   readonly nowMs: number;
 }
 

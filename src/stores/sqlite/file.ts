@@ -150,7 +150,7 @@ function lock(database: DatabaseSync): void {
   database.exec('BEGIN IMMEDIATE; COMMIT');
 }
 
-/** After a power cut the last changes may be missing, since only a checkpoint is written through (`synchronous=NORMAL`). */
+/** With `synchronous=NORMAL` only a checkpoint is written through, so a power cut may lose the last changes. */
 function prepare(database: DatabaseSync): void {
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = NORMAL');

@@ -92,7 +92,7 @@ export function createRows({ sql, onWrite, onProblem }: RowsOptions) {
   };
 }
 
-/** Such as SQLITE_FULL, at the end of the message. The rest of a message may contain values. */
+/** The code in a message, such as SQLITE_FULL. The rest of the message may contain values. */
 function codeOf(error: unknown): string {
   const message = error instanceof Error ? error.message : '';
   return /\bSQLITE_[A-Z_]+/.exec(message)?.[0] ?? 'unknown';
