@@ -79,7 +79,7 @@ export function oauthResponseTo(
   { refusal, retryAfterMs, description }: Refusal,
   limitedStatus = 400,
 ): Response {
-  const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
+  const headers = retryAfter(retryAfterMs);
   switch (refusal) {
     case 'rate_limited':
       return oauthErrorResponse('slow_down', { headers, status: limitedStatus });

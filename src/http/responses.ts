@@ -135,7 +135,7 @@ export function textResponseTo({ refusal, retryAfterMs, description }: Refusal):
   if (!isKeyOf(REFUSALS, refusal)) {
     return jsonErrorResponse({ error: refusal, error_description: description });
   }
-  return errorResponse(refusal, retryAfterMs === undefined ? undefined : retryAfter(retryAfterMs));
+  return errorResponse(refusal, retryAfter(retryAfterMs));
 }
 
 export function isKeyOf<Table extends object>(
@@ -146,7 +146,8 @@ export function isKeyOf<Table extends object>(
 }
 
 /** RFC 9110 §10.2.3, in whole seconds. */
-export function retryAfter(retryAfterMs: number): HeaderFields {
+export function retryAfter(retryAfterMs: number | undefined): HeaderFields {
+  if (retryAfterMs === undefined) return {};
   return { 'Retry-After': String(Math.max(1, Math.ceil(retryAfterMs / 1_000))) };
 }
 
@@ -246,7 +247,7 @@ export function createPageResponses({ find, style }: Pages) {
       const { refusal, retryAfterMs } = refused;
       if (refusal === 'unknown_service') return errorResponse('not_found');
       if (!isKeyOf(PAGE_STATUS, refusal)) return textResponseTo(refused);
-      const headers = retryAfterMs === undefined ? {} : retryAfter(retryAfterMs);
+      const headers = retryAfter(retryAfterMs);
       return respondWithPage(refusal, request, { headers, browserState });
     },
   };

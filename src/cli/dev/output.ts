@@ -1,4 +1,5 @@
 /** What the dev relay writes to its terminal: one line for each event. */
+import { REFUSALS } from '../../http/responses.ts';
 import { START_PATH } from '../../http/routes.ts';
 import { printable, styleFor } from '../terminal.ts';
 
@@ -22,6 +23,7 @@ export function takeLog(json: string): void {
     event,
     member,
     expected,
+    readBytes,
     error = '',
   } = JSON.parse(json) as Readonly<Record<string, string>>;
   const show = (text: string) => write(`     ${style('yellow', printable(text))}`);
@@ -32,7 +34,7 @@ export function takeLog(json: string): void {
         : `the start has a member "${member}" that the relay does not know and ignores`,
     );
   } else if (event === 'start_body_cut') {
-    show('the body of the start is longer than 512 bytes: the relay reads only the first 512');
+    show(`the body of the start is longer than ${readBytes} bytes: the relay reads only those`);
   } else if (level === 'error') show(`the relay reports a fault: ${event} ${error}`);
 }
 
@@ -47,8 +49,8 @@ export function describeRequest({ pathname, searchParams }: URL): string | undef
 /** What to do about an error of the relay, which in production only the device gets. */
 export const remedyFor = (error: string, what: string, services: readonly string[]) =>
   ({
-    'Invalid JSON': `: send {"service":"${services[0]}"}`,
-    'Unknown service': `: use ${services.join(' or ')}, or --service`,
-    'Method not allowed': `: use ${what === 'a start' ? 'POST' : 'GET'}`,
-    'Session not found': ': no sign-in here has this session',
+    [REFUSALS.invalid_json.text]: `: send {"service":"${services[0]}"}`,
+    [REFUSALS.unknown_service.text]: `: use ${services.join(' or ')}, or --service`,
+    [REFUSALS.method_not_allowed.text]: `: use ${what === 'a start' ? 'POST' : 'GET'}`,
+    [REFUSALS.session_not_found.text]: ': no sign-in here has this session',
   })[error] ?? '';
