@@ -50,5 +50,5 @@ if [ -z "$(field access_token)" ]; then
   exit 1
 fi
 printf '%s\n' "$answer" >tokens.json
-# Without a new refresh token, the old one stays.
+# If there is no new refresh token, the old one stays.
 [ -z "$(field refresh_token)" ] || field refresh_token >refresh-token

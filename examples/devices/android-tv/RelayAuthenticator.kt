@@ -1,5 +1,5 @@
-// For the OkHttpClient with which the app asks the provider's API. A 401 refreshes the tokens, once for all
-// requests that got it, and repeats the request with the new token.
+// The Authenticator of the OkHttpClient with which the app calls the provider's API. A 401 refreshes the
+// tokens, once for all requests that got it, and repeats the request with the new token.
 //
 //     val api = OkHttpClient.Builder().authenticator(RelayAuthenticator(relay)).build()
 package example.relay

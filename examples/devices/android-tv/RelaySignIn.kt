@@ -22,7 +22,7 @@ import org.json.JSONException
 import org.json.JSONObject
 
 private const val WAIT_SECONDS = 25L // The relay holds a poll this long. Some proxies cut a request after 30 s.
-private const val TRIES = 6 // For all but a poll, which is repeated until the link expires.
+private const val TRIES = 6 // Only a poll is repeated until the link expires.
 private const val SHORT_TIMEOUT_MS = 5_000L // To acknowledge and cancel: the user waits, and the relay forgets in 60 s.
 
 /** Show link, userCode and the picture at qr. The session is for this device alone: never show it, log it or put it into a link. */

@@ -8,7 +8,7 @@ import 'dart:math';
 import 'package:http/http.dart' as http;
 
 const _wait = Duration(seconds: 25); // The relay holds a poll this long. Some proxies cut a request after 30 s.
-const _tries = 6; // For all but a poll, which is repeated until the link expires.
+const _tries = 6; // Only a poll is repeated until the link expires.
 
 /// Show [link], [userCode], and Image.network([qr], filterQuality: FilterQuality.none).
 class Started {
@@ -19,7 +19,7 @@ class Started {
         qr = json['qr'] as String,
         expiresIn = Duration(seconds: json['expiresIn'] as int);
 
-  /// For this device alone: never show it, log it or put it into a link.
+  /// A secret of this device: never show it, log it or put it into a link.
   final String session;
   final String link;
   final String userCode;

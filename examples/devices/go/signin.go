@@ -20,7 +20,7 @@ import (
 
 const (
 	waitSeconds = 25 // The relay holds a poll this long. Some proxies cut a request after 30 s.
-	tries       = 6  // For all but a poll, which is repeated until the link expires.
+	tries       = 6  // Only a poll is repeated until the link expires.
 	tellSeconds = 5  // Nobody has to wait long for an acknowledgement or a cancellation.
 )
 

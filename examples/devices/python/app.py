@@ -51,14 +51,14 @@ def tokens_for(relay, service, path, show, rejected=None):
 
 def refresh(relay, service, path, saved):
     refresh_token = saved['refreshToken']
-    if 'tokenUrl' in saved:  # Of a blind sign-in.
+    if 'tokenUrl' in saved:  # After a blind sign-in.
         url, client_id = saved['tokenUrl'], saved['clientId']
         form = form_of(grant_type='refresh_token', refresh_token=refresh_token, client_id=client_id)
         tokens = tokens_from_provider(ask_until_answered(url, form, 'access_token'), url, client_id)
     else:
         body = {'service': service, 'refreshToken': refresh_token}
         tokens = tokens_from_relay(ask_until_answered(f'{relay}/refresh', body, 'accessToken'))
-    tokens.setdefault('refreshToken', refresh_token)  # Without a new one the old one stays.
+    tokens.setdefault('refreshToken', refresh_token)  # The old one stays if there is no new one.
     return save_tokens(path, tokens)
 
 

@@ -10,7 +10,7 @@ import xbmcvfs
 
 from app import SignInError, tokens_for
 
-FAREWELL_SECONDS = 2  # For the relay to hear of it when Kodi ends. It kills an add-on that is still there after 5 s.
+FAREWELL_SECONDS = 2  # Time to cancel at the relay when Kodi ends. Kodi kills an add-on that still runs after 5 s.
 
 
 def tokens_in_kodi(relay, service, rejected=None):

@@ -14,7 +14,7 @@ import urllib.request
 
 WAIT_SECONDS = 25  # The relay holds a poll this long. Some proxies cut a request after 30 s.
 TELL_SECONDS = 5  # Nobody has to wait long for an acknowledgement or a cancellation.
-TRIES = 6  # For all but a poll, which is repeated until the link expires.
+TRIES = 6  # Only a poll is repeated until the link expires.
 
 
 class SignInError(Exception):

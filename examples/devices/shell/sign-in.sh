@@ -13,7 +13,7 @@ relay=${1%/} service=$2 demand=${3-}
 tokens=tokens-$service.json
 wait_seconds=25 # The relay holds a poll this long. Some proxies cut a request after 30 s.
 patience=$((wait_seconds + 15)) # A request that takes longer is lost.
-tries=6         # For all but a poll, which is repeated until the link expires.
+tries=6         # Only a poll is repeated until the link expires.
 
 # 0: the tokens are saved. 1: the link has expired.
 sign_in() {
@@ -162,10 +162,10 @@ stop_countdown() {
   ticker=''
 }
 
-# By name: nothing else of the relay is kept.
+# Reads members by name: nothing else of the relay is kept.
 save() {
   kept="{\"accessToken\":\"$(field accessToken)\""
-  # Without a new refresh token the old one stays.
+  # If there is no new refresh token, the old one stays.
   renewal=$(field refreshToken)
   renewal=${renewal:-$refresh_token}
   [ -z "$renewal" ] || kept="$kept,\"refreshToken\":\"$renewal\""

@@ -4,7 +4,7 @@
 import Foundation
 
 private let waitSeconds = 25 // The relay holds a poll this long. Some proxies cut a request after 30 s.
-private let tries = 6 // For all but a poll, which is repeated until the link expires.
+private let tries = 6 // Only a poll is repeated until the link expires.
 
 /// Show link, userCode and a QR code of link. The session is for this device alone: never show it, log it or put it into a link.
 struct Started: Decodable {
@@ -73,7 +73,7 @@ struct RelaySignIn {
     // Ephemeral: no response with tokens gets into a cache on disk.
     private static let http: URLSession = {
         let configuration = URLSessionConfiguration.ephemeral
-        // For the whole response: timeoutIntervalForRequest starts again with each byte.
+        // Covers the whole response: timeoutIntervalForRequest starts again with each byte.
         configuration.timeoutIntervalForResource = Double(waitSeconds + 15)
         return URLSession(configuration: configuration)
     }()
