@@ -6,7 +6,7 @@ const MAX_BYTES = 1_048_576;
 
 /** Like an error of a system call, but `code` is text for the operator. */
 class TextFileError extends Error {
-  constructor(readonly code: 'not a regular file' | 'larger than 1 MiB') {
+  constructor(readonly code: 'not a regular file' | 'larger than 1 MiB' | 'not in UTF-8') {
     super(code);
   }
 }
@@ -20,5 +20,8 @@ export function readTextFile(path: string, encoding: 'utf8' | 'latin1'): string 
   const file = statSync(path);
   if (!file.isFile()) throw new TextFileError('not a regular file');
   if (file.size > MAX_BYTES) throw new TextFileError('larger than 1 MiB');
-  return readFileSync(path, encoding).replace(/^\uFEFF/, '');
+  const text = readFileSync(path, encoding).replace(/^\uFEFF/, '');
+  // Users would see U+FFFD in a name, and a provider would refuse it in a secret.
+  if (text.includes('\uFFFD')) throw new TextFileError('not in UTF-8');
+  return text;
 }

@@ -21,9 +21,8 @@ export function parseEnvFile(text: string): EnvFile {
   const faults: string[] = [];
   const warnings: SettingWarning[] = [];
   const lines = new Map<string, number>();
-  // UTF-16 would be one fault for each line. In ISO 8859-1 what is not ASCII became U+FFFD, which users would see.
-  if (/[\0\uFFFD]/.test(text))
-    return { environment, faults: ['it must be text in UTF-8'], warnings };
+  // Text in UTF-16 would otherwise be one fault for each line.
+  if (text.includes('\0')) return { environment, faults: ['it must be text in UTF-8'], warnings };
   for (const [index, untrimmed] of text.split('\n').entries()) {
     const line = untrimmed.trim();
     if (line === '' || line.startsWith('#')) continue;

@@ -132,29 +132,33 @@ describe('a relay that refuses to start', () => {
   });
 
   withCommands.each(RUNTIMES)(
-    'reads only regular files of a bounded size, on %s',
+    'reads only regular files of a bounded size, in UTF-8, on %s',
     async (_, command) => {
       const own = mkdtempSync(join(folder, 'files-'));
-      const [pipe, huge, secret, link] = ['pipe', 'huge', 'secret', 'link'].map((name) =>
+      const names = ['pipe', 'huge', 'latin', 'secret', 'link'];
+      const [pipe = '', huge = '', latin = '', secret = '', link = ''] = names.map((name) =>
         join(own, name),
-      ) as [string, string, string, string];
+      );
       expect((await runChild(['mkfifo', pipe])).exitCode).toBe(0);
       writeFileSync(huge, '');
       truncateSync(huge, 400_000_000);
+      writeFileSync(latin, 'caf\xE9', 'latin1');
       writeFileSync(secret, `${plantSecret('a-secret-behind-a-link')}\n`);
       // As Kubernetes mounts secrets.
       symlinkSync('secret', link);
       const settings = {
-        PROVIDERS: 'mal,anilist',
+        PROVIDERS: 'mal,anilist,trakt',
         MAL_CLIENT_SECRET_FILE: link,
         ANILIST_CLIENT_SECRET_FILE: pipe,
+        TRAKT_CLIENT_SECRET_FILE: latin,
         ADMIN_TOKEN_FILE: huge,
         LOGO: '/dev/zero',
       };
       const { exitCode, output } = await runRelay(settings, { command });
-      expect([exitCode, output]).toEqual([WRONG_SETTINGS, expect.stringContaining('3 settings')]);
+      expect([exitCode, output]).toEqual([WRONG_SETTINGS, expect.stringContaining('4 settings')]);
       for (const reason of [
         /ANILIST_CLIENT_SECRET_FILE.*cannot be read \(not a regular file\)/,
+        /TRAKT_CLIENT_SECRET_FILE.*cannot be read \(not in UTF-8\)/,
         /ADMIN_TOKEN_FILE.*cannot be read \(larger than 1 MiB\)/,
         /LOGO.*cannot be read \(not a regular file\)/,
       ]) {
