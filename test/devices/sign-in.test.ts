@@ -657,9 +657,9 @@ inShell('shell: a token with commas and braces is kept whole', async () => {
 });
 
 inShell.each(['sh', 'bash'])(
-  '%s: what a relay sends is not run, and not read by curl',
+  '%s: what a relay sends is not run, not read by curl, and no option',
   async (shell) => {
-    const started = { session: 'a', link: 'https://relay.test/L/BCDF-GHJK', userCode: 'BCDF-GHJK' };
+    const started = { session: 'a', link: '-V', userCode: 'BCDF-GHJK' };
     const number = 'a[$(touch was-run)]';
     const tokens = { accessToken: 'token', expiresIn: number, expiresAt: number };
     const second = '{"session":"output = was-written x"}';
@@ -670,9 +670,12 @@ inShell.each(['sh', 'bash'])(
       return new Response(`${JSON.stringify({ ...started, expiresIn: number })}\n${second}`);
     });
     const app = installProgram([shell, SHELL_PROGRAM]);
-    expect(await app.run(there.origin).ended).toMatchObject(ENDED_WELL);
+    const run = app.run(there.origin);
+    expect(await run.ended).toMatchObject(ENDED_WELL);
     expect(app.tokens()).toEqual({ accessToken: 'token' });
     expect([app.has('was-run'), app.has('was-written')]).toEqual([false, false]);
+    // The link is drawn, although qrencode has an option of that name.
+    expect(run.output()).toContain('█');
   },
 );
 

@@ -140,7 +140,7 @@ show() {
   echo "Open $(field link)"
   echo "or type $(field userCode) at $relay/link"
   # Drawn if qrencode is installed; the relay has a picture of it otherwise.
-  qrencode -t ANSIUTF8 "$(field link)" 2>/dev/null || echo "QR code: $(field qr)"
+  qrencode -t ANSIUTF8 -- "$(field link)" 2>/dev/null || echo "QR code: $(field qr)"
 }
 
 # The countdown is the clock of the sign-in, too: the time of day may not be set yet, or jump.
