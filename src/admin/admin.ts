@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer';
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createApp, type Handler } from '../http/app.ts';
-import { cannotBeRegistered, type Peers } from '../http/request.ts';
+import { type Addresses, cannotBeRegistered } from '../http/request.ts';
 import { textResponse } from '../http/responses.ts';
 import type { ServiceState } from '../service.ts';
 import { createCounts, type Facts } from './counts.ts';
@@ -73,14 +73,14 @@ export function createAdmin(options: AdminOptions) {
       readNow = readState;
     },
 
-    handle(request: Request, peers: Peers): Response | Promise<Response> {
+    handle(request: Request, addresses: Addresses): Response | Promise<Response> {
       const { headers } = request;
       const hostname = (headers.get('host') ?? '').toLowerCase().replace(/:\d*$/, '');
       if (!cannotBeRegistered(hostname) && !known.includes(hostname)) {
         return textResponse(421, 'Use the IP address, or list this name in ADMIN_NAMES');
       }
       return isAuthorized(headers.get('authorization') ?? '')
-        ? app(request, peers)
+        ? app(request, addresses)
         : textResponse(
             401,
             'Send the ADMIN_TOKEN as a bearer token, or as the password',

@@ -34,7 +34,7 @@ export function createAdmission(
   const warnOfMalformedForwarded = warnOnce('forwarded_header_malformed', MALFORMED_FORWARDED_HINT);
 
   function findAddress(request: RelayRequest): string | undefined {
-    const peer = request.peers.requestIP(request.raw)?.address;
+    const peer = request.addresses.requestIP(request.raw)?.address;
     const forwardedFor = request.header('x-forwarded-for');
     const client = findClientAddress(peer, forwardedFor);
     if (client?.ignoredForwarded) warnOfIgnoredForwarded();

@@ -10,7 +10,7 @@
 import { describeError, log } from '../log.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';
 import type { Cors } from './cors.ts';
-import { type Peers, RelayRequest, readPath } from './request.ts';
+import { type Addresses, RelayRequest, readPath } from './request.ts';
 import { errorResponse, type Refusal, textResponseTo } from './responses.ts';
 
 /** May throw. */
@@ -38,9 +38,12 @@ export interface Route {
 }
 
 /**
- * A fetch handler for any runtime. `peers` finds the address of the client. Never throws.
+ * A fetch handler for any runtime. `addresses` finds the address of the client. Never throws.
  */
-export type HandleRequest = (request: Request, peers: Peers) => Response | Promise<Response>;
+export type HandleRequest = (
+  request: Request,
+  addresses: Addresses,
+) => Response | Promise<Response>;
 
 export interface AppOptions {
   readonly cors: Cors | undefined;
@@ -65,7 +68,7 @@ export function createApp(
   }
   const toLocalPath = basePath === '' ? undefined : createLocalPath(routes, basePath);
 
-  return (raw, peers) => {
+  return (raw, addresses) => {
     // The runtime joins two Host headers with a comma. RFC 9112 §3.2.
     if (raw.headers.get('host')?.includes(',')) return errorResponse('malformed_request');
     const { url } = raw;
@@ -74,7 +77,7 @@ export function createApp(
     const found = exact.get(path) ?? findPattern(patterns, path);
     if (found === undefined) return errorResponse('not_found');
     const { route, parameter } = found;
-    const request = new RelayRequest(raw, url, path, parameter, peers);
+    const request = new RelayRequest(raw, url, path, parameter, addresses);
     return cors === undefined || !route.isForDevices
       ? run(route, request, onFailure)
       : runWithCors(cors, route, request, onFailure);

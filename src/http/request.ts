@@ -19,7 +19,7 @@ export const MAX_FORM_BYTES = 512;
 export const REQUEST_BODY_DEADLINE_MS = 10_000;
 
 /** Bun's server implements it. */
-export interface Peers {
+export interface Addresses {
   /** The address of the socket's peer. Null if the runtime does not know it. */
   requestIP(request: Request): { readonly address: string } | null;
 }
@@ -36,7 +36,7 @@ export class RelayRequest {
     readonly path: string,
     /** The parameter of the route, as sent: `%6dal` is not `mal`. */
     readonly parameter: string,
-    readonly peers: Peers,
+    readonly addresses: Addresses,
   ) {
     this.method = raw.method;
     this.#raw = raw;

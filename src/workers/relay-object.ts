@@ -8,7 +8,7 @@ import {
   type DurableObjectState,
 } from 'cloudflare:workers';
 import { randomBytes } from 'node:crypto';
-import type { Peers } from '../http/request.ts';
+import type { Addresses } from '../http/request.ts';
 import { DISCOVERY_RETRY_MS, MAX_PARKED_POLLS_OF_OBJECT } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { createService, type Service, type ServiceDependencies } from '../service.ts';
@@ -37,7 +37,7 @@ function throwWithCode(error: Error & { readonly retryable?: boolean }): never {
 /** Cloudflare sets it, and no client can. */
 const ADDRESS_HEADER = 'cf-connecting-ip';
 
-export const PEERS: Peers = {
+export const ADDRESSES: Addresses = {
   requestIP(request) {
     const address = request.headers.get(ADDRESS_HEADER);
     return address === null ? null : { address };
@@ -78,7 +78,7 @@ export class RelayObject extends DurableObject<Env> {
 
   async fetch(request: Request): Promise<Response> {
     await this.#discover();
-    return this.#service.handle(request, PEERS);
+    return this.#service.handle(request, ADDRESSES);
   }
 
   /** The first run resolves it. Later ones are for issuers that failed, and no request waits for them. */

@@ -9,7 +9,7 @@ import { countWrong, isEnabled } from '../settings/index.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';
 import { pause, systemClock } from '../sign-ins/time.ts';
 import { plainVault } from '../stores/memory.ts';
-import { DEPENDENCIES, type Env, PEERS } from './relay-object.ts';
+import { ADDRESSES, DEPENDENCIES, type Env } from './relay-object.ts';
 import { readWorkerSettings, type WorkerSettings } from './settings.ts';
 
 export { RelayObject } from './relay-object.ts';
@@ -26,9 +26,9 @@ export default {
       const wrong = `not configured: ${countWrong(settings.faults)}, and the log says which`;
       const { baseUrl } = settings;
       const basePath = baseUrl === undefined ? '' : basePathOf(baseUrl);
-      return createDisabledService(wrong, basePath).handle(request, PEERS);
+      return createDisabledService(wrong, basePath).handle(request, ADDRESSES);
     }
-    if (!isEnabled(settings.settings)) return createDisabledService().handle(request, PEERS);
+    if (!isEnabled(settings.settings)) return createDisabledService().handle(request, ADDRESSES);
     if (Number(request.headers.get('content-length')) > REQUEST_BODY_BYTES) {
       return errorResponse('body_too_large');
     }
@@ -44,7 +44,7 @@ export default {
       // The device polls again at once. After this pause the object may be back.
       await pause(systemClock, STORE_RETRY_MAX_MS);
       const withoutObject = createService(settings.settings, DEPENDENCIES, UNAVAILABLE);
-      return withoutObject.handle(copyOf(request, body, AbortSignal.abort()), PEERS);
+      return withoutObject.handle(copyOf(request, body, AbortSignal.abort()), ADDRESSES);
     }
   },
 };

@@ -76,8 +76,8 @@ test.each(['GET', 'HEAD'])('a refusal that cannot be shown is a fault too: %s', 
   };
   const route = { path: '/', methods: { GET: answer, HEAD: answer }, onRefusal };
   const handle = createApp([route], { cors: undefined, basePath: '' });
-  const peers = { requestIP: () => null };
-  const response = await handle(new Request('https://relay.test/', { method }), peers);
+  const addresses = { requestIP: () => null };
+  const response = await handle(new Request('https://relay.test/', { method }), addresses);
   const text = method === 'HEAD' ? '' : 'Server busy\n';
   expect([response.status, await response.text()]).toEqual([503, text]);
   expect(log.named('handler_fault')).toMatchObject([{ error: 'TypeError' }]);

@@ -37,15 +37,15 @@ export async function startProbeServer(runtime: Runtime, settings: EnabledSettin
   const arrivals: Arrival[] = [];
   const basePath = basePathOf(baseUrl);
   const app = createApp(createRoutes(word, pollSeconds), { cors: undefined, basePath });
-  const handle: HandleRequest = (request, peers) => {
+  const handle: HandleRequest = (request, addresses) => {
     if (request.url.includes(word)) {
       arrivals.push({
         path: readPath(request.url),
-        peerAddress: peers.requestIP(request)?.address,
+        peerAddress: addresses.requestIP(request)?.address,
         forwardedFor: request.headers.get('x-forwarded-for') ?? undefined,
       });
     }
-    return app(request, peers);
+    return app(request, addresses);
   };
   const idleSeconds = pollSeconds + IDLE_MARGIN_SECONDS;
   const listener = await listen(runtime, settings, { handle, idleSeconds });

@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { linkOf, type Peers } from '../../http/request.ts';
+import { type Addresses, linkOf } from '../../http/request.ts';
 import { errorResponse } from '../../http/responses.ts';
 import { START_PATH } from '../../http/routes.ts';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
@@ -79,7 +79,7 @@ export class DevRelay {
 
   async open(): Promise<void> {
     const { runtime, hostname, port } = this.options;
-    const handle = (request: Request, peers: Peers) => this.handle(request, peers);
+    const handle = (request: Request, addresses: Addresses) => this.handle(request, addresses);
     const on = { hostname, port, idleSeconds: MAX_IDLE_SECONDS, handle };
     this.#listener = await runtime.listen(on);
   }
@@ -95,7 +95,7 @@ export class DevRelay {
   /** The peer of a request that is made in this process is this machine. */
   async handle(
     request: Request,
-    peers: Peers = { requestIP: () => ({ address: '127.0.0.1' }) },
+    addresses: Addresses = { requestIP: () => ({ address: '127.0.0.1' }) },
   ): Promise<Response> {
     const url = readUrl(request);
     if (url === undefined) return errorResponse('malformed_request');
@@ -103,7 +103,7 @@ export class DevRelay {
     const plan = isStart(request, url) ? signIns.planned.shift() : undefined;
     const context: DevRequest = { plan };
     const response = await signIns.requests.run(context, () =>
-      this.#serviceFor(url, plan).handle(request, peers),
+      this.#serviceFor(url, plan).handle(request, addresses),
     );
     // A start that failed for another reason leaves its plan to the next one.
     const isUsed = context.isRefused || context.started !== undefined;
