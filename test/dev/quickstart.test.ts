@@ -39,6 +39,14 @@ test.each([
   expect(await run(program() + MAIN)).toEqual({ exitCode: 0, output: `${printed}\n` });
 });
 
+test('the device sets its clock while the user signs in: the link stays', async () => {
+  await dev.plan({ ending: 'cut-off', auto: true });
+  const jump = '() => setImmediate(() => (Date.now = () => 1e14))';
+  const dayLost = MAIN.replace('() => {}', jump);
+  const output = 'accessToken,refreshToken,expiresIn\n';
+  expect(await run(program() + dayLost)).toEqual({ exitCode: 0, output });
+});
+
 test("an error of the developer's own in keep is theirs at once", async () => {
   await dev.plan({ ending: 'approve', auto: true });
   const broken = program().replace('keep(tokens) {}', "keep(tokens) { throw TypeError('mine'); }");
