@@ -43,7 +43,7 @@ export interface Answer {
 }
 
 /**
- * TLS handshakes at once. Of more, Bun does five in each iteration of its event loop, the newest
+ * TLS handshakes at once. Bun does at most five in each iteration of its event loop, the newest
  * first (packages/bun-usockets/src/loop.c, the queue of low priority). So while new requests kept
  * coming, the first waited for 4 s, and for 12 s on a busy machine, with no part of the relay.
  */

@@ -82,7 +82,7 @@ function describeSettings(name: string, profile: Profile): string {
       !needsUrl &&
       `For a ${displayName} of your own, set \`${prefix}URL\` to its address.`,
     clientSecret === 'optional' &&
-      `If your app has a client secret, set \`${prefix}CLIENT_SECRET_FILE\` too. Without it, only PKCE protects the code.`,
+      `If your app has a client secret, set \`${prefix}CLIENT_SECRET_FILE\` too. Otherwise only PKCE protects the code.`,
     userAgentNames &&
       `\`${prefix}USER_AGENT\` should name ${userAgentNames}. If unset, it is \`${USER_AGENT}\`.`,
   ];

@@ -143,7 +143,7 @@ export function createTestService(
   );
   const service = startBackgroundTasks(manual, clock);
 
-  /** Every answer must be one that the API document describes. Without a peer: by a client that was not seen before. */
+  /** Every answer must be one that the API document describes. If there is no `peer`: by a client that was not seen before. */
   async function ask(path: string, init: RequestInit = {}, peer: string = nextPeer()) {
     const request = new Request(new URL(path, BASE_URL), init);
     const response = await service.handle(request, { requestIP: () => ({ address: peer }) });

@@ -73,7 +73,7 @@ export class Polls {
     return entry[1].device;
   }
 
-  /** Whoever waits at a relay that is killed gets no answer. */
+  /** A poll that waits at a relay that is killed gets no answer. */
   cutAt(killed: readonly (0 | 1)[]): void {
     for (const [poll, real] of this.#parked) if (killed.includes(real.relay)) this.#cut(poll, real);
   }

@@ -30,8 +30,8 @@ const begin = (fields: string, body = '0\r\n\r\n') => `${START}${fields}\r\n\r\n
 
 type Statuses = readonly number[];
 /**
- * A second status is that of the hidden request, which its sender alone gets. Without a version
- * nginx answers as HTTP/0.9, which has no status.
+ * A second status is that of the hidden request, which its sender alone gets. nginx answers a
+ * request that names no version as HTTP/0.9, which has no status.
  */
 const CASES: readonly [
   name: string,

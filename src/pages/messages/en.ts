@@ -63,7 +63,7 @@ export const en = {
   /** Which app, what follows, and when to decline. */
   confirm: {
     title: (app?: string) => (app ? `Sign in to ${app}?` : 'Sign in on your device?'),
-    /** Without an app: an open sign-in, whose device has no name. */
+    /** `app` is missing for an open sign-in, whose device has no name. */
     consequence: (provider: string, app = 'your device') =>
       `If you continue, ${app} gets access to your ${provider} account.`,
     /** Label of the provider. */
