@@ -128,7 +128,8 @@ class _Reply {
       ? const Duration(seconds: 1)
       : Duration(seconds: retryAfterSeconds.clamp(0, 60), milliseconds: 1000 + Random().nextInt(2000));
 
-  bool get isTransient => status == 0 || status == 200 && json.isEmpty || status == 429 || status >= 500;
+  bool get isTransient =>
+      status == 0 || status == 200 && json.isEmpty || status ~/ 100 == 3 || status == 429 || status >= 500;
 
   SignInFailure get failure {
     if (isTransient) return SignInFailure('unreachable', text);
