@@ -442,10 +442,12 @@ describe('session.fetch', () => {
       'https://evil.test/https://api.example/',
     ]) {
       const { origin } = new URL(url);
-      expect(await failureOf(session.fetch(url))).toMatchObject({
-        code: 'refused',
-        detail: `The option origins does not have ${origin}`,
-      });
+      for (const input of [url, new URL(url), new Request(url)]) {
+        expect(await failureOf(session.fetch(input))).toMatchObject({
+          code: 'refused',
+          detail: `The option origins does not have ${origin}`,
+        });
+      }
     }
     expect(asked).toEqual(fine);
     const none = count({ origins: [] }, -1);
