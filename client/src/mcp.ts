@@ -30,7 +30,7 @@ interface Client {
   readonly scope?: string | undefined;
 }
 
-/** What is read of RFC 8414 and RFC 9728 metadata, which the SDK has checked. */
+/** What is read of RFC 8414 and RFC 9728 metadata, whose form the SDK has checked. */
 interface Discovery {
   readonly authorizationServerUrl: string;
   readonly authorizationServerMetadata?:
@@ -139,7 +139,7 @@ export function relayProvider(options: RelayProviderOptions) {
         tokenUrl,
         clientId: client.client_id,
         revocationUrl: metadata?.revocation_endpoint,
-        issuer: metadata?.issuer,
+        issuer: metadata && issuerOf(metadata.issuer, authorizationServerUrl),
         issuerRequired: metadata?.authorization_response_iss_parameter_supported === true,
       },
     };
@@ -297,6 +297,16 @@ const refusal = (error: string) => Response.json({ error }, { status: 400 });
 const authorizationEndpoint = (discovery: Discovery): string =>
   discovery.authorizationServerMetadata?.authorization_endpoint ??
   new URL('/authorize', discovery.authorizationServerUrl).href;
+
+/**
+ * The SDK does not compare the issuer that metadata name with the server that sent them. A server
+ * that names another one's issuer and authorization endpoint, and a token endpoint of its own, would
+ * get that one's code. RFC 8414 §3.3, RFC 9700 §4.4. A final slash is often missing.
+ */
+function issuerOf(named: string, authorizationServerUrl: string): string {
+  const [one, other] = [named, authorizationServerUrl].map((url) => url.replace(/\/$/, ''));
+  return one === other ? named : authorizationServerUrl;
+}
 
 /** The session adds the client and the challenge, the relay the redirect URI. RFC 8707 §2. */
 function authorizationUrlOf(discovery: Discovery, client: Client): string {

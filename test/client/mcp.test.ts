@@ -63,6 +63,8 @@ let refreshed: string[] = [];
 /** What its callbacks name. Empty: they name none. */
 let issuer = issuerUrl.href;
 let promisesIssuer = false;
+/** What its metadata name. */
+let namedIssuer = issuerUrl.href;
 let refusesScope = false;
 
 function grant({ client_id }: OAuthClientInformationFull): OAuthTokens {
@@ -115,7 +117,10 @@ function serveAuthorization(): Server {
   const app = createMcpExpressApp();
   app.get('/.well-known/oauth-authorization-server', (_: unknown, response: ServerResponse) => {
     const metadata = createOAuthMetadata({ provider, issuerUrl, scopesSupported });
-    const more = { authorization_response_iss_parameter_supported: promisesIssuer };
+    const more = {
+      issuer: namedIssuer,
+      authorization_response_iss_parameter_supported: promisesIssuer,
+    };
     response
       .setHeader('Content-Type', 'application/json')
       .end(JSON.stringify({ ...metadata, ...more }));
@@ -177,6 +182,7 @@ beforeEach(() => {
   choice = 'continue';
   issuer = issuerUrl.href;
   promisesIssuer = false;
+  namedIssuer = issuerUrl.href;
   refusesScope = false;
   refreshed = [];
 });
@@ -257,6 +263,15 @@ test('a refresh token that no longer works shows another link', async () => {
 test('a callback of another issuer signs nobody in', async () => {
   issuer = 'https://other.example';
   await expect(createClient().connect()).rejects.toMatchObject({ code: 'refused' });
+});
+
+test('a callback of the issuer that another server claims to be signs nobody in', async () => {
+  issuer = 'https://other.example';
+  namedIssuer = issuer;
+  await expect(createClient().connect()).rejects.toMatchObject({ code: 'refused' });
+  issuer = '';
+  folder = newFolder();
+  await createClient().connect();
 });
 
 test('a callback without an issuer signs in unless the metadata promises one', async () => {
