@@ -195,6 +195,10 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
       await connection.send(body);
       expect(statusesOf(await connection.closed)).toEqual([100, 200]);
       expect(statusesOf(await sendRaw(relay.baseUrl, head(2_000_000)))).toEqual([100, 413]);
+      // As Apache writes it (RFC 9110 §10.1.1). Bun 1.4.5 does not know it: docs/proxies.md.
+      const ofApache = head(body.length).replace('100-c', '100-C') + body;
+      const [first] = statusesOf(await sendRaw(relay.baseUrl, ofApache));
+      expect(first).toBe(here([200, 100]));
     });
 
     test('that is half-closed after a request gets its answer', async () => {
@@ -285,7 +289,9 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
 
   test('nothing of that is a fault in the log', () => {
     const faults = relay.events().filter(({ level }) => level === 'error' || level === 'warning');
-    expect(faults).toEqual([]);
+    // Of the last of 2,500 fields, which Bun refuses.
+    const expected = index === 0 ? [] : ['forwarded_header_malformed'];
+    expect(faults.map(({ event }) => event)).toEqual(expected);
     expect(
       relay
         .output()
