@@ -614,11 +614,16 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
       // If the new token is rejected too, the app gets the 401.
       accepted = '';
-      granted.set(fresh.refreshToken, { access_token: makeToken('access') });
+      grantFor(fresh.refreshToken);
       const third = app.run(proxy.url, 'mal', api.url);
       expect(await third.ended).toMatchObject(ENDED_WELL);
       expect(third.output()).toContain('The API answered [401, 401, 401]');
       expect(proxy.answers('refresh')).toEqual([200, 200]);
+
+      // If the provider refuses to refresh them, the user signs in again, although they are not due.
+      expect(await app.run(proxy.url, 'mal', api.url).ended).toMatchObject(ENDED_WELL);
+      const last = app.run(proxy.url);
+      await expectTokens(app, last, await agree(last));
     });
 });
 

@@ -59,9 +59,17 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
     suspend fun refresh(rejectedToken: String): SavedTokens = refreshing.withLock {
         val saved = load()
         if (saved != null && saved.accessToken != rejectedToken) return saved
-        val refreshToken = saved?.refreshToken ?: throw SignInFailure("invalid_grant")
         // A refresh token may be good for one use: from here on nothing may be interrupted.
-        withContext(NonCancellable) { save(signIn.refresh(refreshToken), refreshToken) }
+        withContext(NonCancellable) {
+            try {
+                val refreshToken = saved?.refreshToken ?: throw SignInFailure("invalid_grant")
+                save(signIn.refresh(refreshToken), refreshToken)
+            } catch (failure: SignInFailure) {
+                // Otherwise `tokens` would return them again, since they need not be due.
+                if (failure.code == "invalid_grant") file.delete()
+                throw failure
+            }
+        }
     }
 
     private suspend fun signInAnew(device: String, onStarted: (Started) -> Unit): SavedTokens {

@@ -98,9 +98,15 @@ class RelayTokens {
     final saved = await _load();
     if (saved != null && saved.accessToken != rejectedToken) return saved;
     final refreshToken = saved?.refreshToken;
-    if (refreshToken == null) throw SignInFailure('invalid_grant');
-    final fresh = await signIn.refresh(refreshToken);
-    return _save(SavedTokens(fresh, oldRefreshToken: refreshToken));
+    try {
+      if (refreshToken == null) throw SignInFailure('invalid_grant');
+      final fresh = await signIn.refresh(refreshToken);
+      return await _save(SavedTokens(fresh, oldRefreshToken: refreshToken));
+    } on SignInFailure catch (failure) {
+      // Otherwise `tokens` would return them again, since they need not be due.
+      if (failure.code == 'invalid_grant') await write('{}');
+      rethrow;
+    }
   }
 
   Future<void> cancel() async {

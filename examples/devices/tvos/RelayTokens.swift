@@ -48,12 +48,22 @@ actor RelayTokens {
         if let refreshing { return try await refreshing.value }
         let saved = load()
         if let saved, saved.accessToken != rejectedToken { return saved }
-        guard let refreshToken = saved?.refreshToken else { throw SignInFailure(code: "invalid_grant") }
         // A task of its own, which no cancellation ends: a refresh token may be good for one use.
-        let task = Task { try save(await signIn.refresh(refreshToken), oldRefreshToken: refreshToken) }
+        let task = Task { try await renew(saved?.refreshToken) }
         refreshing = task
         defer { refreshing = nil }
         return try await task.value
+    }
+
+    private func renew(_ refreshToken: String?) async throws -> SavedTokens {
+        do {
+            guard let refreshToken else { throw SignInFailure(code: "invalid_grant") }
+            return try save(await signIn.refresh(refreshToken), oldRefreshToken: refreshToken)
+        } catch let failure as SignInFailure where failure.code == "invalid_grant" {
+            // Otherwise `tokens` would return them again, since they need not be due.
+            SecItemDelete(keychainItem as CFDictionary)
+            throw failure
+        }
     }
 
     private func signInAnew(
