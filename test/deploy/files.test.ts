@@ -23,6 +23,7 @@ interface Container {
   readonly cap_drop?: readonly string[];
   readonly security_opt?: readonly string[];
   readonly stop_grace_period?: string;
+  readonly ulimits?: Readonly<Record<string, number>>;
   readonly networks: Readonly<Record<string, { readonly aliases?: readonly string[] }>>;
 }
 
@@ -104,6 +105,14 @@ test('both compose files trust the network of their proxy, and protect the relay
   ] as const) {
     expect(network.ipam).toEqual({ config: [{ subnet: trusted }] });
   }
+});
+
+test('a relay that crashes leaves no core dump, which would have secrets and tokens', () => {
+  const home = Bun.YAML.parse(read('compose.home.yaml')) as Pick<Compose, 'services'>;
+  for (const relay of [home.services.relay, compose.services['relay-1']]) {
+    expect(relay?.ulimits?.core).toBe(0);
+  }
+  expect(read('sign-in-relay.service')).toContain('\nLimitCORE=0\n');
 });
 
 const withPromtool = test.if(has('Prometheus', 'Prometheus accepts deploy/prometheus.yaml'));
