@@ -130,11 +130,11 @@ export function resume(platform: Platform, options: StartOptions, text: unknown)
   const { relay, service, extensions, verifier, startedAtMs } = stored;
   const started = isObject(stored.started) && parseStart(stored.started);
   const isOurs = relay === addressOf(options.relay) && service === options.service;
-  const isBlind = isText(verifier);
   if (!started || !isOurs || typeof startedAtMs !== 'number') return undefined;
-  if (options.blind && !isBlind) return undefined;
-  const own = { verifier: isBlind ? verifier : undefined, extensions: textsOf(extensions) };
-  return linkOf(platform, { relay, service, started, startedAtMs, ...own });
+  // Without a verifier the tokens come from the relay.
+  if ((verifier || options.blind || options.open) && !isText(verifier)) return undefined;
+  const kept = { relay, service, started, startedAtMs, verifier };
+  return linkOf(platform, { ...kept, extensions: textsOf(extensions) });
 }
 
 function linkOf(platform: Platform, kept: ResumableSignIn): Link {

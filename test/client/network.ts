@@ -83,6 +83,13 @@ export function createNetwork(
 
 export type Network = ReturnType<typeof createNetwork>;
 
+/** For `open` of a session: the app's own client. */
+export const OPEN = {
+  authorizationUrl: 'https://p.test/a',
+  tokenUrl: 'https://p.test/t',
+  clientId: 'c',
+};
+
 /** Where `open` keeps its session in the storage. */
 export const KEY = 'key';
 

@@ -19,6 +19,7 @@ import {
   LINK,
   NOT_FOUND,
   OFFER,
+  OPEN,
   type OpenOptions,
   open,
   RELAY,
@@ -355,12 +356,6 @@ describe('what the relay offers', () => {
   });
 
   const MUST = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
-  const OPEN = {
-    authorizationUrl: 'https://p.test/a',
-    tokenUrl: 'https://p.test/t',
-    clientId: 'c',
-  };
-
   test.each([
     [[200, MUST], {}, 'No Web Crypto here for a blind sign-in'],
     [NOT_FOUND, { blind: true }, 'The relay does not offer a blind sign-in'],

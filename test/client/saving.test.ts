@@ -13,6 +13,7 @@ import {
   KEY,
   LINK,
   OFFER,
+  OPEN,
   open,
   RELAY,
   STARTED,
@@ -265,6 +266,14 @@ describe('an unfinished sign-in', () => {
     ]) {
       expect([bad, await countStarts(bad)]).toEqual([bad, 1]);
     }
+  });
+
+  test('without a verifier is not taken up by an open one: its tokens come from the relay', async () => {
+    const { items } = createItems(await leave(1_000));
+    const network = createNetwork({ '/services': [OFFER(['open'])] }, 1_000);
+    begin(network, { items, open: OPEN });
+    await network.advance(1_000);
+    expect(network.asksOf('/auth/result')).toEqual([]);
   });
 
   test('that cannot be read or stored ends the sign-in, with what the storage has thrown', async () => {
