@@ -268,7 +268,7 @@ describe('an unfinished sign-in', () => {
     }
   });
 
-  test('without a verifier is not taken up by an open one: its tokens come from the relay', async () => {
+  test('without a verifier is not resumed by an open one: the relay has seen its tokens', async () => {
     const { items } = createItems(await leave(1_000));
     const network = createNetwork({ '/services': [OFFER(['open'])] }, 1_000);
     begin(network, { items, open: OPEN });
