@@ -131,7 +131,7 @@ export function resume(platform: Platform, options: StartOptions, text: unknown)
   const started = isObject(stored.started) && parseStart(stored.started);
   const isOurs = relay === addressOf(options.relay) && service === options.service;
   if (!started || !isOurs || typeof startedAtMs !== 'number') return undefined;
-  // Without a verifier the tokens come from the relay.
+  // If there is no verifier, the tokens come from the relay.
   if ((verifier || options.blind || options.open) && !isText(verifier)) return undefined;
   const kept = { relay, service, started, startedAtMs, verifier };
   return linkOf(platform, { ...kept, extensions: textsOf(extensions) });
