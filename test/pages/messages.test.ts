@@ -46,6 +46,11 @@ describe.each(LANGUAGES)('%s', (language) => {
     expect(JSON.stringify(texts)).not.toMatch(/undefined|\bnull\b|\[object/);
   });
 
+  test('tells a user who comes back without a cookie to allow cookies', () => {
+    const { 'failed.otherBrowser': text } = textsOf(language);
+    expect(text).toMatch(/cookie|ملفات تعريف الارتباط|쿠키/i);
+  });
+
   test('is declared on every page, with its direction', () => {
     const start = `<!doctype html><html lang="${language}" dir="${language === 'ar' ? 'rtl' : 'ltr'}">`;
     for (const page of Object.values(renderEveryPage(language))) expect(page).toStartWith(start);

@@ -23,7 +23,7 @@ export function createCodeForm(pages: PageResponses, basePath: string): Handler 
     const typed = readQueryCode(request);
     return typed === undefined
       ? respond(200, pagesFor(request).codeForm, 'code')
-      : respondToTypedCode(pages, basePath, request, typed, 302);
+      : respondToTypedCode(pages, basePath, request, typed);
   };
 }
 
@@ -38,7 +38,7 @@ export function createTakeCode(
 ): Handler {
   return async (request) => {
     const typed = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('code') ?? '';
-    return respondToTypedCode(pages, basePath, request, typed, 303);
+    return respondToTypedCode(pages, basePath, request, typed);
   };
 }
 
@@ -47,17 +47,20 @@ function respondToTypedCode(
   basePath: string,
   request: RelayRequest,
   typed: string,
-  status: 302 | 303,
 ): Response {
+  const isPost = request.method === 'POST';
+  const status = isPost ? 303 : 302;
   const userCode = parseUserCode(typed);
-  if (userCode === undefined) {
-    // A browser that goes back to the response to a POST shows an error of its own.
-    return status === 303
-      ? redirectResponse(`${codeFormOf(basePath)}?${new URLSearchParams({ code: typed })}`, status)
-      : respond(400, pagesFor(request).codeIncomplete(shorten(typed)), 'code');
-  }
   // Only the path, because the browser may use another host name of the relay.
-  return redirectResponse(shortLinkOf(basePath, userCode), status);
+  if (userCode !== undefined) return redirectResponse(shortLinkOf(basePath, userCode), status);
+  // A browser that goes back to the response to a POST shows an error of its own.
+  if (isPost) {
+    return redirectResponse(
+      `${codeFormOf(basePath)}?${new URLSearchParams({ code: typed })}`,
+      status,
+    );
+  }
+  return respond(400, pagesFor(request).codeIncomplete(shorten(typed)), 'code');
 }
 
 export type ShortLinkDependencies = ConfirmationDependencies &
@@ -118,7 +121,7 @@ export function createNotFound(pages: PageResponses, basePath: string) {
     if (isForm === undefined) return pages.respond(404, pages.pagesFor(request).notFound, 'code');
     const typed = readQueryCode(request);
     return typed
-      ? respondToTypedCode(pages, basePath, request, typed, 302)
+      ? respondToTypedCode(pages, basePath, request, typed)
       : redirectResponse(codeFormOf(basePath));
   };
 }

@@ -25,9 +25,9 @@ export const en = {
     /** After `linkInvalid`: why, and what a user should know whose first response to the callback was lost. */
     linkEnded:
       'It has expired or been used already. If you’ve just signed in, your device may be signed in.',
-    /** With CONFIRM=always: the user came back in a browser in which nobody pressed Continue, and where to go on. */
+    /** With CONFIRM=always: the user came back in a browser that lacks the cookie of Continue. */
     otherBrowser:
-      'Continue was pressed in another browser. Finish signing in there, or open the link from your device in this one.',
+      'Continue was pressed in another browser. Finish signing in there, or open the link from your device in this one. If this is the same browser, allow its cookies first.',
     /** The provider failed. */
     providerFault: (provider: string) => `${provider} had a problem.`,
     /** The provider refused: too late, or the relay is configured wrongly. */
