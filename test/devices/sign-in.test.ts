@@ -486,6 +486,18 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect(await ended).toMatchObject({ exitCode: 1, error: 'refused: Unknown service' });
   });
 
+  test('a negative Retry-After does not shorten a pause', async () => {
+    let busyUntilMs: number | undefined;
+    using there = serveUpstream(() => {
+      // Six tries without pauses end before that.
+      busyUntilMs ??= Date.now() + 3_000;
+      if (Date.now() > busyUntilMs) return new Response('Unknown service', { status: 400 });
+      return new Response(null, { status: 429, headers: { 'Retry-After': '-100' } });
+    });
+    const { ended } = (await install()).run(there.origin);
+    expect(await ended).toMatchObject({ exitCode: 1, error: 'refused: Unknown service' });
+  });
+
   test('the user cancels at the device: the link is not valid any more', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     const app = await install();

@@ -298,7 +298,7 @@ func ask(ctx context.Context, address string, body any) reply {
 	if err != nil { // Cut off.
 		return lost
 	}
-	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+	seconds, _ := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 31)
 	if seconds > 60 {
 		seconds = 60
 	}

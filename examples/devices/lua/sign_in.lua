@@ -155,7 +155,7 @@ local function ask(url, body, timeout)
   if not is_json then answer = {} end -- A page of a proxy.
   -- JSON and a 200 may hold tokens: of those only `error` is shown.
   local shown = (is_json or status == 200) and (text_in(answer.error) or '') or text:sub(1, 100):match('^%s*(.-)%s*$')
-  return status, answer, shown, seconds + math.min(tonumber(headers['retry-after']) or 0, 60)
+  return status, answer, shown, seconds + math.min(tonumber((headers['retry-after'] or ''):match('^%d+$')) or 0, 60)
 end
 
 -- Returns the JSON object of a 200 that has the member, or if_missing of a 404. Tries again what may pass.

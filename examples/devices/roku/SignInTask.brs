@@ -122,7 +122,7 @@ sub readReply(message as object, reply as object)
     if retryAfter = invalid then return
     seconds = retryAfter.ToInt()
     if seconds > 60 then seconds = 60
-    reply.pauseMs = reply.pauseMs + 1000 * seconds
+    if seconds > 0 then reply.pauseMs = reply.pauseMs + 1000 * seconds
 end sub
 
 ' Ends at once on Back.
