@@ -18,10 +18,10 @@ import { tokensFor } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { startRelayPair } from '../kit/relay-pair.ts';
 import { createTestService } from '../kit/service.ts';
-import { create, LIFETIME_MS, openTestRedis } from '../kit/stores.ts';
+import { create, LIFETIME_MS, openTestRedis, StoreUnavailable } from '../kit/stores.ts';
 import { type CuttingProxy, startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
-import { pollUntil } from '../kit/wait.ts';
+import { failureOf, pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(30_000);
 
@@ -108,6 +108,34 @@ test('a change that reaches Redis after its session has expired is computed agai
   );
   expect(opened).toBeUndefined();
   close();
+});
+
+/** Relays of two versions share a Redis (docs/upgrading.md). A request then gets a 503, a poll a 204. */
+test('a record of a newer version is refused by name, and stays as it is', async () => {
+  const prefix = 'newer:';
+  const events: unknown[] = [];
+  const onEvent = (event: object) => events.push(event);
+  const newer = await openTestRedis(redis.url, { prefix });
+  const { store, close } = await openTestRedis(redis.url, { prefix, onEvent });
+  const session = await create(newer.store, { withUserCode: true });
+  const { pollSecret, userCode = '' } = session;
+  const [key = ''] = await redis.keys(`${prefix}sign-in:*`);
+  const ofNewer = (await redis.cli('GET', key)).replace(' 1 ', ' 2 ');
+  await redis.cli('SET', key, ofNewer);
+  for (const ask of [
+    () => store.open(session),
+    () => store.find({ userCode }),
+    () => store.lease(session),
+    () => store.fail(session),
+    () => store.poll(pollSecret),
+    () => store.cancel(pollSecret),
+  ]) {
+    expect(await failureOf(ask())).toBeInstanceOf(StoreUnavailable);
+  }
+  const remedy = expect.stringContaining('docs/upgrading.md');
+  expect(events).toContainEqual({ type: 'store_refuses', reason: 'NEWER', remedy });
+  expect(await redis.cli('GET', key)).toBe(ofNewer);
+  for (const each of [newer, { close }]) each.close();
 });
 
 test('however many come, and however large, only about the latest are remembered', () => {
