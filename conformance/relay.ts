@@ -29,7 +29,7 @@ export interface Session {
 }
 
 /** What the relay clients of all cases share. */
-export interface Shared {
+interface Shared {
   readonly options: Options;
   readonly nextAddress: NextAddress;
   readonly secrets: Secrets;
@@ -38,7 +38,7 @@ export interface Shared {
 }
 
 export type Parameters = Readonly<Record<string, string>>;
-export type Choice = 'continue' | 'decline';
+type Choice = 'continue' | 'decline';
 
 /** The link as the suite reaches it. A case of its own checks `url`. */
 export function linkPath({ service, state }: Session): string {

@@ -52,7 +52,7 @@ export interface Outcome {
   readonly detail: readonly string[];
 }
 
-export interface Run {
+interface Run {
   readonly groups: readonly Group[];
   readonly options: Options;
   readonly createKit: () => Kit;

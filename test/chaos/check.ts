@@ -27,7 +27,7 @@ const ALLOWED: Readonly<Record<RequestEvent['what'], readonly number[]>> = {
 };
 
 /** Why a result may be lost or repeated, as docs/scaling.md and docs/protocol.md say. */
-export type Rule =
+type Rule =
   | 'failover: the sign-in is lost'
   | 'failover: the result is lost'
   | 'failover: the code was sent twice'

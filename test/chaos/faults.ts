@@ -13,7 +13,7 @@ import { type History, nowMs } from './history.ts';
 import { RELAYS, type Relays } from './relays.ts';
 
 /** What faults are done to. `store` is where a primary and its replicas are. */
-export interface Parts {
+interface Parts {
   readonly relays: Relays;
   readonly store: RedisGroup;
   readonly front: Pick<FaultProxy, 'cutAll'>;

@@ -43,7 +43,7 @@ export function habitsFor(random: () => number): Habits {
   };
 }
 
-export interface World {
+interface World {
   readonly baseUrl: string;
   readonly provider: Provider;
   readonly history: History;

@@ -11,7 +11,7 @@ export interface Exchange {
 }
 
 /** Where a message ends early, given all of it. */
-export type Cut = (message: string) => number;
+type Cut = (message: string) => number;
 
 export interface Fate {
   /** The request never arrives. */

@@ -10,8 +10,6 @@ function stoppable(stop: () => unknown) {
   return { stop: stopNow, [Symbol.dispose]: stopNow };
 }
 
-export type TokenEndpoint = ReturnType<typeof startTokenEndpoint>;
-
 /** A token endpoint that grants `tokenFor(code)`, and counts. */
 export function startTokenEndpoint() {
   const gate = createGate();

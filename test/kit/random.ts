@@ -24,18 +24,9 @@ export function pickFrom<Item>(random: () => number, items: readonly Item[]): It
   return item;
 }
 
-const RUN = { seed: testSeed, numRuns: 500 };
-
 /** fast-check prints the shrunk counter-example and its path. */
 export function property<T>(values: fc.Arbitrary<T>, check: (value: T) => void): void {
-  fc.assert(fc.property(values, check), RUN);
-}
-
-export function asyncProperty<T>(
-  values: fc.Arbitrary<T>,
-  check: (value: T) => Promise<void>,
-): Promise<void> {
-  return fc.assert(fc.asyncProperty(values, check), RUN);
+  fc.assert(fc.property(values, check), { seed: testSeed, numRuns: 500 });
 }
 
 /** Characters that are invisible or change the direction of the text around them, some of each kind. */

@@ -23,8 +23,6 @@ interface WorkersOptions {
   readonly storage?: string;
 }
 
-export type WorkersRelay = Awaited<ReturnType<typeof startWorkers>>;
-
 /** What wrangler reads. */
 export function readWranglerConfig() {
   const text = readFileSync(`${ROOT}deploy/cloudflare/wrangler.jsonc`, 'utf8');

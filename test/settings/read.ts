@@ -46,7 +46,7 @@ type Values = string | readonly string[];
 const listed = (values: Values) => (typeof values === 'string' ? values.split(' | ') : values);
 
 /** What a setting may hold. */
-export interface Rule {
+interface Rule {
   readonly setting: string;
   /** Where its value is in the settings, such as `redis.prefix`. */
   readonly path: string;

@@ -12,7 +12,7 @@ const stopAll = async (servers: readonly RedisServer[]) => {
   await Promise.all(servers.map((server) => server.stop()));
 };
 
-export interface GroupOptions extends RedisOptions {
+interface GroupOptions extends RedisOptions {
   /** The replicas of each primary. */
   readonly replicas?: number;
 }
