@@ -69,7 +69,8 @@ function copyOf({ url, method, headers, signal }: Request, body: string, by = si
   // The browser follows the redirect to the provider, not the Worker.
   const redirect = 'manual';
   const init = { method, headers: passed, signal: by, redirect } as const;
-  return new Request(url, body === '' ? init : { ...init, body });
+  // The copy of a GET may have no body, and no route reads one.
+  return new Request(url, method === 'POST' ? { ...init, body } : init);
 }
 
 /** The object was reset or is overloaded, or a limit of the plan is reached. */

@@ -24,6 +24,15 @@ test('the limits go by the address that Cloudflare names, not one that a client 
   expect(relay.events('forwarded_header_ignored')).toEqual([]);
 });
 
+test('a GET may have a body, which no route reads: a poll gets its 204', async () => {
+  await using relay = await startWorkers();
+  const { session } = await start(relay);
+  const connection = openRaw(relay.baseUrl);
+  const target = `/auth/result?session=${session}&wait=0`;
+  await connection.send(`GET ${target} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}`);
+  expect(statusOf(await connection.until('\r\n\r\n'))).toBe(204);
+});
+
 test('one poll more than an object has memory for ends the one that was held longest', async () => {
   await using relay = await startWorkers({ START_BURST: '1000' });
   async function park(session: string) {
