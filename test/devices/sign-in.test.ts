@@ -123,6 +123,8 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     const run = app.run(proxy.url);
     const tokens = await agree(run);
     await expectTokens(app, run, tokens);
+    // Even if two parts of the app want tokens.
+    expect(run.links()).toBe(1);
     expect(app.mode()).toBe(0o600);
     await pollUntil('the tokens are acknowledged', () => proxy.answers('ack').length > 0);
     // 410: the relay had forgotten them, and the user had waited for more than a minute.

@@ -41,10 +41,11 @@ class SavedTokens(val accessToken: String, val refreshToken: String?, val expire
 
 /** One for the whole app. */
 class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
+    private val obtaining = Mutex()
     private val refreshing = Mutex()
 
-    /** Those that are saved, if need be refreshed, or those of a new sign-in. */
-    suspend fun tokens(device: String, onStarted: (Started) -> Unit): SavedTokens {
+    /** Those that are saved, if need be refreshed, or those of a new sign-in. One call shows a link while the others wait. */
+    suspend fun tokens(device: String, onStarted: (Started) -> Unit): SavedTokens = obtaining.withLock {
         val saved = load() ?: return signInAnew(device, onStarted)
         if (!saved.isDue) return saved
         return try {

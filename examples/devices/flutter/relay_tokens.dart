@@ -73,12 +73,23 @@ class RelayTokens {
 
   Started? _shown;
   int _cancels = 0; // Not a flag: the next sign-in may begin before the cancelled one has noticed.
+  Future<void> _obtained = Future.value();
   Future<SavedTokens>? _refreshing;
 
-  /// Those that are saved, if need be refreshed, or those of a new sign-in.
-  Future<SavedTokens> tokens(String device, {required void Function(Started) onStarted}) async {
+  /// Those that are saved, if need be refreshed, or those of a new sign-in. One call shows a link while the others wait.
+  Future<SavedTokens> tokens(String device, {required void Function(Started) onStarted}) {
     final cancels = _cancels;
     final saved = await _load();
+    final tokens = _obtained.then((_) => _obtain(device, onStarted, () => _cancels != cancels));
+    _obtained = tokens.then((_) {}, onError: (_) {});
+    return tokens;
+  }
+
+  Future<SavedTokens> _obtain(
+    String device,
+    void Function(Started) onStarted,
+    bool Function() isCancelled,
+  ) async {
     if (saved != null && !saved.isDue) return saved;
     if (saved != null) {
       try {
@@ -87,7 +98,7 @@ class RelayTokens {
         if (failure.code != 'invalid_grant') rethrow;
       }
     }
-    return _signInAnew(device, onStarted, () => _cancels != cancels);
+    return _signInAnew(device, onStarted, isCancelled);
   }
 
   /// Also when the provider's API answers 401. One request refreshes while the others wait.
@@ -115,6 +126,7 @@ class RelayTokens {
     if (shown != null) await signIn.cancel(shown);
   }
 
+    _obtained = Future.value(); // The next sign-in waits for no cancelled one.
   Future<SavedTokens> _signInAnew(
     String device,
     void Function(Started) onStarted,

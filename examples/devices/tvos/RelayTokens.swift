@@ -24,6 +24,7 @@ struct SavedTokens: Codable {
 /// One for the whole app.
 actor RelayTokens {
     nonisolated let signIn: RelaySignIn
+    private var obtaining: Task<SavedTokens, Error>?
     private var refreshing: Task<SavedTokens, Error>?
 
     init(relay: String, service: String) {
@@ -32,7 +33,20 @@ actor RelayTokens {
 
     /// Those that are saved, if need be refreshed, or those of a new sign-in. Cancel the task to cancel the sign-in.
     func tokens(device: String, onStarted: @escaping @MainActor (Started) -> Void) async throws -> SavedTokens {
+    /// One call shows a link while the others wait.
         if let saved = load() {
+        while let obtaining { _ = await obtaining.result }
+        let task = Task<SavedTokens, Error> {
+            defer { obtaining = nil }
+            return try await obtain(device, onStarted)
+        }
+        obtaining = task
+        return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+    }
+
+    private func obtain(
+        _ device: String, _ onStarted: @escaping @MainActor (Started) -> Void
+    ) async throws -> SavedTokens {
             if !saved.isDue { return saved }
             do {
                 return try await refresh(rejectedToken: saved.accessToken)

@@ -1,5 +1,5 @@
-// An app without a screen around the program for Android: it prints, and Enter is Back. With an address of an API
-// as its third argument it asks that three times at once.
+// An app without a screen around the program for Android: it prints, and Enter is Back. Two of its parts want the
+// tokens. With an address of an API as its third argument it asks that three times at once.
 package example.relay
 
 import java.io.File
@@ -9,6 +9,7 @@ import kotlin.system.exitProcess
 import kotlinx.coroutines.CancellationException
 import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.async
+import kotlinx.coroutines.awaitAll
 import kotlinx.coroutines.runBlocking
 import okhttp3.OkHttpClient
 import okhttp3.Request
@@ -17,7 +18,9 @@ fun main(args: Array<String>) {
     val relay = RelayTokens(RelaySignIn(args[0].trimEnd('/'), args[1]), File("tokens-${args[1]}.json"))
     try {
         val tokens = runBlocking(Dispatchers.Default) {
-            val signingIn = async { relay.tokens("Living room", onStarted = { println("Open ${it.link}") }) }
+            val signingIn = async {
+                List(2) { async { relay.tokens("Living room", onStarted = { println("Open ${it.link}") }) } }.awaitAll().first()
+            }
             thread(isDaemon = true) { if (readlnOrNull() != null) signingIn.cancel() }
             signingIn.await()
         }
