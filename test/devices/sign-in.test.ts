@@ -357,6 +357,27 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect(app.tokens()).toMatchObject(fresh);
   });
 
+  test('the storage is full at a refresh: the program says so, and an app goes on', async () => {
+    const app = await install();
+    const first = app.run(relay.baseUrl);
+    const { refreshToken } = await agree(first);
+    await first.ended;
+    app.makeDue();
+    grantFor(refreshToken);
+    const gate = createGate();
+    gates.set(refreshToken, gate);
+    const held = gate.close();
+    const second = app.run(relay.baseUrl);
+    await held.arrived;
+    app.fillStorage();
+    held.release();
+    expect((await second.ended).error).toStartWith('not_saved');
+    expect(second.links()).toBe(0);
+    if (['Kodi', 'Android TV'].includes(platform.name)) {
+      expect(second.output()).toContain('Goes on.');
+    }
+  });
+
   if (isTerminal)
     test('stopped twice while the relay does not answer: it tries no more to cancel', async () => {
       await using proxy = await startProxy(relay.baseUrl);

@@ -142,6 +142,7 @@ private class Reply(val status: Int, private val text: String, retryAfterSeconds
 
 /**
  * Codes: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
- * expired, refused, unreachable, invalid_grant (refresh only: sign in again), not_saved (RelayTokens: the storage is full).
+ * expired, refused, unreachable, invalid_grant (refresh only: sign in again), not_saved (RelayTokens: the storage is full;
+ * until the app ends the next calls return the tokens).
  */
 class SignInFailure(val code: String, detail: String = "") : Exception(if (detail.isEmpty()) code else "$code: $detail")

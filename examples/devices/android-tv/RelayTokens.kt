@@ -44,6 +44,9 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
     private val obtaining = Mutex()
     private val refreshing = Mutex()
 
+    /** What could not be saved: the app goes on with it until it ends. */
+    @Volatile private var unsaved: SavedTokens? = null
+
     /** Those that are saved, if need be refreshed, or those of a new sign-in. One call shows a link while the others wait. */
     suspend fun tokens(device: String, onStarted: (Started) -> Unit): SavedTokens = obtaining.withLock {
         val saved = load() ?: return signInAnew(device, onStarted)
@@ -67,7 +70,10 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
                 save(signIn.refresh(refreshToken), refreshToken)
             } catch (failure: SignInFailure) {
                 // Otherwise `tokens` would return them again, since they need not be due.
-                if (failure.code == "invalid_grant") file.delete()
+                if (failure.code == "invalid_grant") {
+                    unsaved = null
+                    file.delete()
+                }
                 throw failure
             }
         }
@@ -91,7 +97,7 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
     }
 
     // In the app's own storage, which other apps cannot read; noBackupFilesDir is in no backup.
-    private suspend fun load(): SavedTokens? = withContext(Dispatchers.IO) {
+    private suspend fun load(): SavedTokens? = unsaved ?: withContext(Dispatchers.IO) {
         try {
             val json = JSONObject(file.readText())
             fun seconds(name: String) = if (json.has(name)) json.getLong(name) else null
@@ -115,8 +121,10 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
             written.writeText(json.toString())
             if (!written.renameTo(file)) throw IOException("could not rename")
         } catch (full: IOException) {
+            unsaved = saved
             throw SignInFailure("not_saved", full.message.orEmpty())
         }
+        unsaved = null
         saved
     }
 }

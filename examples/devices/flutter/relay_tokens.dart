@@ -75,11 +75,11 @@ class RelayTokens {
   int _cancels = 0; // Not a flag: the next sign-in may begin before the cancelled one has noticed.
   Future<void> _obtained = Future.value();
   Future<SavedTokens>? _refreshing;
+  SavedTokens? _unsaved; // What could not be saved: the app goes on with it until it ends.
 
   /// Those that are saved, if need be refreshed, or those of a new sign-in. One call shows a link while the others wait.
   Future<SavedTokens> tokens(String device, {required void Function(Started) onStarted}) {
     final cancels = _cancels;
-    final saved = await _load();
     final tokens = _obtained.then((_) => _obtain(device, onStarted, () => _cancels != cancels));
     _obtained = tokens.then((_) {}, onError: (_) {});
     return tokens;
@@ -90,6 +90,7 @@ class RelayTokens {
     void Function(Started) onStarted,
     bool Function() isCancelled,
   ) async {
+    final saved = await _load();
     if (saved != null && !saved.isDue) return saved;
     if (saved != null) {
       try {
@@ -115,18 +116,21 @@ class RelayTokens {
       return await _save(SavedTokens(fresh, oldRefreshToken: refreshToken));
     } on SignInFailure catch (failure) {
       // Otherwise `tokens` would return them again, since they need not be due.
-      if (failure.code == 'invalid_grant') await write('{}');
+      if (failure.code == 'invalid_grant') {
+        _unsaved = null;
+        await write('{}');
+      }
       rethrow;
     }
   }
 
   Future<void> cancel() async {
     _cancels++;
+    _obtained = Future.value(); // The next sign-in waits for no cancelled one.
     final shown = _shown;
     if (shown != null) await signIn.cancel(shown);
   }
 
-    _obtained = Future.value(); // The next sign-in waits for no cancelled one.
   Future<SavedTokens> _signInAnew(
     String device,
     void Function(Started) onStarted,
@@ -154,11 +158,14 @@ class RelayTokens {
   }
 
   Future<SavedTokens> _save(SavedTokens tokens) async {
+    _unsaved = tokens;
     await write(jsonEncode(tokens));
+    _unsaved = null;
     return tokens;
   }
 
   Future<SavedTokens?> _load() async {
+    if (_unsaved != null) return _unsaved;
     final text = await read();
     if (text == null) return null;
     try {

@@ -52,6 +52,7 @@ type Keeper struct {
 
 // Tokens are valid: the saved ones, refreshed if they are due, or those of a new sign-in.
 // rejected is an access token that the provider's API answered with 401, or empty.
+// With not_saved there are tokens too: after a refresh use them, since the saved ones may be used up.
 func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 	k.oneAtATime.Lock()
 	defer k.oneAtATime.Unlock()

@@ -20,7 +20,8 @@ local MAX_BYTES = 65536 -- More than any response of a relay: one that never end
 local M = { ca_file = '/etc/ssl/certs/ca-certificates.crt', tick = function() socket.sleep(0.05) end }
 
 -- Raises a table. code: access_denied, authorization_failed, missing_code (from the relay), exchange_failed,
--- expired, cancelled, refused, unreachable, not_saved, invalid_grant (refresh only: sign in again).
+-- expired, cancelled, refused, unreachable, not_saved (after a refresh the saved tokens may be used up),
+-- invalid_grant (refresh only: sign in again).
 function M.fail(code, detail)
   local text = (detail or '') ~= '' and code .. ': ' .. detail or code
   error(setmetatable({ code = code }, { __tostring = function() return text end }), 0)

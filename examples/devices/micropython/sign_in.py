@@ -24,7 +24,8 @@ MAX_BYTES = 16_384  # More than any response of a relay: one that never ends fil
 
 class SignInError(Exception):
     """code: access_denied, authorization_failed, missing_code, exchange_failed, expired, cancelled, refused,
-    unreachable, not_saved, invalid_grant (refresh only: sign in again)."""
+    unreachable, not_saved (after a refresh the saved tokens may be used up), invalid_grant (refresh only: sign
+    in again)."""
 
     def __init__(self, code, detail=''):
         super().__init__(code + ': ' + detail if detail else code)

@@ -20,6 +20,7 @@ MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire, or in 
 OTHERS_SECONDS = 3  # Another process may have used a refused refresh token first, and be about to save the next.
 
 one_at_a_time = threading.Lock()  # The others then find what the first has saved.
+unsaved = {}  # By path: tokens that could not be saved. The app goes on with them until it ends.
 
 
 def tokens_for(relay, service, path, show, rejected=None):
@@ -38,6 +39,7 @@ def tokens_for(relay, service, path, show, rejected=None):
                 if error.code != 'invalid_grant':
                     raise  # The saved tokens stay: try later.
             time.sleep(OTHERS_SECONDS)
+            unsaved.pop(path, None)
             newer = load_tokens(path)
             if newer.get('refreshToken') not in (None, saved['refreshToken']):
                 return newer
@@ -86,11 +88,15 @@ def save_tokens(path, tokens):
     except OSError as error:
         if os.path.isfile(written):
             os.remove(written)  # It has the tokens.
+        unsaved[path] = tokens
         raise SignInError('not_saved', error)
+    unsaved.pop(path, None)
     return tokens
 
 
 def load_tokens(path):
+    if path in unsaved:
+        return unsaved[path]
     try:
         with open(path) as file:
             saved = json.load(file)

@@ -19,7 +19,7 @@ TRIES = 6  # Only a poll is repeated until the link expires.
 
 class SignInError(Exception):
     """code: access_denied, authorization_failed, missing_code, exchange_failed, expired, cancelled, refused,
-    unreachable, not_saved (app.py), invalid_grant (refresh only: sign in again)."""
+    unreachable, not_saved (app.py: the next calls return the tokens), invalid_grant (refresh only: sign in again)."""
 
     def __init__(self, code, detail=''):
         super().__init__(f'{code}: {detail}' if detail else code)

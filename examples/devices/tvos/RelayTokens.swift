@@ -26,15 +26,15 @@ actor RelayTokens {
     nonisolated let signIn: RelaySignIn
     private var obtaining: Task<SavedTokens, Error>?
     private var refreshing: Task<SavedTokens, Error>?
+    private var unsaved: SavedTokens? // What could not be saved: the app goes on with it until it ends.
 
     init(relay: String, service: String) {
         signIn = RelaySignIn(relay: relay, service: service)
     }
 
     /// Those that are saved, if need be refreshed, or those of a new sign-in. Cancel the task to cancel the sign-in.
-    func tokens(device: String, onStarted: @escaping @MainActor (Started) -> Void) async throws -> SavedTokens {
     /// One call shows a link while the others wait.
-        if let saved = load() {
+    func tokens(device: String, onStarted: @escaping @MainActor (Started) -> Void) async throws -> SavedTokens {
         while let obtaining { _ = await obtaining.result }
         let task = Task<SavedTokens, Error> {
             defer { obtaining = nil }
@@ -47,6 +47,7 @@ actor RelayTokens {
     private func obtain(
         _ device: String, _ onStarted: @escaping @MainActor (Started) -> Void
     ) async throws -> SavedTokens {
+        if let saved = load() {
             if !saved.isDue { return saved }
             do {
                 return try await refresh(rejectedToken: saved.accessToken)
@@ -75,6 +76,7 @@ actor RelayTokens {
             return try save(await signIn.refresh(refreshToken), oldRefreshToken: refreshToken)
         } catch let failure as SignInFailure where failure.code == "invalid_grant" {
             // Otherwise `tokens` would return them again, since they need not be due.
+            unsaved = nil
             SecItemDelete(keychainItem as CFDictionary)
             throw failure
         }
@@ -122,11 +124,13 @@ actor RelayTokens {
         if status == errSecItemNotFound {
             status = SecItemAdd(keychainItem.merging(value) { $1 } as CFDictionary, nil)
         }
+        unsaved = status == errSecSuccess ? nil : saved
         if status != errSecSuccess { throw SignInFailure(code: "not_saved", detail: "\(status)") }
         return saved
     }
 
     private func load() -> SavedTokens? {
+        if let unsaved { return unsaved }
         var item = keychainItem
         item[kSecReturnData] = true
         var found: CFTypeRef?

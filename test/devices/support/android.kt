@@ -27,6 +27,10 @@ fun main(args: Array<String>) {
         if (args.size > 2) askThrice(args[2], relay, tokens.accessToken)
         println("Signed in.")
     } catch (failure: SignInFailure) {
+        if (failure.code == "not_saved") {
+            runBlocking { relay.tokens("Living room", onStarted = { println("Open ${it.link}") }) }
+            println("Goes on.")
+        }
         System.err.println(failure.message)
         exitProcess(1)
     } catch (cancelled: CancellationException) {

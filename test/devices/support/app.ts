@@ -1,5 +1,13 @@
 /** An app on a device: one of the programs of examples/devices, installed in a folder of its own. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { newFolder } from '../../kit/folder.ts';
@@ -20,7 +28,10 @@ export type Run = ReturnType<typeof runProgram>;
 const STARTING_MS = 60_000;
 
 /** A folder is in the way also if root runs the test. */
-const block = (path: string) => mkdirSync(join(path, 'in-the-way'), { recursive: true });
+function block(path: string): void {
+  rmSync(path, { force: true });
+  mkdirSync(join(path, 'in-the-way'), { recursive: true });
+}
 
 /** Instead of date(1), which asks the machine's clock. */
 const DATE = `#!/bin/sh

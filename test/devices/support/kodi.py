@@ -114,6 +114,9 @@ from kodi import SignInError, tokens_in_kodi  # noqa: E402
 try:
     tokens = tokens_in_kodi(relay, service)
 except SignInError as error:
+    if error.code == 'not_saved':
+        tokens_in_kodi(relay, service)
+        print('Goes on.')
     print(error, file=sys.stderr)
     sys.exit(1)
 if tokens is None:
