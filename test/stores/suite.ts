@@ -6,7 +6,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { signInIdOf } from '../../src/sign-ins/secrets.ts';
 import type { Delivery, SessionResult } from '../../src/sign-ins/session.ts';
-import { EXCHANGE_LEASE_MS, REDELIVERY_MS } from '../kit/limits.ts';
+import { REDELIVERY_MS } from '../kit/limits.ts';
 import {
   create,
   createCode,
@@ -151,20 +151,6 @@ function testTime(open: OpenStores): void {
     // Its code may be drawn again, though nothing was swept.
     const next = await create(store, { userCode });
     expect(await store.find({ userCode })).toMatchObject({ browserState: next.browserState });
-  });
-
-  test('a lease that ran out ends with exchange_failed, and its holder is too late', async () => {
-    const { store, time } = await open();
-    const [lapsed, cancelled] = [await create(store), await create(store)];
-    for (const session of [lapsed, cancelled]) await store.lease(session);
-    time.advance(EXCHANGE_LEASE_MS);
-    expect(await store.poll(lapsed.pollSecret)).toEqual({ ...PENDING, unchangedForMs: 1 });
-    time.advance(1);
-    expect(await store.complete(lapsed)).toBe(false);
-    expect(await store.find(lapsed)).toBe('failed');
-    const result = { error: 'exchange_failed' } as const;
-    expect(await store.poll(lapsed.pollSecret)).toEqual({ state: 'delivered', result });
-    expect(await store.cancel(cancelled.pollSecret)).toBe('cancelled');
   });
 
   test('a result that is delivered again beyond the expiry is known to its device alone', async () => {
