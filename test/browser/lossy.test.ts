@@ -219,21 +219,6 @@ async function meetFault(
   return { ends, callbacks };
 }
 
-/** Taps within the page, because one that is about to be left is still there. Resolves after the second tap, or once the page is left. */
-function tapTwice(page: Page, taps: readonly [Choice, Choice], gapMs: number): Promise<void> {
-  const tapping = page.evaluate(
-    async ([first, second, ms]) => {
-      const tap = (choice: string) =>
-        document.querySelector<HTMLButtonElement>(`button[value=${choice}]`)?.click();
-      tap(first);
-      await new Promise((resolve) => setTimeout(resolve, ms));
-      tap(second);
-    },
-    [taps[0].toLowerCase(), taps[1].toLowerCase(), gapMs] as const,
-  );
-  return tapping.catch(() => {});
-}
-
 const LANES = 4;
 
 describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
@@ -262,40 +247,4 @@ describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
       });
     },
   );
-
-  const SLOW = { delayMs: 300 };
-  const TAPS: readonly [string, gapMs: number, Fate][] = [
-    ['30 ms apart, over a slow network', 30, SLOW],
-    ['250 ms apart, over a slow network', 250, SLOW],
-    ['250 ms apart, where the first response takes two seconds', 250, { delayMs: 2_000 }],
-    ['100 ms apart, where the second arrives first', 100, { arrivesAfterMs: 300 }],
-    ['100 ms apart, where the first response is lost', 100, { ...SLOW, cutAfter: 0 }],
-  ];
-
-  test.each(TAPS)('two taps %s, end where one would', async (_, gapMs, fate) => {
-    const taps: [Choice, Choice][] = [
-      ['Continue', 'Continue'],
-      ['Decline', 'Decline'],
-      ['Continue', 'Decline'],
-    ];
-    await Promise.all(
-      taps.map(async ([first, second]) => {
-        let posts = 0;
-        const { device, result, page, close } = await lossy.openUser(({ method }) => {
-          if (method !== 'POST') return {};
-          posts += 1;
-          return posts === 1 ? fate : {};
-        });
-        // Nothing is lost here, and what opens the page has the time that a busy machine takes.
-        await page.goto(confirm === 'code' ? device.shortUrl : device.url, { timeout: 30_000 });
-        await tapTwice(page, [first, second], gapMs);
-        // A busy browser gives up the first request before it has sent it.
-        await pollUntil('a request has come', () => posts > 0);
-        const end = await goOn(page, device, second);
-        expect(end).toBe(second === 'Decline' ? 'cancelled' : 'signed in');
-        await expectResult(result, second);
-        await close();
-      }),
-    );
-  });
 });

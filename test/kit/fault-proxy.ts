@@ -16,9 +16,6 @@ type Cut = (message: string) => number;
 export interface Fate {
   /** The request never arrives. */
   readonly losesRequest?: boolean;
-  /** The request arrives so much later, also if the client has given it up by then. */
-  readonly arrivesAfterMs?: number;
-  readonly delayMs?: number;
   /** So many bytes of the request arrive. */
   readonly cutRequestAt?: Cut;
   /** So many bytes of the response are passed on; below 1, this part of them. */
@@ -46,20 +43,8 @@ export async function startFaultProxy(
   async function carry(socket: Socket, received: RawRequest): Promise<void> {
     const { method, path, headers, body, raw } = received;
     const origin = typeof target === 'string' ? target : target();
-    const {
-      losesRequest,
-      arrivesAfterMs = 0,
-      delayMs = 0,
-      cutRequestAt,
-      cutAfter,
-      staysOpen = false,
-      ...fate
-    } = decide({
-      nth: counts.exchanges++,
-      method,
-      path,
-      headers,
-    });
+    const asked = { nth: counts.exchanges++, method, path, headers };
+    const { losesRequest, cutRequestAt, cutAfter, staysOpen = false, ...fate } = decide(asked);
     if (losesRequest || cutRequestAt || cutAfter !== undefined) counts.cut += 1;
     if (losesRequest) return staysOpen ? undefined : void socket.destroy();
     if (cutRequestAt !== undefined) {
@@ -69,8 +54,7 @@ export async function startFaultProxy(
       return;
     }
     const left = new AbortController();
-    if (arrivesAfterMs > 0) await Bun.sleep(arrivesAfterMs);
-    else socket.once('close', () => left.abort());
+    socket.once('close', () => left.abort());
     const { clientAddress } = fate;
     const forwarded = clientAddress && { 'x-forwarded-for': clientAddress };
     const request = {
@@ -83,7 +67,6 @@ export async function startFaultProxy(
     const answer = fate.response ?? (await fetch(origin + path, request));
     fate.onAnswer?.(answer.status);
     const bytes = await toBytes(answer);
-    if (delayMs > 0) await Bun.sleep(delayMs);
     if (cutAfter === undefined) return void socket.end(bytes, 'latin1');
     const at = typeof cutAfter === 'number' ? cutAfter : cutAfter(bytes);
     const length = at > 0 && at < 1 ? Math.floor(at * bytes.length) : at;
