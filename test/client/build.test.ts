@@ -118,6 +118,8 @@ async function main(): Promise<void> {
     const session = createSession({ relay, service: 'mal' });
     const tokens: Tokens | undefined = await session.getTokens();
     if (tokens) console.log(tokens.accessToken);
+    const api = createSession({ relay, service: 'api', origins: ['https://api.example'] });
+    await api.fetch(relay).catch(({ detail }) => console.log(detail));
     const { services } = await discover({ relay });
     for (const { name, blind } of services) console.log(JSON.stringify({ name, blind }));
     const isSignedIn: boolean = await session.signIn();
@@ -259,5 +261,6 @@ test.each([
   const ran = await runChild([runtime, program, relay.origin], { cwd: folder });
   const refused = { code: 'refused', show: 'Sign-in is not available here.' };
   const lines = [{ name: 'MyAnimeList', blind: 'no' }, refused].map((each) => JSON.stringify(each));
-  expect(ran).toEqual({ exitCode: 0, output: `${lines.join('\n')}\n` });
+  const other = `The option origins does not have ${relay.origin}`;
+  expect(ran).toEqual({ exitCode: 0, output: `${[other, ...lines].join('\n')}\n` });
 });
