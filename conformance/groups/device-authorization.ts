@@ -54,6 +54,7 @@ export const deviceAuthorization = cases((test) => {
     const json = JSON.stringify({ client_id: 'any', scope: 'a b', novel: ['x'] });
     await startGrant(kit, { body: json, headers: JSON_TYPE });
     await startGrant(kit, { body: '' });
+    await startGrant(kit, { body: '', headers: JSON_TYPE });
     const Authorization = `Basic ${btoa('any:')}`;
     await startGrant(kit, { headers: { ...FORM, Authorization } });
   });

@@ -211,7 +211,7 @@ export function parseTokenParameters(
   contentType: string | null,
   names: readonly string[],
 ): TokenParameters | undefined {
-  const isJson = /^application\/json\b/i.test(contentType ?? '');
+  const isJson = text !== '' && /^application\/json\b/i.test(contentType ?? '');
   const pairs = isJson ? Object.entries(parseMembers(text)) : [...parseParameters(text)];
   const read = pairs.filter((pair): pair is [string, string] => {
     const [name, value] = pair;
