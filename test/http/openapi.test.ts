@@ -29,12 +29,15 @@ test.each(['https://relay.test', 'https://relay.test/sign/in'])(
 );
 
 test('it names the public address with its path, and where RFC 8414 has the metadata', async () => {
-  const { servers, paths } = JSON.parse(await fetchDocument('https://relay.test/sign/in'));
+  const text = await fetchDocument('https://relay.test/sign/in');
+  const { servers, paths } = JSON.parse(text);
   expect(servers).toEqual([{ url: 'https://relay.test/sign/in' }]);
   expect(paths).toHaveProperty(
     ['/.well-known/oauth-authorization-server/sign/in/oauth2/{service}', 'servers'],
     [{ url: 'https://relay.test' }],
   );
+  // The examples too.
+  expect(text).not.toMatch(/relay\.test\/(?!sign\/in)/);
 });
 
 /** Each answer that a service of the tests gives is checked. These come up in no other test. */

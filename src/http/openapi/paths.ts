@@ -60,11 +60,11 @@ const devicePaths = {
           'Started',
           json(schema('Started'), {
             session: 'kq0Vd3yQm8sT1uWx5zAbC7eF',
-            url: '{{ORIGIN}}/auth/mal?state=Zr4nB8vL2pXc6tYh0wGj9sKd',
+            url: '{{BASE_URL}}/auth/mal?state=Zr4nB8vL2pXc6tYh0wGj9sKd',
             expiresIn: 600,
             userCode: 'WDJB-MJHT',
-            link: '{{ORIGIN}}/L/WDJB-MJHT',
-            qr: '{{ORIGIN}}/qr/WDJB-MJHT.png',
+            link: '{{BASE_URL}}/L/WDJB-MJHT',
+            qr: '{{BASE_URL}}/qr/WDJB-MJHT.png',
           }),
         ),
         ...refusals(
@@ -277,9 +277,9 @@ const metadata = (operationId: string, summary: string) => ({
     200: message(
       'Metadata',
       json(schema('Metadata'), {
-        issuer: '{{ORIGIN}}/oauth2/mal',
-        device_authorization_endpoint: '{{ORIGIN}}/oauth2/mal/device_authorization',
-        token_endpoint: '{{ORIGIN}}/oauth2/mal/token',
+        issuer: '{{BASE_URL}}/oauth2/mal',
+        device_authorization_endpoint: '{{BASE_URL}}/oauth2/mal/device_authorization',
+        token_endpoint: '{{BASE_URL}}/oauth2/mal/token',
         grant_types_supported: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
         response_types_supported: [],
         token_endpoint_auth_methods_supported: ['none'],
@@ -310,8 +310,8 @@ const grantPaths = {
         json(schema('DeviceAuthorization'), {
           device_code: 'kq0Vd3yQm8sT1uWx5zAbC7eF',
           user_code: 'WDJB-MJHT',
-          verification_uri: '{{ORIGIN}}/link',
-          verification_uri_complete: '{{ORIGIN}}/L/WDJB-MJHT',
+          verification_uri: '{{BASE_URL}}/link',
+          verification_uri_complete: '{{BASE_URL}}/L/WDJB-MJHT',
           expires_in: 600,
           interval: 5,
         }),
