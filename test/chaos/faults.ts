@@ -3,10 +3,11 @@ import type { FaultProxy } from '../kit/fault-proxy.ts';
 import {
   type RedisGroup,
   replicaOf,
+  startRedisAlone,
   startRedisCluster,
   startRedisSentinel,
 } from '../kit/redis/groups.ts';
-import { type RedisServer, startRedis } from '../kit/redis/server.ts';
+import type { RedisServer } from '../kit/redis/server.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { KILL, STOP } from './check.ts';
 import { type History, nowMs } from './history.ts';
@@ -187,24 +188,8 @@ async function untilReplicated({ nodes }: RedisGroup): Promise<void> {
 
 export type Topology = readonly [name: string, start: () => Promise<RedisGroup>];
 
-/** It has no replica: killed, it comes back empty, and nobody replaces it. */
-async function startOne(): Promise<RedisGroup> {
-  const server = await startRedis();
-  const primary = async () => server;
-  return {
-    url: server.url,
-    nodes: [server],
-    sentinels: [],
-    primary,
-    replacePrimary: () => Promise.reject(new Error('there is no replica')),
-    waitForPromotion: primary,
-    stop: () => server.stop(),
-    [Symbol.asyncDispose]: () => server.stop(),
-  };
-}
-
 export const TOPOLOGIES: readonly Topology[] = [
-  ['one Redis', startOne],
+  ['one Redis', startRedisAlone],
   [
     'Redis with two replicas under Sentinel',
     () => startRedisSentinel({ replicas: 2, failsOver: true }),

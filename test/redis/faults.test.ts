@@ -5,7 +5,14 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { acknowledge, poll, pollUntilDone, start, startRequest } from '../kit/device.ts';
 import { tokensFor } from '../kit/provider.ts';
-import { DEPLOYMENTS } from '../kit/redis/deployments.ts';
+import {
+  isServing,
+  type RedisGroup,
+  startRedisAlone,
+  startRedisCluster,
+  startRedisSentinel,
+} from '../kit/redis/groups.ts';
+import type { RedisServer } from '../kit/redis/server.ts';
 import type { RelayProcess } from '../kit/relay.ts';
 import { LONG_POLL_SECONDS, park, type RelayPair, startRelayPair } from '../kit/relay-pair.ts';
 import {
@@ -15,6 +22,7 @@ import {
   makeCode,
   startWhenPossible,
 } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
 
 const OUTAGE_MS = 10_000;
 
@@ -27,6 +35,18 @@ async function complete(relay: RelayProcess) {
   expect(await bringCodeWhenPossible([relay], state, code)).toBe(200);
   return { session, code };
 }
+
+/** Longer than the outage: after it the same servers have the same roles. */
+const NO_FAILOVER = ['--cluster-node-timeout', '60000'];
+
+const DEPLOYMENTS: readonly (readonly [string, () => Promise<RedisGroup>])[] = [
+  ['one server', startRedisAlone],
+  ['Sentinel', startRedisSentinel],
+  ['a Cluster', () => startRedisCluster({ replicas: 1, args: NO_FAILOVER })],
+];
+
+const toAll = ({ nodes, sentinels }: RedisGroup, act: (server: RedisServer) => unknown) =>
+  Promise.all([...nodes, ...sentinels].map(act));
 
 describe.concurrent.each(DEPLOYMENTS)('with %s', (_, startDeployment) => {
   describe(`Redis is down for ${OUTAGE_MS} ms`, () => {
@@ -63,7 +83,7 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (_, startDeployment) => {
       const [a, b] = relays;
       const [parkedSession, calledBack] = [await start(a), await start(b)];
       const parked = [await park(a, parkedSession.session), await park(b, parkedSession.session)];
-      await redis.kill();
+      await toAll(redis, (server) => server.kill());
       const over = Bun.sleep(OUTAGE_MS);
       const code = makeCode();
       for (const relay of relays) {
@@ -72,7 +92,10 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (_, startDeployment) => {
       }
       expect((await poll(b, calledBack.session)).status).toBe(204);
       await over;
-      await redis.restart();
+      await toAll(redis, (server) => server.restart());
+      await pollUntil('all of Redis serves', async () =>
+        (await Promise.all(redis.nodes.map(isServing))).every(Boolean),
+      );
       // The session is lost with Redis: this poll or the next one learns it.
       for (const { answer } of parked) expect((await answer).status).toBeOneOf([204, 410]);
       // Its code is not brought to the provider.
@@ -99,7 +122,7 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (_, startDeployment) => {
       const page = bringCode(a, exchanging.state, late);
       await held.arrived;
 
-      await redis.freeze();
+      await toAll(redis, (server) => server.freeze());
       const over = Bun.sleep(OUTAGE_MS);
       held.release();
       const starts = relays.map(expectBusy);
@@ -111,7 +134,7 @@ describe.concurrent.each(DEPLOYMENTS)('with %s', (_, startDeployment) => {
       expect((await acknowledged).status).toBe(503);
       const device = pollUntilDone([b], exchanging.session);
       await over;
-      redis.thaw();
+      await toAll(redis, (server) => server.thaw());
 
       expect((await parked[1]?.answer)?.status).toBe(204);
       expect((await page).status).toBe(200);

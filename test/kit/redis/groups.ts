@@ -82,6 +82,22 @@ export async function replicaOf(primary: RedisServer, { nodes }: Pick<RedisGroup
   return replica;
 }
 
+/** It has no replica: killed, it comes back empty, and nobody replaces it. */
+export async function startRedisAlone(): Promise<RedisGroup> {
+  const server = await startRedis();
+  const primary = async () => server;
+  return {
+    url: server.url,
+    nodes: [server],
+    sentinels: [],
+    primary,
+    replacePrimary: () => Promise.reject(new Error('there is no replica')),
+    waitForPromotion: primary,
+    stop: server.stop,
+    [Symbol.asyncDispose]: server.stop,
+  };
+}
+
 const SENTINELS = 3;
 const SENTINEL_NAME = 'mymaster';
 
