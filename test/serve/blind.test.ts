@@ -4,7 +4,6 @@
  */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createHash, randomBytes } from 'node:crypto';
-import { signInAs } from '../kit/browser.ts';
 import { acknowledge, poll, start, type Target } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { startOpenId } from '../kit/openid.ts';
@@ -13,6 +12,7 @@ import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import { containsSecret, plantSecret } from '../kit/secrets.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
+import { signInAs } from '../kit/user.ts';
 
 setDefaultTimeout(60_000);
 

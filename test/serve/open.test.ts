@@ -2,7 +2,6 @@
 import { afterAll, expect, onTestFinished, test } from 'bun:test';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { signInAs } from '../kit/browser.ts';
 import { startFaultProxy } from '../kit/fault-proxy.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has, isHere, type Need, PYTHON } from '../kit/needs.ts';
@@ -11,7 +10,7 @@ import { findFreePort, startChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { MAIN, ROOT, startRelay } from '../kit/relay.ts';
-import { createUser, readLink } from '../kit/user.ts';
+import { createUser, readLink, signInAs } from '../kit/user.ts';
 
 const file = join(newFolder(), 'sessions.db');
 const redis = isHere('Redis') ? await startRedis() : undefined;
