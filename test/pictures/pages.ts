@@ -1,10 +1,8 @@
 /**
  * Takes pictures of every page that a user may see, and writes them to docs/images:
- * npx bun test/pictures/pages.ts. With a folder as argument, one picture for each page
- * and state goes there instead, to look at closely.
+ * npx bun test/pictures/pages.ts
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { decode, encode } from 'fast-png';
 import type { Page } from 'playwright-core';
 import { launchChromium, showPage } from '../kit/chromium.ts';
@@ -29,7 +27,6 @@ const SHEETS = {
 const CHOSEN = ['branded home', 'branded confirm', 'branded signed-in', 'dark not-exchanged'];
 const chosen = new Map<string, string>();
 
-const [folder] = process.argv.slice(2);
 const browser = await launchChromium();
 for (const [name, { scheme, language, branding }] of Object.entries(SHEETS)) {
   const context = await browser.newContext({
@@ -41,25 +38,17 @@ for (const [name, { scheme, language, branding }] of Object.entries(SHEETS)) {
   const cells: string[] = [];
   for (const [title, html] of Object.entries(renderEveryPage(language, branding))) {
     await showPage(page, html, branding);
-    const picture = await page.screenshot({ fullPage: folder !== undefined });
-    if (folder) {
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(join(folder, `${name}-${title}.png`), picture);
-    }
-    const cell = cellOf(title, picture.toString('base64'));
+    const cell = cellOf(title, (await page.screenshot()).toString('base64'));
     cells.push(cell);
     if (CHOSEN.includes(`${name} ${title}`)) chosen.set(`${name} ${title}`, cell);
   }
-  if (!folder) await writeSheet(page, cells, 6, `docs/images/pages-${name}.png`);
+  await writeSheet(page, cells, 6, `docs/images/pages-${name}.png`);
   await context.close();
 }
-if (!folder) {
-  const options = { viewport: PHONE, deviceScaleFactor: 2, reducedMotion: 'reduce' } as const;
-  await drawPhone(await browser.newPage(options));
-  const page = await browser.newPage();
-  const cells = CHOSEN.map((name) => (chosen.get(name) ?? '').replace(/<figcaption>.*</, '<'));
-  await writeSheet(page, cells, 4, 'docs/images/pages.png');
-}
+const options = { viewport: PHONE, deviceScaleFactor: 2, reducedMotion: 'reduce' } as const;
+await drawPhone(await browser.newPage(options));
+const shown = CHOSEN.map((name) => (chosen.get(name) ?? '').replace(/<figcaption>.*</, '<'));
+await writeSheet(await browser.newPage(), shown, 4, 'docs/images/pages.png');
 await browser.close();
 
 /** For the home page of the site, beside docs/images/tv.png: the same app and code. */
