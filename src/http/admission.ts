@@ -35,7 +35,7 @@ export function createAdmission(
 
   function findAddress(request: RelayRequest): string | undefined {
     const peer = request.addresses.requestIP(request.raw)?.address;
-    const forwardedFor = request.header('x-forwarded-for');
+    const forwardedFor = request.raw.headers.get('x-forwarded-for') ?? undefined;
     const client = findClientAddress(peer, forwardedFor);
     if (client?.ignoredForwarded) warnOfIgnoredForwarded();
     if (client === undefined && forwardedFor !== undefined) warnOfMalformedForwarded();
@@ -53,7 +53,7 @@ export function createAdmission(
     limiter = startLimiter,
     kind: RateLimitKind = 'start',
   ) {
-    if (isFromForeignPage(request, origins)) return FOREIGN_PAGE;
+    if (isFromForeignPage(request.raw, origins)) return FOREIGN_PAGE;
     const bucket = findAddress(request);
     if (bucket === undefined) return INVALID_ADDRESS;
     const retryAfterMs = await limiter.take(bucket);
@@ -96,10 +96,10 @@ export function createAdmission(
  * `app://…`), or send no `Sec-Fetch-Site`.
  * @see https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
  */
-function isFromForeignPage(request: RelayRequest, known: readonly string[]): boolean {
-  const site = request.header('sec-fetch-site');
+function isFromForeignPage({ headers }: Request, known: readonly string[]): boolean {
+  const site = headers.get('sec-fetch-site');
   if (site !== 'cross-site' && site !== 'same-site') return false;
-  const origin = request.header('origin') ?? '';
+  const origin = headers.get('origin') ?? '';
   return /^https?:/.test(origin) && !known.includes(origin) && !known.includes('*');
 }
 

@@ -78,9 +78,11 @@ export function createApp(
     if (found === undefined) return errorResponse('not_found');
     const { route, parameter } = found;
     const request = new RelayRequest(raw, url, path, parameter, addresses);
-    return cors === undefined || !route.isForDevices
-      ? run(route, request, onFailure)
-      : runWithCors(cors, route, request, onFailure);
+    const response =
+      cors === undefined || !route.isForDevices
+        ? run(route, request, onFailure)
+        : runWithCors(cors, route, request, onFailure);
+    return raw.method === 'HEAD' ? withoutContent(response) : response;
   };
 }
 
@@ -149,24 +151,23 @@ function run(
 ): Response | Promise<Response> {
   const { methods, respond, onRefusal = textResponseTo } = route;
   if (methods === undefined) {
-    return forMethod(request, respond?.(request) ?? errorResponse('not_found'));
+    return respond?.(request) ?? errorResponse('not_found');
   }
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (handler === undefined) {
     const Allow = Object.keys(methods).join(', ');
-    const other = route.onOtherMethod?.(Allow) ?? errorResponse('method_not_allowed', { Allow });
-    return forMethod(request, other);
+    return route.onOtherMethod?.(Allow) ?? errorResponse('method_not_allowed', { Allow });
   }
   const fail = (error: unknown) => {
     logFault(error, request, route.path);
     onFailure(route);
-    return forMethod(request, route.onFault?.(request) ?? errorResponse('busy'));
+    return route.onFault?.(request) ?? errorResponse('busy');
   };
   const settle = (answer: Response | Refusal) => {
     try {
       const response = 'refusal' in answer ? onRefusal(answer, request) : answer;
       if (response.status >= 500) onFailure(route);
-      return forMethod(request, response);
+      return response;
     } catch (error) {
       return fail(error);
     }
@@ -180,8 +181,8 @@ function run(
 }
 
 /** RFC 9110 §9.3.2: no response to HEAD has content. */
-function forMethod({ method }: RelayRequest, response: Response): Response {
-  return method === 'HEAD' ? new Response(null, response) : response;
+async function withoutContent(response: Response | Promise<Response>): Promise<Response> {
+  return new Response(null, await response);
 }
 
 export function logFault(error: unknown, request: RelayRequest, route: string): void {

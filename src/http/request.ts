@@ -1,10 +1,11 @@
 /** A request as endpoints read it: path, query, headers, body. Also the relay's URLs for users. */
 import { isIP } from 'node:net';
 import { type BoundedText, readAtMost } from '../body.ts';
+import { STALL_GRACE_MS } from '../limits.ts';
 import { createRequestId } from '../log.ts';
 import { OPEN_SERVICE } from '../providers/open.ts';
 import { formatUserCode } from '../sign-ins/secrets.ts';
-import { type Clock, createDeadlineQueue, type Deadline } from '../sign-ins/time.ts';
+import type { Clock } from '../sign-ins/time.ts';
 
 /**
  * How many parameters of a query or a form are read. Some providers send a dozen.
@@ -136,13 +137,12 @@ export function shortLinkOf(baseUrl: string, userCode: string): string {
   return `${baseUrl}/L/${formatUserCode(userCode)}`;
 }
 
-/** Where the path begins: -1 if there is none. The URL has no host in HTTP/1.0, which some health checks send. */
-export const startOfPath = (url: string) =>
-  url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
-
-/** The path as sent: not decoded, so that `%73tart` is not `start`. */
+/**
+ * The path as sent: not decoded, so that `%73tart` is not `start`. The URL has no host in HTTP/1.0,
+ * which some health checks send.
+ */
 export function readPath(url: string): string {
-  const start = startOfPath(url);
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
   for (let end = start; end < url.length; end += 1) {
     const character = url[end];
     if (character === '?' || character === '#') return url.slice(start, end);
@@ -171,30 +171,29 @@ export type BodyReader = ReturnType<typeof createBodyReader>;
 
 /** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */
 export function createBodyReader(clock: Clock) {
-  const deadlines = createDeadlineQueue(clock, REQUEST_BODY_DEADLINE_MS);
-
   /**
    * At the deadline, a body of unknown length ends, and one that is shorter than its
    * Content-Length counts as empty. Rejects when the client disconnects.
    */
   async function read(request: Request, limitBytes: number): Promise<BoundedText> {
-    const deadline: Deadline = { dueAtMs: 0, onDue() {} };
-    deadlines.add(deadline);
+    const { promise: deadline, resolve } = Promise.withResolvers<void>();
+    // After a pause of the process what has arrived is read first, as in sign-ins/time.ts.
+    const cancel = clock.setTimer(REQUEST_BODY_DEADLINE_MS - STALL_GRACE_MS, () =>
+      clock.setTimer(STALL_GRACE_MS, resolve),
+    );
     try {
       const length = request.headers.get('content-length');
       // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.
       if (length !== null && Number(length) <= limitBytes) {
-        const nothing = new Promise<string>((resolve) => {
-          deadline.onDue = () => resolve('');
-        });
-        return { text: await Promise.race([request.text(), nothing]), isTruncated: false };
+        const text = await Promise.race([request.text(), deadline]);
+        return { text: text ?? '', isTruncated: false };
       }
       if (request.body === null) return NO_BODY;
       const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
-      deadline.onDue = () => void reader.cancel().catch(() => {});
+      deadline.then(() => reader.cancel()).catch(() => {});
       return await readAtMost(reader, limitBytes);
     } finally {
-      deadlines.cancel(deadline);
+      cancel();
     }
   }
 

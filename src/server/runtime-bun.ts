@@ -1,5 +1,4 @@
 /** The relay on Bun. The only file that uses Bun. */
-import { startOfPath } from '../http/request.ts';
 import { errorResponse } from '../http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
@@ -60,8 +59,6 @@ async function listen(options: ListenOptions): Promise<Listener> {
  * https://github.com/oven-sh/bun/pull/33721). The target of CONNECT may have no path.
  */
 function withUrl(request: Request): Request {
-  const { url } = request;
-  const start = startOfPath(url);
-  const path = start === -1 ? '/' : url.slice(start);
+  const [, path = '/'] = /^(?:\w*:\/\/[^/]*)?(\/.*)/s.exec(request.url) ?? [];
   return new Request(new URL(`http://localhost${path}`), request);
 }

@@ -115,6 +115,18 @@ test.each([
   if (what === 'that never ends') expect(isCancelled).toBe(true);
 });
 
+test('after a suspension a start body that has arrived meanwhile is read', async () => {
+  const { ask, clock } = createTestService();
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  const started = ask('/auth/start', { method: 'POST', body: readable });
+  await runReady();
+  clock.stall(2 * REQUEST_BODY_DEADLINE_MS);
+  clock.advance(0);
+  const writer = writable.getWriter();
+  void writer.write(new TextEncoder().encode('{"service":"mal"}')).then(() => writer.close());
+  expect((await started).status).toBe(200);
+});
+
 test('64 parameters of a query or a form are read, and no more', async () => {
   const service = createTestService();
   const { state } = await start(service);
