@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { DISCOVERY_RETRY_MS, MAX_CALLBACK_CHARACTERS } from '../limits.ts';
+import type { RandomBytes } from '../sign-ins/secrets.ts';
 import type { Delivery, SessionResult } from '../sign-ins/session.ts';
 import type { CodeOutcome } from '../sign-ins/sign-ins.ts';
 import {
@@ -19,6 +20,9 @@ import { requestTokens, type TokenEndpoint } from './token-endpoint.ts';
 import type { TokenFailure } from './token-response.ts';
 
 export type Provider = ReturnType<typeof createProvider>;
+
+/** They are 64 characters of base64url, all legal in a verifier. RFC 7636 §4.1. */
+const VERIFIER_BYTES = 48;
 
 /** Placeholder in the URL of GitHub's revocation endpoint. */
 const CLIENT_ID = '[client id]';
@@ -72,8 +76,6 @@ export function createProvider(
     displayName,
     /** Host of the authorization endpoint, for users. */
     host: new URL(config.authorizeUrl).host.replace(/^www\./, ''),
-    /** True if a new session needs a verifier. */
-    usesPkce: pkce !== 'none',
     /** True if a device may bring its own challenge. */
     takesChallenge: mayTakeChallenge(config),
     /** What the operator registers at the provider. */
@@ -88,6 +90,13 @@ export function createProvider(
     revokes,
     revocationHost: revocation && new URL(revocation.url).host,
     removeAt: config.removeAt,
+
+    /** The delivery of tokens, with a new verifier if the provider has PKCE. */
+    createDelivery(details: boolean, randomBytes: RandomBytes): Delivery {
+      const verifier = pkce === 'none' ? undefined : randomBytes(VERIFIER_BYTES);
+      const delivery = { kind: 'tokens', verifier: verifier?.toString('base64url') } as const;
+      return details ? { ...delivery, details } : delivery;
+    },
 
     /** RFC 6749 §4.1.1, RFC 7636 §4.3. */
     authorizeUrl(browserState: string, delivery: Delivery): string {
@@ -161,12 +170,6 @@ function s256Query(challenge: string): string {
   return `&code_challenge=${challenge}&code_challenge_method=S256`;
 }
 
-/** An enabled provider, discovered or not. */
-export interface OfferedService {
-  readonly name: string;
-  readonly displayName: string;
-}
-
 export type Providers = ReturnType<typeof createProviders>;
 
 export type ProviderLookup =
@@ -175,14 +178,14 @@ export type ProviderLookup =
   /** Discovery is tried again after `retryAfterMs`. */
   | { readonly ok: false; readonly refusal: 'undiscovered'; readonly retryAfterMs: number };
 
-export function createProviders(offered: readonly OfferedService[]) {
+export function createProviders(offered: readonly Pick<ProviderConfig, 'name' | 'displayName'>[]) {
   const byName = new Map<string, ProviderLookup>();
   for (const { name } of offered) {
     byName.set(name, { ok: false, refusal: 'undiscovered', retryAfterMs: DISCOVERY_RETRY_MS });
   }
   return {
     /** The services, in the order of `PROVIDERS`, and no secret of their configuration. */
-    offered: offered.map(({ name, displayName }): OfferedService => ({ name, displayName })),
+    offered: offered.map(({ name, displayName }) => ({ name, displayName })),
     has: (name: string) => byName.has(name),
     /** A provider that is not discovered yet is known, but cannot be used. */
     find: (name: string): ProviderLookup =>

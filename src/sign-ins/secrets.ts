@@ -10,9 +10,6 @@ export type RandomBytes = (length: number) => Buffer;
 const CAPABILITY_BYTES = 18;
 const CAPABILITY = /^[\w-]{24}$/;
 
-/** 48 bytes are 64 characters of base64url, all legal in a verifier. RFC 7636 §4.1. */
-const VERIFIER_BYTES = 48;
-
 /**
  * A poll secret or a browser state. A link ends with its browser state, and apps that turn text
  * into links drop a `-` or `_` at the end, so a secret never ends with one.
@@ -27,10 +24,6 @@ export function createCapability(randomBytes: RandomBytes): string {
 /** True if the text can be a capability. Anything else is refused before it reaches the store. */
 export function isCapability(text: string): boolean {
   return CAPABILITY.test(text);
-}
-
-export function createVerifier(randomBytes: RandomBytes): string {
-  return randomBytes(VERIFIER_BYTES).toString('base64url');
 }
 
 /** SHA-256 in base64url: 43 characters. The last one carries four bits. RFC 7636 §4.2. */

@@ -11,7 +11,6 @@ import { createMemoryRateLimiter } from '../../src/sign-ins/rate-limits.ts';
 import {
   createCapability,
   createUserCode,
-  createVerifier,
   type SessionSecrets,
   signInIdOf,
 } from '../../src/sign-ins/secrets.ts';
@@ -79,7 +78,7 @@ export function newSession(options: TestSessionOptions = {}): TestSession {
     pollSecret: createCapability(randomBytes),
     userCode: withUserCode ? createCode() : undefined,
     service: 'mal',
-    delivery: { kind: 'tokens', verifier: createVerifier(randomBytes) },
+    delivery: { kind: 'tokens', verifier: randomBytes(48).toString('base64url') },
     lifetimeMs: LIFETIME_MS,
     deviceName: undefined,
     redeliveryMs: undefined,

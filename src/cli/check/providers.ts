@@ -8,7 +8,6 @@ import { createProvider, redirectUriOf } from '../../providers/provider.ts';
 import { TokenEndpoint } from '../../providers/token-endpoint.ts';
 import type { TokenFailure } from '../../providers/token-response.ts';
 import type { EnabledSettings } from '../../settings/index.ts';
-import { createVerifier } from '../../sign-ins/secrets.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { hasUnverified } from '../show-providers.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
@@ -101,8 +100,7 @@ async function sendMadeUpCode(config: ProviderConfig, baseUrl: string, fetch: Fe
   });
   const provider = createProvider(config, baseUrl, tokenEndpoint);
   const code = `sign-in-relay-check-${randomBytes(9).toString('hex')}`;
-  const verifier = provider.usesPkce ? createVerifier(randomBytes) : undefined;
-  const outcome = await provider.resolveCode(code, { kind: 'tokens', verifier });
+  const outcome = await provider.resolveCode(code, provider.createDelivery(false, randomBytes));
   return { provider, failure: outcome.ok ? undefined : outcome.failure };
 }
 

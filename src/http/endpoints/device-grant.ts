@@ -25,7 +25,7 @@ import {
   shortLinkOf,
 } from '../request.ts';
 import { type Refusal, refuse, undecided } from '../responses.ts';
-import { type StartDependencies, tokensOf } from './device.ts';
+import type { StartDependencies } from './device.ts';
 import { MAX_TOKEN_REQUEST_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
 import { canRevoke } from './services.ts';
 
@@ -54,7 +54,7 @@ export function createDeviceAuthorization(dependencies: StartDependencies): Hand
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
     if (parameters === undefined) return refuse('invalid_request');
     const started = await signIns.start(service, {
-      delivery: tokensOf(found.provider, true, randomBytes),
+      delivery: found.provider.createDelivery(true, randomBytes),
       withUserCode: true,
       deviceName: cleanName(parameters.get('device')),
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".

@@ -9,11 +9,9 @@ import type { BlindPolicy } from '../../providers/config.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { PollOutcome } from '../../sign-ins/polls.ts';
 import {
-  createVerifier,
   formatUserCode,
   isCapability,
   isChallenge,
-  type RandomBytes,
   type SessionSecrets,
 } from '../../sign-ins/secrets.ts';
 import type { Delivery, SessionResult } from '../../sign-ins/session.ts';
@@ -74,12 +72,11 @@ export function createStart(dependencies: StartDependencies): Handler {
     const found = providers.find(service);
     if (!found.ok) return found;
     const { provider } = found;
-    const challenge = readChallenge(asked.challenge, provider, blind);
-    if (!challenge.ok) return challenge;
-    const delivery: Delivery =
-      challenge.value === undefined
-        ? tokensOf(provider, asked.details === true, randomBytes)
-        : { kind: 'code', challenge: challenge.value };
+    const delivery =
+      asked.challenge === undefined && blind !== 'always'
+        ? provider.createDelivery(asked.details === true, randomBytes)
+        : readChallenge(asked.challenge, provider, blind);
+    if ('refusal' in delivery) return delivery;
     const started = await signIns.start(service, {
       delivery,
       withUserCode: asked.code === true,
@@ -93,24 +90,16 @@ export function createStart(dependencies: StartDependencies): Handler {
   };
 }
 
-/** The relay exchanges the code, with a new verifier if the provider has PKCE. */
-export function tokensOf(provider: Provider, details: boolean, randomBytes: RandomBytes): Delivery {
-  const verifier = provider.usesPkce ? createVerifier(randomBytes) : undefined;
-  return { kind: 'tokens', verifier, ...(details && { details }) };
-}
-
-/** The device's own challenge, if it sends one. */
+/** The device exchanges the code, with the verifier of its own challenge. */
 function readChallenge(
   challenge: unknown,
   provider: Provider,
   blind: BlindPolicy,
-): { readonly ok: true; readonly value: string | undefined } | Refusal {
-  if (challenge === undefined) {
-    return blind === 'always' ? refuse('challenge_required') : { ok: true, value: undefined };
-  }
+): Delivery | Refusal {
+  if (challenge === undefined) return refuse('challenge_required');
   if (!isChallenge(challenge)) return refuse('invalid_challenge');
   const isTaken = blind !== 'never' && provider.takesChallenge;
-  return isTaken ? { ok: true, value: challenge } : refuse('challenge_not_supported');
+  return isTaken ? { kind: 'code', challenge } : refuse('challenge_not_supported');
 }
 
 /** The most lines for one request: 512 bytes have room for 80 members. */
@@ -140,11 +129,10 @@ export function describeStarted(
   url: string,
   { baseUrl, sessionSeconds }: Pick<StartDependencies, 'baseUrl' | 'sessionSeconds'>,
 ): object {
-  if (userCode === undefined) return { session: pollSecret, url, expiresIn: sessionSeconds };
+  const usual = { session: pollSecret, url, expiresIn: sessionSeconds };
+  if (userCode === undefined) return usual;
   return {
-    session: pollSecret,
-    url,
-    expiresIn: sessionSeconds,
+    ...usual,
     userCode: formatUserCode(userCode),
     link: shortLinkOf(baseUrl, userCode),
     qr: `${baseUrl}/qr/${formatUserCode(userCode)}.png`,
