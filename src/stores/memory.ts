@@ -7,13 +7,8 @@ import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import { digestOf } from '../sign-ins/secrets.ts';
 import type { NewSession, Protected, Session } from '../sign-ins/session.ts';
 import { createPending, keptUntilMs, stateAt } from '../sign-ins/session.ts';
-import type { Listener, RefreshStore, SessionKey, Store } from '../sign-ins/store.ts';
-import {
-  type Clock,
-  createDeadlineQueue,
-  type Deadline,
-  type DeadlineQueue,
-} from '../sign-ins/time.ts';
+import type { Listener, RefreshStore, RefreshTurn, SessionKey, Store } from '../sign-ins/store.ts';
+import type { Clock } from '../sign-ins/time.ts';
 import { EXCHANGE_FAILED, type PollKey, type Vault } from '../sign-ins/vault.ts';
 
 /** Where sessions are kept besides this process. If it throws, nothing has changed. */
@@ -173,42 +168,28 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
   } satisfies Store & { readonly size: number };
 }
 
-interface KeptRefresh extends Deadline {
-  /** Undefined while the refresh is in progress. */
-  readonly result: string | undefined;
-}
-
 export function createMemoryRefreshStore(clock: Clock) {
-  const byId = new Map<string, KeptRefresh>();
-  // One millisecond more, because each is kept up to and including its last millisecond.
-  const leases = createDeadlineQueue(clock, EXCHANGE_LEASE_MS + 1);
-  const results = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
+  const byId = new Map<string, { readonly turn: RefreshTurn; readonly untilMs: number }>();
 
   /** A timer removes it, even if nothing looks it up again. */
-  function keep(id: string, result: string | undefined, until: DeadlineQueue): void {
-    const onDue = () => {
-      if (byId.get(id) === refresh) byId.delete(id);
-    };
-    const refresh: KeptRefresh = { result, dueAtMs: 0, onDue };
+  function keep(id: string, turn: RefreshTurn, durationMs: number): void {
+    const refresh = { turn, untilMs: clock.now() + durationMs };
     byId.set(id, refresh);
-    until.add(refresh);
+    clock.setTimer(durationMs + 1, () => {
+      if (byId.get(id) === refresh) byId.delete(id);
+    });
   }
 
   return {
     begin(id) {
       const refresh = byId.get(id);
-      if (refresh !== undefined && clock.now() < refresh.dueAtMs) {
-        const { result } = refresh;
-        return result === undefined ? { state: 'in_progress' } : { state: 'finished', result };
-      }
-      keep(id, undefined, leases);
+      if (refresh !== undefined && clock.now() <= refresh.untilMs) return refresh.turn;
+      keep(id, { state: 'in_progress' }, EXCHANGE_LEASE_MS);
       return { state: 'yours' };
     },
     finish(id, result) {
-      const refresh = byId.get(id);
-      if (refresh !== undefined) leases.cancel(refresh);
       byId.delete(id);
-      if (result !== undefined) keep(id, result, results);
+      if (result !== undefined) keep(id, { state: 'finished', result }, REFRESH_RESULT_MS);
     },
     get size() {
       return byId.size;

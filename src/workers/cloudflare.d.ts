@@ -1,6 +1,6 @@
 /** What the relay uses of Cloudflare's runtime. https://developers.cloudflare.com/durable-objects/api/ */
 declare module 'cloudflare:workers' {
-  import type { Sql } from '../stores/sqlite/rows.ts';
+  import type { Sql } from '../stores/sqlite/open.ts';
 
   type DurableObjectId = object;
 

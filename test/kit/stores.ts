@@ -34,8 +34,7 @@ import {
 import { openRedis, type RedisOptions } from '../../src/stores/redis/open.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { openSessionsFile } from '../../src/stores/sqlite/file.ts';
-import { openSqliteStores } from '../../src/stores/sqlite/open.ts';
-import type { Sql } from '../../src/stores/sqlite/rows.ts';
+import { openSqliteStores, type Sql } from '../../src/stores/sqlite/open.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 
 export { StoreUnavailable } from '../../src/sign-ins/store.ts';

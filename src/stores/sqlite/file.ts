@@ -7,7 +7,7 @@ import { chmodSync, closeSync, constants, lstatSync, openSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 import { type StoreProblem, StoreUnavailable } from '../../sign-ins/store.ts';
-import { openSqliteStores, type SqliteStores, type SqliteStoresOptions } from './open.ts';
+import { openSqliteStores, type Sql, type SqliteStores, type SqliteStoresOptions } from './open.ts';
 import {
   describe,
   failureFor,
@@ -16,7 +16,6 @@ import {
   UnusableFile,
   wordsFor,
 } from './problems.ts';
-import type { Sql } from './rows.ts';
 
 /** How long a start waits for the old relay to end, because a restart may overlap. */
 const LOCK_WAIT_MS = 10_000;
