@@ -7,8 +7,7 @@ import { printable } from '../src/cli/terminal.ts';
 import type { Fetch } from '../src/providers/config.ts';
 import { type Metadata, readMetadata } from '../src/providers/discovery.ts';
 import { readGuides } from '../src/providers/guides.ts';
-import { OWN_URL, type Profile } from '../src/providers/profile.ts';
-import { PROFILES } from '../src/providers/profiles.ts';
+import { OWN_URL, PROFILES, type Profile } from '../src/providers/profiles.ts';
 
 export interface Report {
   /** Lines about facts that no longer match a profile. */

@@ -1,8 +1,7 @@
 /** `sign-in-relay providers [name]`: a table of all that can be enabled by name, or the guide to one. */
 import { prefixOf, USER_AGENT } from '../providers/config.ts';
 import { readGuides } from '../providers/guides.ts' with { type: 'macro' };
-import { OWN_URL, type Profile } from '../providers/profile.ts';
-import { PROFILES } from '../providers/profiles.ts';
+import { OWN_URL, PROFILES, type Profile } from '../providers/profiles.ts';
 import { REDIRECT_KINDS } from '../providers/redirect-uris.ts';
 import { didYouMean } from '../settings/misspelt.ts';
 import { wrap } from '../settings/names.ts';

@@ -37,17 +37,7 @@ export type Discovery =
   /** Why the provider cannot be used, for the log. Contains no secret. */
   | { readonly problem: string; readonly provider?: undefined };
 
-export interface Metadata {
-  readonly issuer: string;
-  readonly authorization_endpoint: string;
-  readonly token_endpoint: string;
-  readonly revocation_endpoint: unknown;
-  readonly revocation_endpoint_auth_methods_supported: unknown;
-  readonly code_challenge_methods_supported: readonly string[] | undefined;
-  readonly token_endpoint_auth_methods_supported: readonly string[] | undefined;
-  readonly authorization_response_iss_parameter_supported: unknown;
-  readonly require_pushed_authorization_requests: unknown;
-}
+export type Metadata = NonNullable<ReturnType<typeof parseMetadata>>;
 
 /**
  * The provider as its issuer describes it, or why it cannot be used. Never throws, and follows
@@ -132,35 +122,38 @@ export async function readMetadata(
 }
 
 /** Reads members by name, so that unknown ones have no effect. Undefined if it is not a discovery document. RFC 8414 §2. */
-function parseMetadata(text: string): Metadata | undefined {
+function parseMetadata(text: string) {
   const json = parseObject(text) ?? {};
-  const endpoints = {
-    authorization_endpoint: json.authorization_endpoint ?? '',
-    token_endpoint: json.token_endpoint ?? '',
-  };
-  const lists = {
-    code_challenge_methods_supported: json.code_challenge_methods_supported ?? undefined,
-    token_endpoint_auth_methods_supported: json.token_endpoint_auth_methods_supported ?? undefined,
-  };
-  const isValid =
-    [json.issuer, ...Object.values(endpoints)].every(isString) &&
-    Object.values(lists).every((list) => list === undefined || isStringList(list));
-  const metadata = {
-    issuer: json.issuer,
-    ...endpoints,
-    ...lists,
+  const { issuer } = json;
+  const authorization_endpoint = json.authorization_endpoint ?? '';
+  const token_endpoint = json.token_endpoint ?? '';
+  const code_challenge_methods_supported = json.code_challenge_methods_supported ?? undefined;
+  const token_endpoint_auth_methods_supported =
+    json.token_endpoint_auth_methods_supported ?? undefined;
+  if (!isString(issuer) || !isString(authorization_endpoint) || !isString(token_endpoint)) {
+    return undefined;
+  }
+  if (!isListOrAbsent(code_challenge_methods_supported)) return undefined;
+  if (!isListOrAbsent(token_endpoint_auth_methods_supported)) return undefined;
+  return {
+    issuer,
+    authorization_endpoint,
+    token_endpoint,
+    code_challenge_methods_supported,
+    token_endpoint_auth_methods_supported,
     revocation_endpoint: json.revocation_endpoint,
     revocation_endpoint_auth_methods_supported: json.revocation_endpoint_auth_methods_supported,
     authorization_response_iss_parameter_supported:
       json.authorization_response_iss_parameter_supported,
     require_pushed_authorization_requests: json.require_pushed_authorization_requests,
   };
-  return isValid ? (metadata as Metadata) : undefined;
 }
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 const isStringList = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every(isString);
+const isListOrAbsent = (value: unknown): value is readonly string[] | undefined =>
+  value === undefined || isStringList(value);
 
 function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Discovery {
   const { issuer, ...given } = provider;

@@ -1,8 +1,7 @@
 /** Combines the settings of a listed provider with its profile: a provider to use, or one to discover by its issuer. */
 import { prefixOf } from '../providers/config.ts';
 import type { EnabledProvider } from '../providers/discovery.ts';
-import { OWN_URL, type Profile } from '../providers/profile.ts';
-import { capitalized, PROFILES } from '../providers/profiles.ts';
+import { capitalized, OWN_URL, PROFILES, type Profile } from '../providers/profiles.ts';
 import { findUrlProblem } from '../providers/url.ts';
 import { PROVIDER_CHECKS, withoutTrailingSlashes } from './checks.ts';
 import { didYouMean } from './misspelt.ts';

@@ -1,6 +1,6 @@
 /** What is allowed but rarely intended: warnings at a start. */
 import { prefixOf } from '../providers/config.ts';
-import type { Profile } from '../providers/profile.ts';
+import type { Profile } from '../providers/profiles.ts';
 import { REDIRECT_KINDS, redirectKindsOf } from '../providers/redirect-uris.ts';
 import { isLoopback, isUnencrypted } from '../providers/url.ts';
 import type { PROVIDER_CHECKS } from './checks.ts';

@@ -2,8 +2,7 @@
 import { expect, test } from 'bun:test';
 import { checkProfiles } from '../../scripts/check-profiles.ts';
 import { readGuides } from '../../src/providers/guides.ts';
-import type { Profile } from '../../src/providers/profile.ts';
-import { PROFILES } from '../../src/providers/profiles.ts';
+import { PROFILES, type Profile } from '../../src/providers/profiles.ts';
 import type { Fetch } from '../kit/service.ts';
 
 const DISCORD = PROFILES.get('discord') as Profile;

@@ -2,8 +2,7 @@
 import { expect, test } from 'bun:test';
 import { hash } from 'node:crypto';
 import { prefixOf } from '../../src/providers/config.ts';
-import { OWN_URL, type Profile } from '../../src/providers/profile.ts';
-import { PROFILES } from '../../src/providers/profiles.ts';
+import { OWN_URL, PROFILES, type Profile } from '../../src/providers/profiles.ts';
 import { findUrlProblem } from '../../src/providers/url.ts';
 import { readSettings } from '../../src/settings/index.ts';
 import { poll, refresh, start } from '../kit/device.ts';
