@@ -6,7 +6,7 @@
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createCors } from './http/cors.ts';
 import type { RateLimits } from './http/dependencies.ts';
-import { createDisabledRoutes, NOT_CONFIGURED, type Readiness } from './http/health.ts';
+import { createDisabledRoutes, DRAINING, NOT_CONFIGURED, type Readiness } from './http/health.ts';
 import { basePathOf } from './http/request.ts';
 import { createRoutes, findRequestKind } from './http/routes.ts';
 import { SignInLog } from './http/sign-in-log.ts';
@@ -140,7 +140,7 @@ export function createService(
   }
 
   function readiness(): Readiness {
-    if (draining) return { status: 'down', reason: 'draining' };
+    if (draining) return { status: 'down', reason: DRAINING };
     const problem = stores.findProblem?.();
     if (problem?.stopsEverything) return { status: 'down', reason: problem.text };
     const names = settings.providers.map(({ name }) => name);
@@ -177,7 +177,7 @@ export function createService(
     randomBytes: dependencies.randomBytes,
     monitor,
     signInLog,
-    health: { isDraining: () => draining, readiness },
+    readiness,
     baseUrl,
     branding,
     providerNames: settings.providers.map(({ displayName }) => displayName),

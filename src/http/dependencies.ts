@@ -15,7 +15,7 @@ import type { SignIns } from '../sign-ins/sign-ins.ts';
 import type { Clock } from '../sign-ins/time.ts';
 import type { Admission } from './admission.ts';
 import type { ContinueCookies } from './continue-cookies.ts';
-import type { Health } from './health.ts';
+import type { Readiness } from './health.ts';
 import type { BodyReader } from './request.ts';
 import type { PageResponses } from './responses.ts';
 import type { SignInLog } from './sign-in-log.ts';
@@ -31,7 +31,7 @@ export interface RoutesOptions extends RateLimits {
   readonly randomBytes: RandomBytes;
   readonly monitor: Monitor;
   readonly signInLog: SignInLog;
-  readonly health: Health;
+  readonly readiness: () => Readiness;
   /** Has no trailing slash. */
   readonly baseUrl: string;
   readonly branding: Branding;

@@ -7,20 +7,20 @@ export type Readiness =
   | { readonly status: 'ready' }
   | { readonly status: 'degraded' | 'down'; readonly reason: string };
 
-export interface Health {
-  isDraining(): boolean;
-  readiness(): Readiness;
-}
+/** The reason while the relay drains. */
+export const DRAINING = 'draining';
 
 /**
  * /health gets a 503 while draining, /ready also for any other reason, which it names. A load
  * balancer then sends requests elsewhere. docs/operating.md "Health".
  */
-export function createHealthRoutes({ isDraining, readiness }: Health): Route[] {
-  const health: Handler = () =>
-    isDraining()
-      ? textResponseWithoutNewline(503, 'draining')
+export function createHealthRoutes(readiness: () => Readiness): Route[] {
+  const health: Handler = () => {
+    const now = readiness();
+    return now.status === 'down' && now.reason === DRAINING
+      ? textResponseWithoutNewline(503, DRAINING)
       : textResponseWithoutNewline(200, 'ok');
+  };
   const ready: Handler = () => {
     const now = readiness();
     if (now.status === 'down') return textResponseWithoutNewline(503, now.reason);
@@ -38,10 +38,7 @@ export const NOT_CONFIGURED = 'not configured: OAUTH_BASE_URL is not set';
 /** Every sign-in gets a 503, and `/ready` says why. */
 export function createDisabledRoutes(reason: string): Route[] {
   return [
-    ...createHealthRoutes({
-      isDraining: () => false,
-      readiness: () => ({ status: 'down', reason }),
-    }),
+    ...createHealthRoutes(() => ({ status: 'down', reason })),
     ...['/services', '/refresh', '/revoke', '/auth/*', '/oauth2/*'].map((path) => ({
       path,
       respond: () => errorResponse('not_configured'),

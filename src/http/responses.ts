@@ -41,10 +41,6 @@ export function jsonResponse(body: object): Response {
   return new Response(JSON.stringify(body), JSON_RESPONSE);
 }
 
-export function jsonTextResponse(json: string): Response {
-  return new Response(json, JSON_RESPONSE);
-}
-
 export function jsonErrorResponse(body: {
   readonly error: string;
   readonly error_description?: string | undefined;

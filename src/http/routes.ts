@@ -21,7 +21,6 @@ import {
   createOpenStart,
   isOpenLink,
 } from './endpoints/open.ts';
-import { createOpenApi } from './endpoints/openapi.ts';
 import { createQr } from './endpoints/qr.ts';
 import { createRefresh } from './endpoints/refresh.ts';
 import { createRevocation, createRevoke } from './endpoints/revoke.ts';
@@ -41,6 +40,7 @@ import {
   createPageResponses,
   createPictureResponse,
   errorResponse,
+  jsonResponse,
   type PageResponses,
   type Refusal,
   textResponseTo,
@@ -73,7 +73,7 @@ export function createRoutes(options: RoutesOptions): Route[] {
     ...createOpenRoutes(endpoints),
     ...createOAuthRoutes(endpoints),
     ...createPictureRoutes(branding),
-    ...createHealthRoutes(options.health),
+    ...createHealthRoutes(options.readiness),
     // Devices and programs get plain text.
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
     // So does an app whose base URL has a wrong path, and CORS lets a web app read that.
@@ -130,7 +130,13 @@ function createDeviceRoutes(endpoints: Dependencies): Route[] {
     },
     {
       path: '/openapi.json',
-      methods: { GET: createOpenApi(baseUrl) },
+      methods: {
+        async GET() {
+          // Loaded when needed, because few relays get such a request.
+          const { describeApi } = await import('./openapi/document.ts');
+          return jsonResponse(describeApi(baseUrl));
+        },
+      },
       ...forDevices,
     },
   ];

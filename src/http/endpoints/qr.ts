@@ -1,11 +1,10 @@
 /** `GET /qr/<name>.svg|png`: the QR code of a link, for devices that cannot draw one. docs/qr.md. */
-
+import { QR_QUIET_ZONE } from '../../limits.ts';
 import type { RateLimitPair } from '../../sign-ins/rate-limits.ts';
 import { isCapability, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
-import type { QrFormat } from '../qr-image.ts';
 import { basePathOf, linkOf, shortLinkOf } from '../request.ts';
 import { DATA_HEADERS, isKeyOf, refuse } from '../responses.ts';
 
@@ -17,10 +16,7 @@ export const DEFAULT_SIZE_PX = 400;
 export const MIN_SIZE_PX = 100;
 export const MAX_SIZE_PX = 1_000;
 
-const MEDIA_TYPES: Readonly<Record<QrFormat, string>> = {
-  svg: 'image/svg+xml',
-  png: 'image/png',
-};
+const MEDIA_TYPES = { svg: 'image/svg+xml', png: 'image/png' } as const;
 
 export function createQr(
   signIns: SignIns,
@@ -44,11 +40,30 @@ export function createQr(
     if (!admitted.ok) return admitted;
     const link = shortLinkOfCode(name, baseUrl) ?? (await findLink(name));
     if (link === undefined) return refuse('not_found');
-    // Loaded on demand, because most devices draw the code themselves.
-    const { drawQr } = await import('../qr-image.ts');
     const headers = { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] };
-    return new Response(drawQr(link, extension, sizePx), { headers });
+    return new Response(await drawQr(link, extension, sizePx), { headers });
   };
+}
+
+/**
+ * Black on white. A module is as many whole pixels as `sizePx` allows, at least one: a fraction would
+ * blur modules or make them of different widths.
+ */
+async function drawQr(text: string, format: keyof typeof MEDIA_TYPES, sizePx: number) {
+  // Loaded on demand, because most devices draw the code themselves.
+  const { generate } = await import('lean-qr');
+  // By default the library makes the smallest code, with correction level L or, if there is room
+  // left, mostly M or Q. That is right here: a camera across the room needs large modules, and a
+  // screen has no dirt to correct.
+  const code = generate(text);
+  const pad = QR_QUIET_ZONE;
+  const scale = Math.max(1, Math.floor(sizePx / (code.size + 2 * pad)));
+  if (format === 'svg') {
+    const { toSvgSource } = await import('lean-qr/extras/svg');
+    return toSvgSource(code, { on: 'black', off: 'white', pad, scale });
+  }
+  const { toPngBuffer } = await import('lean-qr/extras/node_export');
+  return Uint8Array.from(toPngBuffer(code, { on: [0, 0, 0], off: [255, 255, 255], pad, scale }));
 }
 
 function parseSize(asked: string | undefined): number | undefined {
