@@ -14,7 +14,7 @@ import type { TokenFailure } from '../providers/token-response.ts';
 import { signInIdOf } from '../sign-ins/secrets.ts';
 import type { ExpiredStage } from '../sign-ins/session.ts';
 import {
-  type CallbackOutcome,
+  type EndedCallback,
   isFinal,
   type SignInObserver,
   type StartOutcome,
@@ -70,7 +70,7 @@ export class SignInLog {
     request: RelayRequest,
     service: string,
     browserState: string,
-    outcome: CallbackOutcome | 'declined',
+    outcome: EndedCallback<unknown>['outcome'] | 'declined',
   ): void {
     const isEnd = isFinal(outcome);
     if (isEnd) {

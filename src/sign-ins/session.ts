@@ -329,11 +329,11 @@ export function acknowledge(session: Session, nowMs: number): Change<Acknowledge
   return { reply: 'acknowledged', next: ended(current, current.outcome) };
 }
 
-/** 'again': it was cancelled before. 'gone': there is nothing to cancel, or the result was delivered. */
-export type Cancellation = 'cancelled' | 'again' | 'gone';
-
-/** The device ends the sign-in, which drops every secret. What was delivered stays as it is. */
-export function cancel(session: Session, nowMs: number): Change<Cancellation> {
+/**
+ * The device ends the sign-in, which drops every secret. What was delivered stays as it is. 'again': it
+ * was cancelled before. 'gone': there is nothing to cancel, or the result was delivered.
+ */
+export function cancel(session: Session, nowMs: number): Change<'cancelled' | 'again' | 'gone'> {
   const current = stateAt(session, nowMs);
   if (!isUndelivered(current)) return { reply: current?.state === 'cancelled' ? 'again' : 'gone' };
   const next = { ...withoutKeys(current), state: 'cancelled' } as const;

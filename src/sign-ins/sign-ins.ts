@@ -70,9 +70,6 @@ export type CodeOutcome<Failure> =
 const NOT_FINAL = ['busy', 'link_invalid', 'cancelled'] as const;
 export type NotFinal = (typeof NOT_FINAL)[number];
 
-/** How a callback ended. */
-export type CallbackOutcome = 'signed_in' | ErrorResult['error'] | NotFinal;
-
 /** True if the sign-in has ended with this outcome. */
 export function isFinal<Outcome extends string>(
   outcome: Outcome,
@@ -82,7 +79,7 @@ export function isFinal<Outcome extends string>(
 
 /** A callback, after it has ended. The page that the user sees shows the device's name. */
 export interface EndedCallback<Failure> {
-  readonly outcome: CallbackOutcome;
+  readonly outcome: 'signed_in' | ErrorResult['error'] | NotFinal;
   readonly deviceName?: string | undefined;
   readonly failure?: Failure | undefined;
 }
