@@ -7,17 +7,6 @@ import type { Context, Next } from 'hono';
 import { cannotBeRegistered, isSameOrigin } from '../../http/request.ts';
 import { say } from './output.ts';
 
-/** A name or an address, and a port. RFC 9110 §7.2. */
-const HOST = /^[\w.:[\]-]+$/;
-
-/** The URL of a request. Undefined if its Host is invalid. HTTP/1.0 needs no Host: Bun then gives only the path. */
-export function readUrl({ url, headers }: Request): URL | undefined {
-  const host = headers.get('host') || 'localhost';
-  if (!HOST.test(host) || !URL.canParse(`http://${host}`)) return undefined;
-  const absolute = url.startsWith('/') ? `http://${host}${url}` : url;
-  return URL.canParse(absolute) ? new URL(absolute) : undefined;
-}
-
 /** A page of another site must not choose how sign-ins end, or read what happened. */
 export async function rejectCrossSite(c: Context, next: Next): Promise<Response | undefined> {
   const problem = findCrossSiteProblem(c.req.raw);
@@ -27,7 +16,7 @@ export async function rejectCrossSite(c: Context, next: Next): Promise<Response 
 }
 
 function findCrossSiteProblem(request: Request): string | undefined {
-  const { host = '', hostname = '', origin = '' } = readUrl(request) ?? {};
+  const { host, hostname, origin } = new URL(request.url);
   const own = machineName().toLowerCase();
   if (!cannotBeRegistered(hostname) && ![own, `${own}.local`].includes(hostname)) {
     return `${host} is not a name of this machine: use its IP address, or localhost`;

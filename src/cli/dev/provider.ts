@@ -8,13 +8,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
-import { errorResponse } from '../../http/responses.ts';
 import { OPEN_SERVICE, openRedirectUri } from '../../providers/open.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { ENDING_NAMES, findEnding, type Plan, planFor } from './endings.ts';
 import { createMcpServer } from './mcp.ts';
-import { readUrl, rejectCrossSite } from './origin.ts';
+import { rejectCrossSite } from './origin.ts';
 import { say } from './output.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import type { DevRelay } from './relay.ts';
@@ -128,7 +127,7 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
     return c.json({ number, service: session.service, device: deviceName });
   }
 
-  const app = new Hono({ getPath: (request) => readUrl(request)?.pathname ?? '' })
+  const app = new Hono()
     // The runtime reports it.
     .onError((error) => Promise.reject(error))
     .notFound((c) => c.html(messagePage('Not found', 'There is no such page.'), 404))
@@ -166,8 +165,7 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
   if (relay.options.open) {
     app.route('/', createMcpServer(providerUrl, openRedirectUri(baseUrl), readUser));
   }
-  return async (request) =>
-    readUrl(request) === undefined ? errorResponse('malformed_request') : app.fetch(request);
+  return async (request) => app.fetch(request);
 }
 
 /** The page reads the relay's base URL from its own query. */

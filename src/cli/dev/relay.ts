@@ -6,7 +6,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Addresses, linkOf } from '../../http/request.ts';
-import { errorResponse } from '../../http/responses.ts';
 import { START_PATH } from '../../http/routes.ts';
 import { MAX_IDLE_SECONDS } from '../../limits.ts';
 import { type ProviderConfig, prefixOf } from '../../providers/config.ts';
@@ -27,7 +26,6 @@ import { createMemoryRefreshStore, createMemoryStore, plainVault } from '../../s
 import { readTextFile } from '../../text-file.ts';
 import { CommandError } from '../command-line.ts';
 import type { Plan } from './endings.ts';
-import { readUrl } from './origin.ts';
 import { describeRequest, remedyFor, say } from './output.ts';
 import { type DevRequest, type DevSignIn, DevSignIns } from './sign-ins.ts';
 
@@ -97,8 +95,7 @@ export class DevRelay {
     request: Request,
     addresses: Addresses = { requestIP: () => ({ address: '127.0.0.1' }) },
   ): Promise<Response> {
-    const url = readUrl(request);
-    if (url === undefined) return errorResponse('malformed_request');
+    const url = new URL(request.url);
     const { signIns } = this;
     const plan = isStart(request, url) ? signIns.planned.shift() : undefined;
     const context: DevRequest = { plan };
