@@ -5,11 +5,7 @@ import { readFileSync, statSync } from 'node:fs';
 const MAX_BYTES = 1_048_576;
 
 /** Like an error of a system call, but `code` is text for the operator. */
-class TextFileError extends Error {
-  constructor(readonly code: 'not a regular file' | 'larger than 1 MiB' | 'not in UTF-8') {
-    super(code);
-  }
-}
+const failure = (code: string) => Object.assign(new Error(code), { code });
 
 /**
  * Removes the byte order mark that some editors write. Accepts only a regular file, or a link
@@ -18,10 +14,10 @@ class TextFileError extends Error {
  */
 export function readTextFile(path: string, encoding: 'utf8' | 'latin1'): string {
   const file = statSync(path);
-  if (!file.isFile()) throw new TextFileError('not a regular file');
-  if (file.size > MAX_BYTES) throw new TextFileError('larger than 1 MiB');
+  if (!file.isFile()) throw failure('not a regular file');
+  if (file.size > MAX_BYTES) throw failure('larger than 1 MiB');
   const text = readFileSync(path, encoding).replace(/^\uFEFF/, '');
   // Users would see U+FFFD in a name, and a provider would refuse it in a secret.
-  if (text.includes('\uFFFD')) throw new TextFileError('not in UTF-8');
+  if (text.includes('\uFFFD')) throw failure('not in UTF-8');
   return text;
 }

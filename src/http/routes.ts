@@ -96,17 +96,11 @@ const forDevices = { isForDevices: true };
 
 /** What devices use. docs/protocol.md, docs/extensions.md. */
 function createDeviceRoutes(endpoints: Dependencies): Route[] {
-  const { signIns, providers, admission, qrLimits, baseUrl } = endpoints;
-  const services = createServices(
-    providers,
-    endpoints.blind,
-    endpoints.openEndpoints !== undefined,
-  );
   return [
     { path: '/auth/start', methods: { POST: createStart(endpoints) }, ...forDevices },
     {
       path: '/auth/result',
-      methods: { GET: createResult(signIns, endpoints.pollSeconds) },
+      methods: { GET: createResult(endpoints) },
       onFault: respondToResultFault,
       ...forDevices,
     },
@@ -122,19 +116,15 @@ function createDeviceRoutes(endpoints: Dependencies): Route[] {
       onFault: () => textResponseTo(undecided()),
       ...forDevices,
     },
-    { path: '/services', methods: { GET: services }, ...forDevices },
-    {
-      path: '/qr/:file',
-      methods: { GET: createQr(signIns, admission, qrLimits, baseUrl) },
-      ...forDevices,
-    },
+    { path: '/services', methods: { GET: createServices(endpoints) }, ...forDevices },
+    { path: '/qr/:file', methods: { GET: createQr(endpoints) }, ...forDevices },
     {
       path: '/openapi.json',
       methods: {
         async GET() {
           // Loaded when needed, because few relays get such a request.
           const { describeApi } = await import('./openapi/document.ts');
-          return jsonResponse(describeApi(baseUrl));
+          return jsonResponse(describeApi(endpoints.baseUrl));
         },
       },
       ...forDevices,
@@ -176,7 +166,7 @@ function createPageRoutes(endpoints: Dependencies): Route[] {
 
 /** Open sign-ins, if they are enabled. docs/open.md. */
 function createOpenRoutes(endpoints: Dependencies): Route[] {
-  const { openEndpoints, openCookies, pages, baseUrl } = endpoints;
+  const { openEndpoints, openCookies, pages } = endpoints;
   if (openEndpoints === undefined || openCookies === undefined) return [];
   const page = createPageAnswers(pages);
   const link = createOpenLink(endpoints);
@@ -195,17 +185,13 @@ function createOpenRoutes(endpoints: Dependencies): Route[] {
       ...forDevices,
     },
     { path: '/open/callback', methods: { GET: callback }, ...page },
-    {
-      path: '/open/client.json',
-      methods: { GET: createClientDocument(baseUrl) },
-      ...forDevices,
-    },
+    { path: '/open/client.json', methods: { GET: createClientDocument(endpoints) }, ...forDevices },
   ];
 }
 
 /** The device grant. Devices get JSON, even for an unknown path or method. */
 function createOAuthRoutes(endpoints: Dependencies): Route[] {
-  const { providers, blind, baseUrl } = endpoints;
+  const { providers, blind } = endpoints;
   const oauth = {
     ...forDevices,
     isKnown: providers.has,
@@ -225,7 +211,7 @@ function createOAuthRoutes(endpoints: Dependencies): Route[] {
   const token = { POST: isBlind ? blindResponse : createToken(endpoints) };
   const authorization = { POST: isBlind ? blindResponse : createDeviceAuthorization(endpoints) };
   const revocation = { POST: isBlind ? blindResponse : createRevocation(endpoints) };
-  const metadata = { GET: createMetadata(baseUrl, providers, blind) };
+  const metadata = { GET: createMetadata(endpoints) };
   return [
     { path: '/oauth2/:service/token', methods: token, ...polled },
     { path: '/oauth2/:service/device_authorization', methods: authorization, ...oauth },

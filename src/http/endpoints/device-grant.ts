@@ -6,8 +6,7 @@
 import { REDELIVERY_MS } from '../../limits.ts';
 import { codeFormOf } from '../../pages/pages.ts';
 import { cleanName } from '../../pages/shown-name.ts';
-import type { BlindPolicy } from '../../providers/config.ts';
-import type { Provider, Providers } from '../../providers/provider.ts';
+import type { Provider } from '../../providers/provider.ts';
 import { digestOf, formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
 import { type Handler, logFault } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -167,7 +166,11 @@ async function refresh(
 }
 
 /** Lists only the relay's own endpoints, so an undiscovered provider has metadata too. RFC 8414 §2, RFC 8628 §4. */
-export function createMetadata(baseUrl: string, providers: Providers, blind: BlindPolicy): Handler {
+export function createMetadata({
+  baseUrl,
+  providers,
+  blind,
+}: Pick<Dependencies, 'baseUrl' | 'providers' | 'blind'>): Handler {
   return (request) => {
     const issuer = `${baseUrl}/oauth2/${request.parameter}`;
     return oauthResponse({
@@ -178,7 +181,7 @@ export function createMetadata(baseUrl: string, providers: Providers, blind: Bli
       // RFC 8414 §2 requires the member; §3.2 says to omit empty arrays. Clients need it, and accept it empty.
       response_types_supported: [],
       token_endpoint_auth_methods_supported: ['none'],
-      ...(canRevoke(providers, blind, request.parameter) && {
+      ...(canRevoke(providers.find(request.parameter), blind) && {
         revocation_endpoint: `${issuer}/revoke`,
         revocation_endpoint_auth_methods_supported: ['none'],
       }),

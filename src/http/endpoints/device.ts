@@ -141,7 +141,9 @@ export function describeStarted(
 
 /* The result. */
 
-export function createResult(signIns: SignIns, pollSeconds: number): Handler {
+type ResultDependencies = Pick<Dependencies, 'signIns' | 'pollSeconds'>;
+
+export function createResult({ signIns, pollSeconds }: ResultDependencies): Handler {
   return (request) => {
     const pollSecret = request.query('session') ?? '';
     if (isAcknowledgement(request)) return acknowledge(signIns, pollSecret);

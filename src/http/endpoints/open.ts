@@ -129,7 +129,7 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
 }
 
 /** `GET /open/client.json`: a client id that nobody has to register (draft-ietf-oauth-client-id-metadata-document). */
-export function createClientDocument(baseUrl: string): Handler {
+export function createClientDocument({ baseUrl }: Pick<Dependencies, 'baseUrl'>): Handler {
   const document = {
     client_id: `${baseUrl}/open/client.json`,
     // Not the operator's name: anybody may use this client id.

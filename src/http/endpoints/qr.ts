@@ -1,10 +1,8 @@
 /** `GET /qr/<name>.svg|png`: the QR code of a link, for devices that cannot draw one. docs/qr.md. */
 import { QR_QUIET_ZONE } from '../../limits.ts';
-import type { RateLimitPair } from '../../sign-ins/rate-limits.ts';
 import { isCapability, parseUserCode } from '../../sign-ins/secrets.ts';
-import type { SignIns } from '../../sign-ins/sign-ins.ts';
-import type { Admission } from '../admission.ts';
 import type { Handler } from '../app.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { basePathOf, linkOf, shortLinkOf } from '../request.ts';
 import { DATA_HEADERS, isKeyOf, refuse } from '../responses.ts';
 
@@ -18,12 +16,9 @@ export const MAX_SIZE_PX = 1_000;
 
 const MEDIA_TYPES = { svg: 'image/svg+xml', png: 'image/png' } as const;
 
-export function createQr(
-  signIns: SignIns,
-  admission: Admission,
-  qrLimits: RateLimitPair,
-  baseUrl: string,
-): Handler {
+type QrDependencies = Pick<Dependencies, 'signIns' | 'admission' | 'qrLimits' | 'baseUrl'>;
+
+export function createQr({ signIns, admission, qrLimits, baseUrl }: QrDependencies): Handler {
   /** The link of a pending sign-in. Undefined if there is none. */
   async function findLink(browserState: string): Promise<string | undefined> {
     if (!isCapability(browserState)) return undefined;

@@ -1,7 +1,8 @@
 /** `GET /services`: the providers and extensions of this relay. docs/extensions.md. */
 import type { BlindPolicy } from '../../providers/config.ts';
-import type { Providers } from '../../providers/provider.ts';
+import type { ProviderLookup } from '../../providers/provider.ts';
 import type { Handler } from '../app.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { jsonResponse } from '../responses.ts';
 
 export const EXTENSIONS = [
@@ -20,39 +21,31 @@ export const EXTENSIONS = [
 const TOKEN_EXTENSIONS = ['refresh', 'revoke'];
 
 /** Lists the services in the order of `PROVIDERS`. */
-export function createServices(
-  providers: Providers,
-  blind: BlindPolicy,
-  hasOpenSignIns: boolean,
-): Handler {
+export function createServices({
+  providers,
+  blind,
+  openEndpoints,
+}: Pick<Dependencies, 'providers' | 'blind' | 'openEndpoints'>): Handler {
   // With BLIND=always the relay must not see tokens, so it takes none.
   const own = EXTENSIONS.filter((name) => blind !== 'always' || !TOKEN_EXTENSIONS.includes(name));
-  const extensions = hasOpenSignIns ? [...own, 'open'] : own;
+  const extensions = openEndpoints === undefined ? own : [...own, 'open'];
   return () => {
     const services = providers.offered.map(({ name, displayName }) => {
+      const found = providers.find(name);
+      // An undiscovered provider counts as one that takes no challenge.
+      const takesChallenge = found.ok && found.provider.takesChallenge && blind === 'allow';
       return {
         service: name,
         name: displayName,
-        blind: describeBlind(providers.find(name), blind),
-        revoke: canRevoke(providers, blind, name),
+        blind: blind === 'always' ? 'must' : takesChallenge ? 'can' : 'no',
+        revoke: canRevoke(found, blind),
       };
     });
     return jsonResponse({ services, extensions });
   };
 }
 
-/** An undiscovered provider counts as one that takes no challenge. */
-function describeBlind(
-  found: ReturnType<Providers['find']>,
-  policy: BlindPolicy,
-): 'no' | 'can' | 'must' {
-  if (policy === 'always') return 'must';
-  const isPossible = found.ok && found.provider.takesChallenge;
-  return isPossible && policy === 'allow' ? 'can' : 'no';
-}
-
 /** True if the relay revokes tokens of this service. False until discovery reports an endpoint. */
-export function canRevoke(providers: Providers, blind: BlindPolicy, service: string): boolean {
-  const found = providers.find(service);
+export function canRevoke(found: ProviderLookup, blind: BlindPolicy): boolean {
   return blind !== 'always' && found.ok && found.provider.revokes !== undefined;
 }
