@@ -2,7 +2,7 @@
  * Responses of the device grant, and what each refusal becomes there. Polls are refused with 400,
  * because standard clients treat any other status as final. RFC 6749 §5, RFC 8628 §3.5.
  */
-import type { ErrorResult, TokenResult } from '../sign-ins/session.ts';
+import type { TokenResult } from '../sign-ins/session.ts';
 import {
   DATA_HEADERS,
   errorResponse,
@@ -45,14 +45,7 @@ const ERRORS = {
   method_not_allowed: 'The method is not allowed here',
 } as const;
 
-export type OAuthError = keyof typeof ERRORS | ErrorResult['error'];
-
-export interface OAuthErrorDetails {
-  readonly status?: number;
-  readonly headers?: HeaderFields;
-  /** Replaces the usual description. Contains nothing from the request. */
-  readonly description?: string | undefined;
-}
+type OAuthError = keyof typeof ERRORS;
 
 export function oauthResponse(body: object, headers?: HeaderFields): Response {
   return new Response(JSON.stringify(body), { headers: { ...OAUTH_HEADERS, ...headers } });
@@ -64,7 +57,11 @@ export function revokedResponse(): Response {
   return new Response(null, { headers });
 }
 
-export function oauthErrorResponse(error: OAuthError, details: OAuthErrorDetails = {}): Response {
+/** `description`: instead of the usual one. Contains nothing from the request. */
+export function oauthErrorResponse(
+  error: OAuthError,
+  details: { status?: number; headers?: HeaderFields; description?: string | undefined } = {},
+): Response {
   const { status = 400, description = ERRORS[error], headers } = details;
   const body = JSON.stringify({ error, error_description: description });
   return new Response(body, { status, headers: { ...OAUTH_HEADERS, ...headers } });

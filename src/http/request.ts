@@ -203,7 +203,7 @@ export function createBodyReader(clock: Clock) {
     async readMembers(request: Request, limitBytes: number) {
       const { text, isTruncated } = await read(request, limitBytes).catch(() => NO_BODY);
       try {
-        return { members: parseMembers(text), isTruncated };
+        return { members: Object(JSON.parse(text)) as Members, isTruncated };
       } catch {
         return { members: undefined, isTruncated };
       }
@@ -218,8 +218,4 @@ export function createBodyReader(clock: Clock) {
 
 const NO_BODY: BoundedText = { text: '', isTruncated: false };
 
-/** The members of a JSON object; none of any other JSON. Throws if it is not JSON. */
-export function parseMembers(text: string): Readonly<Record<string, unknown>> {
-  const json: unknown = JSON.parse(text);
-  return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
-}
+type Members = Readonly<Record<string, unknown>>;

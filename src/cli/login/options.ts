@@ -1,7 +1,7 @@
 /** What `login`, `token` and `logout` share: the options of the command line, the session, and the exit codes. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { ParseArgsConfig } from 'node:util';
+import type { ParseArgsConfig, parseArgs } from 'node:util';
 import { isPrivate } from '../../../client/src/ask.ts';
 import {
   createSession,
@@ -79,7 +79,8 @@ function readCommandLine<Own extends OwnOptions>(usage: string, args: readonly s
   const options = { ...COMMON, ...own };
   const config = { args: [...args], allowPositionals: true, options };
   const { values, positionals } = parseOptions(config, usage, EXIT_CODES.usage);
-  const common = values as Common;
+  // TypeScript loses their types beside those of `own`.
+  const common = values as ReturnType<typeof parseArgs<{ options: typeof COMMON }>>['values'];
   if (common.help) return undefined;
   const [service, ...more] = positionals;
   if (service === undefined || more.length > 0) {
@@ -101,14 +102,6 @@ function readCommandLine<Own extends OwnOptions>(usage: string, args: readonly s
 /** Quotes an argument for a POSIX shell. */
 const quote = (text: string) =>
   /^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-
-interface Common {
-  readonly help?: boolean;
-  readonly account?: string;
-  readonly tokens?: string;
-  readonly relay?: string;
-  readonly 'allow-http'?: boolean;
-}
 
 /** https://specifications.freedesktop.org/basedir-spec/latest/ */
 const defaultFolder = () =>

@@ -16,13 +16,7 @@ import {
   oauthResponse,
   oauthResponseTo,
 } from '../oauth-responses.ts';
-import {
-  type BodyReader,
-  parseMembers,
-  parseParameters,
-  type RelayRequest,
-  shortLinkOf,
-} from '../request.ts';
+import { type BodyReader, parseParameters, type RelayRequest, shortLinkOf } from '../request.ts';
 import { type Refusal, refuse, undecided } from '../responses.ts';
 import type { StartDependencies } from './device.ts';
 import { MAX_TOKEN_REQUEST_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
@@ -189,7 +183,11 @@ export function createMetadata({
   };
 }
 
-/** Undefined if the body cannot be read, or is too long. */
+/**
+ * A form, or JSON, which some clients send. Undefined if it cannot be read, is too long, or has a
+ * parameter twice (RFC 6749 §3.2). An empty parameter counts as absent (§3.1). Other parameters are
+ * ignored, and may appear twice (RFC 8707 §2).
+ */
 export async function readParameters(
   raw: Request,
   bodies: BodyReader,
@@ -197,31 +195,21 @@ export async function readParameters(
 ): Promise<TokenParameters | undefined> {
   try {
     const { text, isTruncated } = await bodies.read(raw, MAX_TOKEN_REQUEST_BYTES);
-    const contentType = raw.headers.get('content-type');
-    return isTruncated ? undefined : parseTokenParameters(text, contentType, names);
+    if (isTruncated) return undefined;
+    const contentType = raw.headers.get('content-type') ?? '';
+    const isJson = text !== '' && /^application\/json\b/i.test(contentType);
+    const pairs: [string, unknown][] = isJson
+      ? Object.entries(Object(JSON.parse(text)))
+      : [...parseParameters(text)];
+    const read = pairs.filter((pair): pair is [string, string] => {
+      const [name, value] = pair;
+      return names.includes(name) && typeof value === 'string' && value !== '';
+    });
+    const parameters = new Map(read);
+    return parameters.size === read.length ? parameters : undefined;
   } catch {
     return undefined;
   }
-}
-
-/**
- * A form, or JSON, which some clients send. Undefined if it has a parameter twice (RFC 6749
- * §3.2). An empty parameter counts as absent (§3.1). Other parameters are ignored, and may
- * appear twice (RFC 8707 §2). Throws if it should be JSON and is not.
- */
-export function parseTokenParameters(
-  text: string,
-  contentType: string | null,
-  names: readonly string[],
-): TokenParameters | undefined {
-  const isJson = text !== '' && /^application\/json\b/i.test(contentType ?? '');
-  const pairs = isJson ? Object.entries(parseMembers(text)) : [...parseParameters(text)];
-  const read = pairs.filter((pair): pair is [string, string] => {
-    const [name, value] = pair;
-    return names.includes(name) && typeof value === 'string' && value !== '';
-  });
-  const parameters = new Map(read);
-  return parameters.size === read.length ? parameters : undefined;
 }
 
 /** How many seconds the client is willing to wait; 0 without that preference. RFC 7240 §4.3. */
