@@ -18,18 +18,19 @@ setDefaultTimeout(30_000);
 const PASSWORD = plantSecret('the-right-password');
 const WRONG = plantSecret('another-password');
 
-const [plain, locked, secured, crowded, group] = await Promise.all([
+const [plain, locked, secured, crowded, lacking, group] = await Promise.all([
   startRedis(),
   startRedis({ password: PASSWORD }),
   startRedis({ tls: true }),
   startRedis(),
+  startRedis({ args: ['--rename-command', 'INFO', ''] }),
   startRedisSentinel({ password: PASSWORD }),
 ]);
 const servers: { stop(): void }[] = [];
 afterAll(async () => {
   for (const server of servers) server.stop();
   itsOnlyClient.destroy();
-  await Promise.all([plain, locked, secured, crowded, group].map((each) => each.stop()));
+  await Promise.all([plain, locked, secured, crowded, lacking, group].map((each) => each.stop()));
 });
 
 /** A server that is no Redis, or not a whole one; returns its port. */
@@ -86,6 +87,7 @@ test.concurrent.each([
   ['the server does not speak TLS', `rediss://:${WRONG}@${at(web)}`],
   ['the server does not answer; does it speak TLS?', `rediss://${at(plain.port)}`],
   ['the server has as many connections as it may', `redis://${at(crowded.port)}`],
+  ['the server lacks a command that docs/scaling.md lists', `redis://${at(lacking.port)}`],
   ['the server has no database of that number', `redis://${at(plain.port)}/99`],
   ['nothing listens there (ECONNREFUSED)', `redis://${at(nobody)},${at(nobody)}`],
   ['the user or the password', `redis://:${WRONG}@${at(locked.port)},${at(locked.port)}`],

@@ -46,6 +46,9 @@ const MESSAGES: readonly (readonly [RegExp, string])[] = [
   [/DB index/, 'the server has no database of that number'],
 ];
 
+/** Also within a script. The server's own log does not say it. */
+const UNKNOWN_COMMAND = /unknown (?:redis )?command/i;
+
 /** Errors of a socket, by their code. */
 const CODES: readonly (readonly [RegExp, string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN|ENODATA|ESERVFAIL)$/, 'the host name is unknown'],
@@ -126,6 +129,9 @@ export function remedyForReply(reply: ErrorReply): string {
   const reason = reasonOf(reply);
   const login = LOGIN_REPLIES[reason];
   if (login !== undefined) return `${login}: correct REDIS_URL, and restart the relay`;
+  if (UNKNOWN_COMMAND.test(reply.message)) {
+    return 'the server lacks a command that docs/scaling.md lists: undo its rename-command';
+  }
   return REPLIES[reason] ?? 'the log of Redis may say more';
 }
 
