@@ -48,7 +48,7 @@ export const RELAY_CHECKS = {
   SESSIONS_FILE: textLike(/^\/[^\0]*[^/\0]$/, 'must be the absolute path of a file'),
   REDIS_URL: parsed(
     (url) => parseRedisUrl(url.trim()),
-    'must be redis://host:port or rediss:// (TLS), with several hosts for a Cluster, or redis+sentinel://host:port,…/primary; percent-encode @ and / in a password',
+    'must be redis://host:port or rediss:// (TLS), with several hosts for a Cluster, or redis+sentinel://host:port,…/primary; percent-encode %, @ and / in a password',
   ),
   // A Cluster reads braces as a hash tag, and the relay adds one (stores/redis/scripts.ts).
   REDIS_PREFIX: textLike(

@@ -153,7 +153,10 @@ testRules([
         target: expect.objectContaining({ type: 'sentinel', tls: true }),
       }),
     },
-    refuses: { 'must be redis://host:port or rediss://': 'http://redis.example | redis.example' },
+    refuses: {
+      'must be redis://host:port or rediss:// (TLS), with several hosts for a Cluster, or redis+sentinel://host:port,…/primary; percent-encode %, @ and / in a password':
+        'http://redis.example | redis.example | redis://:50%off@redis.example',
+    },
   },
   {
     setting: 'CONFIRM',
