@@ -2,7 +2,7 @@
 
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { REDELIVERY_MS } from '../kit/limits.ts';
-import { type Deployment, readAcl } from '../kit/redis/acl.ts';
+import { type Deployment, readAcl, rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
 import {
@@ -102,3 +102,9 @@ test.concurrent.each<[Deployment, string, readonly RedisServer[]]>([
     }
   },
 );
+
+test('with `+select` it suffices for a database of another number', async () => {
+  const rules = `${rulesFor('single', ['sign-in-relay:'])} +select`;
+  await using other = await startRedis({ user: { ...USER, rules } });
+  await useAll(`${other.url}/1`, (notified) => notified);
+});
