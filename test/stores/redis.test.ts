@@ -77,6 +77,13 @@ test('a relay trusts the CA that NODE_EXTRA_CA_CERTS names', async () => {
   await relay.stop();
 });
 
+test('a server that requires a client certificate, as is the default, is named', async () => {
+  await using strict = await startRedis({ tls: true });
+  await strict.cli('CONFIG', 'SET', 'tls-auth-clients', 'yes');
+  const opening = openTestRedis(strict.url);
+  await expect(opening).rejects.toThrow('the server requires a client certificate');
+});
+
 describe('REDIS_PREFIX', async () => {
   // One starts with the other: a prefix is not a pattern.
   const [one, other] = await Promise.all([

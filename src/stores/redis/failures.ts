@@ -54,6 +54,10 @@ const CODES: readonly (readonly [RegExp, string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN|ENODATA|ESERVFAIL)$/, 'the host name is unknown'],
   [/^ECONNREFUSED$/, 'nothing listens there'],
   [/^ERR_SSL_WRONG_VERSION_NUMBER$/, 'the server does not speak TLS'],
+  [
+    /CERTIFICATE_REQUIRED$/,
+    'the server requires a client certificate: set its tls-auth-clients no',
+  ],
   [/CERT|SIGNATURE|ISSUER/, 'the certificate is not trusted'],
   [/./, 'no connection'],
 ];
