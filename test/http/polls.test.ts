@@ -15,7 +15,6 @@ import {
 import { deny } from '../kit/user.ts';
 
 const HOLD_MS = 50_000;
-const LIFETIME_MS = 600_000;
 const DENIED = { error: 'access_denied' };
 
 interface Parked {
@@ -63,19 +62,6 @@ test('a parked poll keeps no headers of its request, however long they are', asy
   Bun.gc(true);
   // One or two may still be on the stack.
   expect(requests.filter((each) => each.deref() !== undefined).length).toBeLessThan(5);
-});
-
-test('a process that was paused over the end of a poll and its session answers 410', async () => {
-  const service = createTestService();
-  const { session } = await start(service);
-  service.clock.advance(LIFETIME_MS - 5_000);
-  const polled = poll(service, session);
-  await runReady();
-  service.clock.stall(2 * HOLD_MS);
-  service.clock.advance(0);
-  await runReady();
-  service.clock.advance(STALL_GRACE_MS);
-  expect((await polled).status).toBe(410);
 });
 
 describe('a session that changes while the store answers ends the poll at once:', () => {

@@ -17,7 +17,7 @@ afterAll(provider.stop);
 
 describe('the admin port answers', () => {
   const token = plantSecret(randomBytes(24).toString('base64url'));
-  const names = ['localhost', 'Relay-1.internal', 'relay.example'];
+  const names = ['Relay-1.internal', 'relay.example'];
   const facts = { clock: createFakeClock(), services: [], maxSessions: 1, isShared: false };
   const admin = createAdmin({ ...facts, runtime: 'Bun 1.4.5', names, token });
   const ask = (path: string, headers: Record<string, string> = {}) =>
@@ -68,13 +68,28 @@ describe('the admin port answers', () => {
     );
   });
 
+  /** DNS rebinding: a page of another domain gives its own name the address of this machine. */
   test.each([
+    ['127.0.0.1:9090', 200],
+    ['[::1]:9090', 200],
+    ['10.1.2.3', 200],
+    ['LOCALHOST:9090', 200],
+    ['relay-1:9090', 200],
     ['relay-1.INTERNAL:9090', 200],
     ['relay.example', 200],
     ['relay-2.internal', 421],
     ['my-relay.example', 421],
-  ])('to the names of ADMIN_NAMES: %s gets a %i', async (Host, status) => {
-    expect((await ask('/metrics', { Host, Authorization })).status).toBe(status);
+    ['evil.example', 421],
+    ['evil.example.', 421],
+    ['127.0.0.1.evil.example', 421],
+  ])('to addresses, localhost and the names of ADMIN_NAMES: %s gets a %i', async (Host, status) => {
+    for (const path of ['/', '/now', '/metrics']) {
+      const answer = await ask(path, { Host, Authorization });
+      expect([answer.status, (await answer.text()).includes('ADMIN_NAMES')]).toEqual([
+        status,
+        status === 421,
+      ]);
+    }
   });
 });
 
