@@ -63,7 +63,8 @@ export const createPlatform = (
     return () => control.abort();
   },
   now: () => performance.now(),
-  date: Date.now,
+  // A test may replace `Date`.
+  date: () => Date.now(),
   later,
   random: Math.random,
   ...(isPage && { onStored }),

@@ -272,7 +272,6 @@ export async function poll(
 
   for (;;) {
     const { status, json, tookMs } = await ask(call, next, read, endMs);
-    let gapMs = POLL_GAP_MS - tookMs;
     if (status === 204) {
       countdown.confirm(askedSkewMs);
       // The link had already expired when polling began, so it is not on any screen.
@@ -284,10 +283,10 @@ export async function poll(
     } else if (!wasOpened) {
       wasOpened = true;
       onOpened();
-      gapMs = 0;
+      continue;
     }
     // Negative after a poll that was held: the next one follows at once.
-    await pause(call, gapMs);
+    await pause(call, POLL_GAP_MS - tookMs);
   }
 }
 

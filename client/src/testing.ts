@@ -46,6 +46,10 @@ const STARTED_WITHIN_MS = 20_000;
 const LINK_WITHIN_MS = 4_000;
 const RETRY_MS = 50;
 
+/** The real ones, even while a test has fake timers. */
+const { setTimeout } = globalThis;
+const { now } = Date;
+
 function linkOf(user: DevUser): string {
   if (typeof user === 'string') return user;
   if ('link' in user) return user.link;
@@ -109,12 +113,12 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
     send(new URL(path, providerUrl), 'POST', JSON.stringify(body));
 
   async function open(user: DevUser | undefined, ending?: string): Promise<void> {
-    const untilMs = Date.now() + LINK_WITHIN_MS;
+    const untilMs = now() + LINK_WITHIN_MS;
     for (;;) {
       try {
         return await ask('/open', { link: user && linkOf(user), ending });
       } catch (error) {
-        if (Date.now() > untilMs) throw error;
+        if (now() > untilMs) throw error;
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }

@@ -212,8 +212,16 @@ test('after a reset nothing is planned, and nobody who waited is approved', asyn
   await relay.stop();
 });
 
-test('the kit does not need the global fetch, which happy-dom replaces', async () => {
+test('the kit needs neither the global fetch, which happy-dom replaces, nor timers', async (t) => {
   const relay = await startDevRelay();
+  const session = createSession({ relay: relay.url, service: 'dev', account: 'timers' });
+  t.mock.timers.enable({ apis: ['setTimeout', 'Date'], now: Date.now() });
+  const approved = relay.approve();
+  assert.equal(await session.signIn(), true);
+  await approved;
+  const token = await session.getToken();
+  t.mock.timers.setTime(Date.now() + 86_400_000);
+  assert.notEqual(await session.getToken(), token);
   const { fetch } = globalThis;
   globalThis.fetch = () => Promise.reject(new Error('Cross-Origin Request Blocked'));
   await relay.next('deny');
