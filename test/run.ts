@@ -37,6 +37,20 @@ const ROOT = join(import.meta.dir, '..');
 /** Folders with packages of their own, so that `npm ci` at the root installs little. */
 const PACKAGE_FOLDERS = ['test', 'docs'];
 const FILES_AT_ONCE = 5;
+/** These take longest. They start first, so that none of them runs alone at the end. */
+const FIRST = [
+  'devices/sign-in',
+  'conformance',
+  'browser/lossy',
+  'docs/site',
+  'deploy/package',
+  'redis/failover',
+  'redis/faults',
+  'dev/installed',
+  'dev/endings',
+  'model/model',
+  'patterns',
+].map((name) => `test/${name}.test.ts`);
 /** Where tests name the parts that they leave out. */
 const LEFT_OUT = 'left-out.txt';
 /** More than the summary of `bun test` has. */
@@ -109,13 +123,16 @@ async function runAll(folder: string, isPart: boolean): Promise<Counts[]> {
     await check('types of the documentation site', [...tsc, '--project', 'docs']),
     await check('lint and format', [bun, 'x', 'biome', 'check']),
     await check('build for Node', [bun, 'run', 'build']),
-    await runTests({
-      RELAY_TEST_BUILT: 'true',
-      RELAY_TEST_LOGS: logs,
-      RELAY_TEST_SECRETS: secrets,
-      RELAY_TEST_COUNTS: cases,
-      RELAY_TEST_LEFT_OUT: file(LEFT_OUT),
-    }),
+    await runTests(
+      {
+        RELAY_TEST_BUILT: 'true',
+        RELAY_TEST_LOGS: logs,
+        RELAY_TEST_SECRETS: secrets,
+        RELAY_TEST_COUNTS: cases,
+        RELAY_TEST_LEFT_OUT: file(LEFT_OUT),
+      },
+      file('timings.json'),
+    ),
     ...readFileSync(cases, 'utf8').split('\n').map(countCases),
     checkLogs(logs, secrets, isPart),
   ];
@@ -133,12 +150,18 @@ async function check(name: string, command: readonly string[]): Promise<Counts> 
 }
 
 /** A dot for each test that passes, and what fails. Most tests wait for something, so several files run at the same time. */
-async function runTests(env: Env): Promise<Counts> {
+async function runTests(env: Env, timings: string): Promise<Counts> {
   console.log('\ntests:');
   const leftOut = Object.entries(FILES)
     .filter(([path, needs]) => describeLeftOut(needs, path) !== undefined)
     .map(([path]) => `--path-ignore-patterns=test/${path}*`);
-  const options = ['--dots', '--timeout=30000', `--parallel=${FILES_AT_ONCE}`, ...leftOut];
+  // Bun starts a file of which it does not know how long it takes before all others, so it needs a time for each.
+  const patterns = ['test/*.test.ts', 'test/*/*.test.ts'].map((text) => new Bun.Glob(text));
+  const paths = patterns.flatMap((pattern) => [...pattern.scanSync(ROOT)]);
+  const files = Object.fromEntries(paths.map((path) => [path, FIRST.includes(path) ? 60_000 : 1]));
+  writeFileSync(timings, JSON.stringify({ version: 1, files }));
+  const order = [`--parallel=${FILES_AT_ONCE}`, `--timings=${timings}`];
+  const options = ['--dots', '--timeout=30000', ...order, ...leftOut];
   const child = Bun.spawn([bun, 'test', ...options], {
     cwd: ROOT,
     env: { ...process.env, ...env },
