@@ -25,7 +25,7 @@ export const RULES = groups.flatMap(({ rules }) => rules);
 const INTERVAL = '1m';
 
 /** After the last scrape its values stay, for longer than any rule looks back. */
-const QUIET_MINUTES = 120;
+const QUIET_MINUTES = 75;
 
 /** One target of Prometheus, which is scraped each minute. */
 interface Watch {
