@@ -13,6 +13,8 @@ export interface ChildOptions {
   readonly cwd?: string;
   /** How many files and sockets it may have open. */
   readonly openFiles?: number;
+  /** Where its standard output goes; `unread`: to a stream that only the test may read. */
+  readonly stdout?: number | 'unread';
   /** Called with each line of its output as it arrives. */
   readonly onLine?: (line: string) => void;
   /** Its output goes to a file of this name too, which the log search at the end of `npm test` reads. */
@@ -39,9 +41,11 @@ let started = 0;
 
 export function startChild(command: readonly string[], options: ChildOptions = {}) {
   const [program = '', ...args] = [...endingWithUs, ...limited(command, options.openFiles)];
+  const isUnread = options.stdout === 'unread';
+  const stdout = isUnread ? 'pipe' : (options.stdout ?? 'pipe');
   const child = spawn(program, args, {
     env: { PATH: process.env.PATH ?? '', ...options.env },
-    stdio: [options.hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    stdio: [options.hasInput ? 'pipe' : 'ignore', stdout, 'pipe'],
     ...(options.cwd !== undefined && { cwd: options.cwd }),
   });
   started += 1;
@@ -49,7 +53,7 @@ export function startChild(command: readonly string[], options: ChildOptions = {
   const name = options.logName;
   const log = folder && name && `${folder}/${name}-${process.pid}-${started}-${child.pid}.log`;
   const written = ['', ''];
-  for (const [index, stream] of [child.stdout, child.stderr].entries()) {
+  for (const [index, stream] of [isUnread ? null : child.stdout, child.stderr].entries()) {
     stream?.on('data', (part: Buffer) => {
       written[index] += part.toString('utf8');
       if (log) appendFileSync(log, part);
@@ -62,10 +66,11 @@ export function startChild(command: readonly string[], options: ChildOptions = {
     output: () => written.join(''),
     stdout: () => written[0] ?? '',
     stderr: () => written[1] ?? '',
-    /** Resolves once it has ended and all its output was read. The exit code is 128 and more after a signal. */
+    streams: [child.stdout, child.stderr] as const,
+    /** Resolves once it has ended and all its output was read, if somebody reads it. The exit code is 128 and more after a signal. */
     exited: new Promise<number>((resolve, reject) => {
       child.once('error', reject);
-      child.once('close', (code, signal) =>
+      child.once(isUnread ? 'exit' : 'close', (code, signal) =>
         resolve(code ?? 128 + (signal === null ? 0 : (constants.signals[signal] ?? 0))),
       );
     }),

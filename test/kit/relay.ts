@@ -30,7 +30,7 @@ type Matches = (event: LogEvent) => boolean;
 
 export type RelayProcess = Awaited<ReturnType<typeof launchRelay>>;
 
-export interface StartOptions extends Pick<ChildOptions, 'cwd' | 'openFiles'> {
+export interface StartOptions extends Pick<ChildOptions, 'cwd' | 'openFiles' | 'stdout'> {
   /** What goes wrong in this relay (faults.ts). */
   readonly fault?: string;
   readonly args?: readonly string[];
@@ -69,6 +69,8 @@ export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
     port,
     pid: child.pid,
     output: child.output,
+    stderr: child.stderr,
+    streams: child.streams,
     /** Resolves with the exit code, which is 128 and more after a signal. */
     exited: child.exited,
     ask: (path: string, init?: RequestInit) =>
