@@ -107,7 +107,8 @@ async function fetchWith(
   const problem = addressProblem(address, allowHttp);
   if (problem) throw new SignInError('refused', `The URL ${problem}`);
   const origin = `${originOf(address)}`;
-  if (origins && origins.indexOf(origin) < 0) {
+  // Not `indexOf`, which a text has too: it would find the beginning of an origin.
+  if (origins?.every((each) => each !== origin)) {
     throw new SignInError('refused', `The option origins does not have ${origin}`);
   }
   const signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined;

@@ -452,6 +452,9 @@ describe('session.fetch', () => {
     expect(asked).toEqual(fine);
     const none = count({ origins: [] }, -1);
     expect(await failureOf(none.session.fetch(fine[0] ?? ''))).toMatchObject({ code: 'refused' });
+    const text = count({ origins: 'https://api.example' as never }, -1);
+    expect(await failureOf(text.session.fetch('https://api.e'))).toBeInstanceOf(TypeError);
+    expect([none.asked, text.asked]).toEqual([[], []]);
     expect(refresher.seen).toEqual([]);
   });
 });
