@@ -1,6 +1,7 @@
 /** Whole sign-ins at each kind of provider, and what users do besides. Every part is real. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { agree, comeBack, NAMES, SERVICES, SIGNED_IN, setUp } from '../kit/chromium.ts';
+import { serveUpstream } from '../kit/provider.ts';
 
 setDefaultTimeout(30_000);
 
@@ -36,13 +37,10 @@ test('no Referer reaches the provider, except from its own pages', async () => {
   const device = await startDevice('demo');
   // A page that sends its whole address to every page that it links to.
   const html = `<!doctype html><meta name="referrer" content="unsafe-url"><link rel="icon" href="data:,"><a href="${device.url}">the link</a>`;
-  await using elsewhere = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: () => new Response(html, { headers: { 'Content-Type': 'text/html' } }),
-  });
+  const answer = () => new Response(html, { headers: { 'Content-Type': 'text/html' } });
+  using elsewhere = serveUpstream(answer);
   const { page } = await openPhone();
-  await page.goto(`${elsewhere.url}?where-the-user-was`);
+  await page.goto(`${elsewhere.origin}/?where-the-user-was`);
   await page.getByRole('link', { name: 'the link' }).click();
   expect(await comeBack(page, () => agree(page, 'demo'))).toMatchObject(SIGNED_IN);
 

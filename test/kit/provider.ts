@@ -65,12 +65,14 @@ export function discoveryDocumentOf(issuer: string) {
 /** A server that answers as the test says, such as a relay or an app. `url` is that of a token endpoint. */
 export function serveUpstream(
   answer: (request: Request, body: string) => Response | Promise<Response>,
+  tls?: { readonly key: string; readonly cert: string },
 ) {
   const requests: { method: string; path: string; headers: Headers; body: string }[] = [];
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 0,
+    ...(tls && { tls }),
     async fetch(request) {
       const { method, url, headers } = request;
       const { pathname, search } = new URL(url);
@@ -82,6 +84,7 @@ export function serveUpstream(
   return {
     origin: server.url.origin,
     url: `${server.url.origin}/token`,
+    port: server.port,
     requests,
     ...stoppable(() => server.stop(true)),
   };

@@ -178,8 +178,7 @@ const withOpenSsl = test.if(
 
 describe.concurrent('the base URL', () => {
   withOpenSsl('a certificate that is not trusted', async () => {
-    const tls = await makeSelfSigned();
-    using server = Bun.serve({ port: 0, tls, fetch: () => new Response('ok') });
+    using server = serveUpstream(() => new Response('ok'), await makeSelfSigned());
     const { find } = await runCheck({ OAUTH_BASE_URL: `https://localhost:${server.port}` });
     expect(find('base URL')?.text).toContain('it has no TLS, or no trusted certificate');
     expect(find('base URL')?.remedy).toContain('NODE_EXTRA_CA_CERTS');
@@ -231,19 +230,14 @@ const PATIENCE_MS = 60_000;
 
 /** In front of a port: adds headers, and cuts polls that take longer than that, or does not answer them. */
 function startFront(port: number, { headers = {}, cutMs = PATIENCE_MS, isSilent = false } = {}) {
-  return Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    idleTimeout: 60,
-    fetch({ url }) {
-      const { pathname, search } = new URL(url);
-      const isPoll = pathname === '/auth/result';
-      if (isPoll && isSilent) return new Promise<Response>(() => {});
-      const signal = AbortSignal.timeout(isPoll ? cutMs : PATIENCE_MS);
-      return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { headers, signal }).catch(
-        () => new Response('', { status: 504, headers: { Server: 'front/1.0' } }),
-      );
-    },
+  return serveUpstream(({ url }) => {
+    const { pathname, search } = new URL(url);
+    const isPoll = pathname === '/auth/result';
+    if (isPoll && isSilent) return new Promise<Response>(() => {});
+    const signal = AbortSignal.timeout(isPoll ? cutMs : PATIENCE_MS);
+    return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { headers, signal }).catch(
+      () => new Response('', { status: 504, headers: { Server: 'front/1.0' } }),
+    );
   });
 }
 
@@ -251,7 +245,7 @@ describe.concurrent('a proxy in front', () => {
   test('that cuts polls', async () => {
     const port = await findFreePort();
     using front = startFront(port, { cutMs: 1_000 });
-    const env = { OAUTH_BASE_URL: front.url.origin, PORT: String(port), POLL_SECONDS: '4' };
+    const env = { OAUTH_BASE_URL: front.origin, PORT: String(port), POLL_SECONDS: '4' };
     const { find, exitCode } = await runCheck(env);
     expect(find('poll')).toMatchObject({
       mark: 'fault',
@@ -273,7 +267,7 @@ describe.concurrent('a proxy in front', () => {
   test('that answers no poll in time: check names its own time-out, not POLL_SECONDS', async () => {
     const port = await findFreePort();
     using front = startFront(port, { isSilent: true });
-    const { find } = await runCheck({ OAUTH_BASE_URL: front.url.origin, PORT: String(port) });
+    const { find } = await runCheck({ OAUTH_BASE_URL: front.origin, PORT: String(port) });
     expect(find('poll')).toMatchObject({
       mark: 'fault',
       text: 'no response within 11 s',
@@ -294,7 +288,7 @@ describe.concurrent('a proxy in front', () => {
   ])('that is %s', async (_, headers, TRUSTED_PROXY_CIDRS, remedy) => {
     const port = await findFreePort();
     using front = startFront(port, { headers });
-    const env = { OAUTH_BASE_URL: front.url.origin, PORT: String(port), TRUSTED_PROXY_CIDRS };
+    const env = { OAUTH_BASE_URL: front.origin, PORT: String(port), TRUSTED_PROXY_CIDRS };
     const { find } = await runCheck(env);
     expect(find('client address')?.mark).toBe(remedy === undefined ? 'ok' : 'fault');
     expect(find('client address')?.remedy).toBe(remedy);
@@ -380,8 +374,7 @@ describe.concurrent('providers', () => {
     });
 
   withOpenSsl('each is distinguished by its answer to a code that was never issued', async () => {
-    const tls = await makeSelfSigned();
-    using untrusted = Bun.serve({ port: 0, tls, fetch: () => new Response('') });
+    using untrusted = serveUpstream(() => new Response(''), await makeSelfSigned());
     using closing = await serveBytes((socket) => void socket.destroy());
     const servers = {
       secret: answers(401, { error: 'invalid_client' }),

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { signInIdOf } from '../../src/sign-ins/secrets.ts';
 import { pollOnce, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
-import { discoveryDocumentOf, serveBytes } from '../kit/provider.ts';
+import { discoveryDocumentOf, serveBytes, serveUpstream } from '../kit/provider.ts';
 import { buildForNode, type LogEvent, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
@@ -202,22 +202,13 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
   withOpenSsl(
     'RFC 9700 §4.2: a provider whose certificate nobody vouches for receives no code',
     async () => {
-      let asked = 0;
-      const tls = await makeSelfSigned();
-      using provider = Bun.serve({
-        port: 0,
-        hostname: '127.0.0.1',
-        tls,
-        fetch() {
-          asked += 1;
-          return Response.json({ access_token: 'a' });
-        },
-      });
+      const answer = () => Response.json({ access_token: 'a' });
+      using provider = serveUpstream(answer, await makeSelfSigned());
       const env = { MAL_TOKEN_URL: `https://localhost:${provider.port}/token` };
       await using relay = await startRelay(env, { command });
       const { state } = await start(relay);
       expect((await bringCode(relay, state, makeCode())).status).toBe(502);
-      expect(asked).toBe(0);
+      expect(provider.requests).toEqual([]);
       expect(await relay.waitForEvent('exchange_failed')).toMatchObject({
         reason: 'unreachable',
         cause: 'tls',
