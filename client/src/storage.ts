@@ -6,21 +6,17 @@ import { addressOf, type RelayService, storedTokens, type Tokens } from './token
 
 type Stored = string | null | undefined;
 
-interface Items {
+/** `localStorage` or AsyncStorage as they are, or anything like them. Its functions may return promises. */
+export interface SessionStorage {
   getItem(key: string): Stored | PromiseLike<Stored>;
   setItem(key: string, value: string): unknown;
+  removeItem(key: string): unknown;
   /**
    * Calls `run`, and holds a lock over all processes that share this storage until its promise settles.
    * Default: `navigator.locks`, for the tabs and workers of a browser.
    */
   lock?(key: string, run: () => Promise<void>): unknown;
 }
-
-/** `localStorage`, AsyncStorage or SecureStore as they are, or anything like them. Its functions may return promises. */
-export type SessionStorage = Items &
-  ({ removeItem(key: string): unknown } | { deleteItemAsync(key: string): unknown });
-
-type Remove = (this: SessionStorage, key: string) => unknown;
 
 /** What the tokens belong to: a service of a relay, and the app's account there. */
 export interface Owner extends RelayService {
@@ -72,10 +68,6 @@ export function openStorage(
   ownTokenUrl: string | undefined,
 ) {
   const unfinishedKey = `unfinished-${key}`;
-  const { removeItem, deleteItemAsync } = items as {
-    removeItem?: Remove;
-    deleteItemAsync?: Remove;
-  };
   let last: Promise<unknown> = Promise.resolve();
 
   /** Runs operations one by one, so that a write never follows the one that replaces it. */
@@ -89,8 +81,7 @@ export function openStorage(
   }
 
   const get = (name: string) => inTurn('read', () => items.getItem(name));
-  const remove = (name: string) =>
-    inTurn('delete', () => (removeItem || (deleteItemAsync as Remove)).call(items, name));
+  const remove = (name: string) => inTurn('delete', () => items.removeItem(name));
 
   return {
     /** Leaves out what is not valid. */

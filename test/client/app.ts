@@ -25,9 +25,9 @@ async function signInSlot(slot: number): Promise<void> {
         await sleep(15);
         tell('kept');
       },
-      removeItem(key: string) {
+      removeItem(key) {
         tell('emptying');
-        return 'removeItem' in files && files.removeItem(key);
+        return files.removeItem(key);
       },
     },
   });

@@ -1,7 +1,7 @@
 /** Tokens that reach the app's storage, and sign-ins that go on in another process, by the fake clock. */
 import { describe, expect, test } from 'bun:test';
 import type { SignInError } from '../../client/src/errors.ts';
-import { createMemory, type SessionStorage } from '../../client/src/storage.ts';
+import { createMemory } from '../../client/src/storage.ts';
 import { failureOf } from '../kit/wait.ts';
 import {
   type Answer,
@@ -28,9 +28,7 @@ function createItems(
   unfinished: string | null = null,
   before: (key: string) => unknown = () => {},
 ) {
-  const inner = createMemory() as Required<Pick<SessionStorage, 'setItem' | 'getItem'>> & {
-    removeItem(key: string): unknown;
-  };
+  const inner = createMemory();
   if (unfinished !== null) inner.setItem(UNFINISHED, unfinished);
   const written: string[] = [];
   const write = (key: string, run: () => unknown, what: string) => {

@@ -101,17 +101,6 @@ describe('the storage', () => {
     expect(ends).toMatchObject([{ result: { revoked: false } }]);
   });
 
-  test('of SecureStore, which has its own name for removing', async () => {
-    const { removeItem, ...items } = createMemory() as ReturnType<typeof createMemory> & {
-      removeItem(key: string): unknown;
-    };
-    const own = { removeItem: undefined, deleteItemAsync: removeItem, ...items };
-    const { advance, ends, items: kept } = begin([REVOKED], TOKENS, own as object);
-    await advance(10);
-    expect(ends[0]?.result).toEqual({ revoked: true });
-    expect(kept.getItem(KEY)).toBeUndefined();
-  });
-
   test.each(['throws', 'rejects'])(
     'that %s does not prevent the revocation, and the app learns of it',
     async (how) => {
