@@ -1,19 +1,11 @@
 /**
  * The programs of examples/device-grant, which docs/device-grant.md links to: OAuth
- * libraries that this project did not write, with a user at a real browser.
+ * libraries that this project did not write, at real providers.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  answerLink,
-  CANCELLED,
-  type Choice,
-  NAMES,
-  type Service,
-  SIGNED_IN,
-  setUp,
-} from '../kit/chromium.ts';
+import { NAMES, type Service, SIGNED_IN, startServers } from '../kit/chromium.ts';
 import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has, isHere, type Need, PYTHON } from '../kit/needs.ts';
@@ -21,12 +13,13 @@ import { startChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { answerLink, type Choice } from '../kit/user.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const LONGEST_MS = 60_000;
 
 const [setup, shortLived] = await Promise.all([
-  setUp(),
+  startServers(),
   startRelay({
     START_BURST: '100',
     // Ends before a client polls a second time.
@@ -171,7 +164,7 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
       const app = install(client, setup.relay.baseUrl, service);
       const { findOwner } = setup.providers[service];
       const { link, ended } = app.run();
-      const page = await answerLink(setup, await link, service);
+      const page = await answerLink(NAMES[service], await link);
       // What the relay says of it, if the page is another.
       const lines = page.status === 200 ? [] : setup.relay.events().slice(-20);
       expect({ page, lines }).toMatchObject({ page: SIGNED_IN });
@@ -194,7 +187,7 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
       const app = install(client, setup.relay.baseUrl, service);
       app.saveTokens({ access_token: 'gone', refresh_token: 'revoked' });
       const { link, ended } = app.run();
-      expect(await answerLink(setup, await link, service)).toMatchObject(SIGNED_IN);
+      expect(await answerLink(NAMES[service], await link)).toMatchObject(SIGNED_IN);
       expect(await ended).toMatchObject({ exitCode: 0 });
       expect(app.readTokens().refresh_token).not.toBe('revoked');
     },
@@ -206,8 +199,11 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
     async () => {
       const app = install(client, setup.relay.baseUrl, service);
       const { link, ended } = app.run();
-      const page = await answerLink(setup, await link, service, declined);
-      if (declined === 'decline at the provider') expect(page).toMatchObject(CANCELLED);
+      const page = await answerLink(NAMES[service], await link, declined);
+      const text = expect.stringContaining(
+        declined === 'decline' ? 'Sign-in cancelled' : 'Sign-in was cancelled.',
+      );
+      expect(page).toMatchObject({ status: 200, text });
       const { exitCode, output } = await ended;
       expect(output).toEndWith('\naccess_denied\n');
       expect(exitCode).toBe(1);
@@ -230,7 +226,7 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
         using proxy = await startFaultProxy(setup.relay.baseUrl, ({ nth }) => fates[nth] ?? cut);
         const app = install(client, proxy.url, service);
         const { link, ended } = app.run();
-        expect(await answerLink(setup, await link, service)).toMatchObject(SIGNED_IN);
+        expect(await answerLink(NAMES[service], await link)).toMatchObject(SIGNED_IN);
         expect(await ended).toMatchObject({ exitCode: 0 });
         // The tokens came twice.
         expect(proxy.counts.exchanges).toBeGreaterThanOrEqual(fates.length + 2);

@@ -5,15 +5,16 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { answerLink, SIGNED_IN, setUp } from '../kit/chromium.ts';
+import { NAMES, SIGNED_IN, startServers } from '../kit/chromium.ts';
 import { REFRESH_LIMIT } from '../kit/limits.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startRelay } from '../kit/relay.ts';
+import { answerLink } from '../kit/user.ts';
 import { failureOf } from '../kit/wait.ts';
 
 setDefaultTimeout(30_000);
 
-const setup = await setUp();
+const setup = await startServers();
 afterAll(setup.stop);
 const { relay, providers } = setup;
 
@@ -39,7 +40,7 @@ test("a client with the relay's metadata refuses an ID token of the provider", a
   const authorization = await openid.initiateDeviceAuthorization(config, {});
   const polled = refusalOf(openid.pollDeviceAuthorizationGrant(config, authorization));
   const link = authorization.verification_uri_complete ?? '';
-  expect(await answerLink(setup, link, 'demo')).toMatchObject(SIGNED_IN);
+  expect(await answerLink(NAMES.demo, link)).toMatchObject(SIGNED_IN);
   expect(await polled).toBe(oauth.JWT_CLAIM_COMPARISON);
 });
 

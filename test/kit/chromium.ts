@@ -56,15 +56,11 @@ export type Service = (typeof SERVICES)[number];
 /** Who signs in at each. */
 export const NAMES: Readonly<Record<Service, string>> = { demo: 'Ada', mal: PLAIN_OWNER };
 
-/** Everything that a sign-in needs, each part real. */
-type Setup = Awaited<ReturnType<typeof setUp>>;
-
 /**
  * `env` overrides settings; `publicUrl` is where browsers reach the relay, if that
  * is not where it listens.
  */
-export async function setUp(env: Readonly<Record<string, string>> = {}, publicUrl?: string) {
-  const browser = await launchChromium();
+export async function startServers(env: Readonly<Record<string, string>> = {}, publicUrl?: string) {
   const port = await findFreePort();
   const baseUrl = publicUrl ?? `http://127.0.0.1:${port}`;
   const redirectUri = (service: Service) => `${baseUrl}/auth/${service}/callback`;
@@ -95,6 +91,17 @@ export async function setUp(env: Readonly<Record<string, string>> = {}, publicUr
   return {
     relay,
     providers: { demo, mal },
+    stop: () => Promise.all([relay.stop(), demo.stop(), mal.stop()]),
+  };
+}
+
+/** Everything that a sign-in needs, each part real. */
+export async function setUp(...options: Parameters<typeof startServers>) {
+  const browser = await launchChromium();
+  const { relay, providers, stop } = await startServers(...options);
+  return {
+    relay,
+    providers,
     browser,
     openPhone: (options?: PhoneOptions) => openPhone(browser, options),
     startDevice: async (service: Service) => createDevice(relay, await start(relay, service)),
@@ -102,8 +109,7 @@ export async function setUp(env: Readonly<Record<string, string>> = {}, publicUr
       createDevice(relay, await startWithCode(relay, { device }, service)),
     async stop() {
       await browser.close();
-      await relay.stop();
-      await Promise.all([demo.stop(), mal.stop()]);
+      await stop();
     },
   };
 }
@@ -160,9 +166,7 @@ async function openPhone(browser: Browser, options: PhoneOptions = {}) {
 
 type RelayPage = Awaited<ReturnType<typeof readPage>>;
 
-/** The pages of docs/protocol.md. */
 export const SIGNED_IN = { status: 200, title: 'Signed in' };
-export const CANCELLED = { status: 200, message: 'Sign-in was cancelled.' };
 
 /** Does what brings the user back from the provider, and reads the page that follows. */
 export async function comeBack(page: Page, act: () => Promise<unknown>): Promise<RelayPage> {
@@ -224,27 +228,6 @@ export async function agree(page: Page, service: Service, name = NAMES[service])
 
 export const declineAtProvider = (page: Page, service: Service) =>
   press(page, service === 'mal' ? 'Deny' : 'Cancel');
-
-export type Choice = 'agree' | 'decline' | 'decline at the provider';
-
-/** A user with a short link: decides at the confirmation page, then at the provider. Returns the page where that ends. */
-export async function answerLink(
-  { openPhone }: Setup,
-  link: string,
-  service: Service,
-  choice: Choice = 'agree',
-): Promise<RelayPage> {
-  const { page, close } = await openPhone();
-  try {
-    await page.goto(link);
-    if (choice === 'decline') return await follow(page, () => press(page, 'Decline'));
-    await pressContinue(page);
-    const decide = choice === 'agree' ? agree : declineAtProvider;
-    return await comeBack(page, () => decide(page, service));
-  } finally {
-    await close();
-  }
-}
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 

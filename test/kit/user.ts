@@ -92,24 +92,44 @@ export function sentencesOf(page: string): string {
   return sentences.replaceAll(/<[^>]+>/g, ' ');
 }
 
-/** A user without a browser: opens the link, fills in the form of openid.ts and follows the redirects. Returns the last page. */
-export async function signInAs(name: string, link: string, signal: AbortSignal) {
+/** A browser that follows the redirects. `visit` returns the last page. */
+function createVisitor(signal: AbortSignal | null = null) {
   // One jar for relay and provider, whose cookies have different names.
   const user = createUser({
     ask: (address, init) => fetch(address, { redirect: 'manual', signal, ...init }),
   });
-  async function visit(url: URL, init?: RequestInit) {
+  return async function visit(url: URL, init?: RequestInit) {
     let [page, response] = [url, await user.open(url.href, init)];
     for (let to = response.headers.get('Location'); to; to = response.headers.get('Location')) {
       page = new URL(to, page);
       response = await user.open(page.href);
     }
-    const title = /<title>([^<]*)/.exec(await response.text())?.[1] ?? 'no title';
-    return { url: page, status: response.status, title };
-  }
+    const html = await response.text();
+    const title = /<title>([^<]*)/.exec(html)?.[1] ?? 'no title';
+    return { url: page, status: response.status, title, text: sentencesOf(html) };
+  };
+}
+
+/** A user without a browser: opens the link, and fills in the form of openid.ts. Returns the last page. */
+export async function signInAs(name: string, link: string, signal: AbortSignal) {
+  const visit = createVisitor(signal);
   const { url } = await visit(new URL(link));
   const form = { name, password: 'any', answer: 'allow' };
   return visit(url, { method: 'POST', body: new URLSearchParams(form) });
+}
+
+export type Choice = 'agree' | 'decline' | 'decline at the provider';
+
+/** A user without a browser: decides at the page of a short link, then in the form of openid.ts or plain-pkce.ts. Returns the last page. */
+export async function answerLink(name: string, link: string, choice: Choice = 'agree') {
+  const visit = createVisitor();
+  const address = new URL(link);
+  await visit(address);
+  const decided = await visit(address, decision(choice === 'decline' ? 'decline' : 'continue'));
+  if (choice === 'decline') return decided;
+  const [answer, allowed] = choice === 'agree' ? ['allow', 'true'] : ['deny', 'false'];
+  const form = { name, password: 'any', answer, allowed };
+  return visit(decided.url, { method: 'POST', body: new URLSearchParams(form) });
 }
 
 /** Between two tries; a user or a device is not faster. */
