@@ -25,7 +25,7 @@ export type SessionState =
   | { readonly status: 'reconnecting'; readonly detail: string; readonly prompt?: Prompt }
   /**
    * `expiresAt`: when the access token expires, in milliseconds of `Date.now()`; it is refreshed
-   * before. `user`: if there is an ID token, and not verified.
+   * before. `user`: if there is an ID token (option `details`), and not verified.
    */
   | { readonly status: 'signed-in'; readonly expiresAt?: number; readonly user?: UnverifiedUser }
   /** The sign-in failed. A user who was signed in before still is. */
