@@ -180,7 +180,6 @@ export function createService(
     readiness,
     baseUrl,
     branding,
-    providerNames: settings.providers.map(({ displayName }) => displayName),
     corsOrigins,
     sessionSeconds,
     pollSeconds,

@@ -35,8 +35,6 @@ export interface RoutesOptions extends RateLimits {
   /** Has no trailing slash. */
   readonly baseUrl: string;
   readonly branding: Branding;
-  /** Names of the providers, for the home page. */
-  readonly providerNames: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly sessionSeconds: number;
   readonly pollSeconds: number;

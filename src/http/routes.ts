@@ -49,10 +49,11 @@ import {
 
 /** An exact path takes precedence over patterns, and an earlier pattern over a later one. */
 export function createRoutes(options: RoutesOptions): Route[] {
-  const { baseUrl, branding, providerNames, corsOrigins, confirm, openEndpoints } = options;
+  const { baseUrl, branding, providers, corsOrigins, confirm, openEndpoints } = options;
   const { trustedProxyCidrs, startLimiter, monitor, clock, sessionSeconds } = options;
   const { origin, host } = new URL(baseUrl);
   const basePath = basePathOf(baseUrl);
+  const providerNames = providers.offered.map(({ displayName }) => displayName);
   const names = { branding, host, basePath, providers: providerNames };
   const origins = [origin, ...corsOrigins];
   const asksAlways = confirm === 'always';

@@ -85,8 +85,7 @@ export function createStart(dependencies: StartDependencies): Handler {
     });
     signInLog.started(request, service, started);
     if (!started.ok) return started;
-    const url = linkOf(dependencies.baseUrl, service, started.secrets.browserState);
-    return jsonResponse(describeStarted(started.secrets, url, dependencies));
+    return jsonResponse(describeStarted(started.secrets, service, dependencies));
   };
 }
 
@@ -125,10 +124,11 @@ function logIgnoredMembers(request: RelayRequest, asked: Readonly<Record<string,
 
 /** The response to a start. With a user code it has three more members. */
 export function describeStarted(
-  { pollSecret, userCode }: SessionSecrets,
-  url: string,
+  { browserState, pollSecret, userCode }: SessionSecrets,
+  service: string,
   { baseUrl, sessionSeconds }: Pick<StartDependencies, 'baseUrl' | 'sessionSeconds'>,
 ): object {
+  const url = linkOf(baseUrl, service, browserState);
   const usual = { session: pollSecret, url, expiresIn: sessionSeconds };
   if (userCode === undefined) return usual;
   return {

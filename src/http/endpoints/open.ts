@@ -19,7 +19,7 @@ import { isFinal } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { linkOf, type RelayRequest } from '../request.ts';
+import type { RelayRequest } from '../request.ts';
 import { jsonResponse, refuse, textResponse } from '../responses.ts';
 import {
   cancelledPageOf,
@@ -70,8 +70,7 @@ export function createOpenStart(dependencies: OpenStartDependencies): Handler {
     });
     signInLog.started(request, OPEN_SERVICE, started);
     if (!started.ok) return started;
-    const url = linkOf(baseUrl, OPEN_SERVICE, started.secrets.browserState);
-    const described = describeStarted(started.secrets, url, dependencies);
+    const described = describeStarted(started.secrets, OPEN_SERVICE, dependencies);
     return jsonResponse({ ...described, redirectUri: openRedirectUri(baseUrl) });
   };
 }
