@@ -19,20 +19,14 @@ export interface AdminOptions extends Facts {
   readonly names: readonly string[];
   /** Undefined if no token is required. */
   readonly token: string | undefined;
+  /** The state of the service, which has started when the admin port listens. */
+  readState(): Promise<ServiceState>;
 }
 
 export type Admin = ReturnType<typeof createAdmin>;
 
-/** The state until the service has started. */
-const STARTING: ServiceState = {
-  liveSessions: undefined,
-  parkedPolls: 0,
-  readiness: { status: 'down', reason: 'starting' },
-};
-
 export function createAdmin(options: AdminOptions) {
-  const { clock, services, names, token } = options;
-  let readNow = async () => STARTING;
+  const { clock, services, names, token, readState } = options;
   const recent = createRecent(clock);
   const counts = createCounts(
     services.map(({ name }) => name),
@@ -45,7 +39,7 @@ export function createAdmin(options: AdminOptions) {
   const show = (method: Handler) => ({ GET: method, HEAD: method });
   const page = (render: (status: Status) => string) =>
     show(async () => {
-      const status = { facts: options, startedAtMs, counts, recent, state: await readNow() };
+      const status = { facts: options, startedAtMs, counts, recent, state: await readState() };
       return new Response(render(status), { headers: PAGE_HEADERS });
     });
   const app = createApp(
@@ -59,7 +53,7 @@ export function createAdmin(options: AdminOptions) {
   );
 
   async function metricsResponse(): Promise<Response> {
-    return new Response(writeMetrics(counts, options, await readNow()), {
+    return new Response(writeMetrics(counts, options, await readState()), {
       headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
     });
   }
@@ -67,11 +61,6 @@ export function createAdmin(options: AdminOptions) {
   return {
     /** Counts the relay's events. */
     monitor: counts.monitor,
-
-    /** Shows the state of this service. */
-    watch(readState: () => Promise<ServiceState>): void {
-      readNow = readState;
-    },
 
     handle(request: Request, addresses: Addresses): Response | Promise<Response> {
       const { headers } = request;

@@ -20,7 +20,7 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   endOnSignal(running);
   const { name, problem, fetch, fetchesAtOnce } = runtime;
   if (problem !== undefined) log.warning('runtime', { runtime: name, problem });
-  const admin = await createAdminOf(settings, runtime);
+  const admin = await createAdminOf(settings, runtime, () => service.readState());
   const notifier = await createNotifierOf(settings, runtime);
   const monitor = admin?.monitor ?? NO_MONITOR;
   const dependencies = {
@@ -32,10 +32,7 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   };
   const service = await startService(settings, dependencies);
   running.service = service;
-  if (admin !== undefined) {
-    admin.watch(service.readState);
-    await listenForAdmin(runtime, settings, admin);
-  }
+  if (admin !== undefined) await listenForAdmin(runtime, settings, admin);
   const idleSeconds = settings.pollSeconds + IDLE_MARGIN_SECONDS;
   running.listener = await listen(runtime, settings, { handle: service.handle, idleSeconds });
   notifier?.watch(service.readState);
@@ -56,7 +53,11 @@ interface Running {
 }
 
 /** Undefined without ADMIN_PORT. */
-async function createAdminOf(settings: Settings, { name }: Runtime) {
+async function createAdminOf(
+  settings: Settings,
+  { name }: Runtime,
+  readState: Service['readState'],
+) {
   if (settings.adminPort === undefined) return undefined;
   const { createAdmin } = await import('../admin/admin.ts');
   const { maxSessions, adminHost, adminNames, adminToken: token } = settings;
@@ -71,6 +72,7 @@ async function createAdminOf(settings: Settings, { name }: Runtime) {
     isShared: settings.redis !== undefined,
     names,
     token,
+    readState,
   });
 }
 

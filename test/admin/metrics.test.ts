@@ -27,6 +27,11 @@ const OPTIONS: AdminOptions = {
   runtime: 'Bun 1.0.0',
   names: [],
   token: undefined,
+  readState: async () => ({
+    liveSessions: undefined,
+    parkedPolls: 0,
+    readiness: { status: 'ready' },
+  }),
 };
 
 async function read({ handle }: Pick<Admin, 'handle'>, path: string): Promise<string> {
@@ -36,9 +41,9 @@ async function read({ handle }: Pick<Admin, 'handle'>, path: string): Promise<st
 function createWatched(options: TestServiceOptions = {}, settings: Partial<typeof SETTINGS> = {}) {
   const { providers, maxSessions } = { ...SETTINGS, ...settings };
   const services = [...providers, { name: 'open', displayName: 'Open sign-ins' }];
-  const admin = createAdmin({ ...OPTIONS, services, maxSessions });
+  const readState = () => service.readState();
+  const admin = createAdmin({ ...OPTIONS, services, maxSessions, readState });
   const service = createTestService(settings, { ...options, monitor: admin.monitor });
-  admin.watch(service.readState);
   const ask = (path: string) => read(admin, path);
   return {
     service,
@@ -294,9 +299,9 @@ test.each<['ready' | 'degraded' | 'down', live: number | undefined, gauges: obje
   // While the store does not answer they are not known.
   ['down', undefined, { ready: '0', limited: '0' }],
 ])('the gauges of a relay that is %s, with %p open sign-ins', async (status, live, gauges) => {
-  const admin = createAdmin(OPTIONS);
   const readiness = { status, reason: 'store' };
-  admin.watch(async () => ({ liveSessions: live, parkedPolls: 0, readiness }));
+  const readState = async () => ({ liveSessions: live, parkedPolls: 0, readiness });
+  const admin = createAdmin({ ...OPTIONS, readState });
   const metrics = await read(admin, '/metrics');
   const found = metrics.matchAll(/^sign_in_relay_(live_sessions|ready|limited) (\d)$/gm);
   expect(Object.fromEntries([...found].map(([, name, value]) => [name, value]))).toEqual(gauges);

@@ -24,9 +24,8 @@ function createRelay(instance: string) {
     const clock = createFakeClock();
     const services = [{ name: 'mal', displayName: 'MyAnimeList' }];
     const facts = { clock, services, maxSessions: 10, isShared: true, runtime: 'Bun 1.4.5' };
-    const admin = createAdmin({ ...facts, names: [], token: undefined });
-    admin.watch(async () => relay.state);
-    return admin;
+    const readState = async () => relay.state;
+    return createAdmin({ ...facts, names: [], token: undefined, readState });
   };
   let admin = start();
   const scrapes: (string | undefined)[] = [];

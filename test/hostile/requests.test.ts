@@ -185,7 +185,7 @@ test.each<[name: string, settings: Partial<typeof SETTINGS>, count: number]>([
 );
 
 test('the admin port: documented statuses, nothing reflected, leaked or kept', async () => {
-  const { clock } = createTestService();
+  const { clock, readState } = createTestService();
   const admin = createAdmin({
     clock,
     services: SETTINGS.providers,
@@ -194,6 +194,7 @@ test('the admin port: documented statuses, nothing reflected, leaked or kept', a
     runtime: 'Bun',
     names: ['admin.example'],
     token: ADMIN_TOKEN,
+    readState,
   });
   await attack(
     async (url, init, peer) => {

@@ -21,6 +21,11 @@ const admin = createAdmin({
   runtime: 'Bun 1.4.5',
   isShared: false,
   token: undefined,
+  readState: async () => ({
+    liveSessions: 214,
+    parkedPolls: 187,
+    readiness: { status: 'ready' },
+  }),
 });
 const { monitor } = admin;
 /** The same picture each time. */
@@ -56,7 +61,6 @@ monitor.failed({
   signIn: '7c1f-09ab',
   hint: 'the user did not come back from AniList: if it happens every time, the redirect URI registered there is not https://relay.example/auth/anilist/callback, or ANILIST_CLIENT_ID is wrong',
 });
-admin.watch(async () => ({ liveSessions: 214, parkedPolls: 187, readiness: { status: 'ready' } }));
 
 const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: admin.handle });
 const browser = await launchChromium();

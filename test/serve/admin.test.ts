@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { createAdmin } from '../../src/admin/admin.ts';
+import { createDisabledService } from '../../src/service.ts';
 import { createFakeClock } from '../kit/clock.ts';
 import { pollOnce, start, startRequest } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -19,7 +20,8 @@ describe('the admin port answers', () => {
   const token = plantSecret(randomBytes(24).toString('base64url'));
   const names = ['Relay-1.internal', 'relay.example'];
   const facts = { clock: createFakeClock(), services: [], maxSessions: 1, isShared: false };
-  const admin = createAdmin({ ...facts, runtime: 'Bun 1.4.5', names, token });
+  const readState = () => createDisabledService().readState();
+  const admin = createAdmin({ ...facts, runtime: 'Bun 1.4.5', names, token, readState });
   const ask = (path: string, headers: Record<string, string> = {}) =>
     admin.handle(new Request(`http://127.0.0.1${path}`, { headers }), { requestIP: () => null });
   const basicOf = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;
