@@ -31,7 +31,7 @@ export const DATA_HEADERS = {
 } as const;
 
 const TEXT_HEADERS = { ...DATA_HEADERS, 'Content-Type': 'text/plain; charset=utf-8' };
-const JSON_RESPONSE = {
+export const JSON_RESPONSE = {
   status: 200,
   headers: { ...DATA_HEADERS, 'Content-Type': 'application/json' },
 };

@@ -40,7 +40,7 @@ import {
   createPageResponses,
   createPictureResponse,
   errorResponse,
-  jsonResponse,
+  JSON_RESPONSE,
   type PageResponses,
   type Refusal,
   textResponseTo,
@@ -97,6 +97,7 @@ const forDevices = { isForDevices: true };
 
 /** What devices use. docs/protocol.md, docs/extensions.md. */
 function createDeviceRoutes(endpoints: Dependencies): Route[] {
+  let api: string | undefined;
   return [
     { path: '/auth/start', methods: { POST: createStart(endpoints) }, ...forDevices },
     {
@@ -124,8 +125,8 @@ function createDeviceRoutes(endpoints: Dependencies): Route[] {
       methods: {
         async GET() {
           // Loaded when needed, because few relays get such a request.
-          const { describeApi } = await import('./openapi/document.ts');
-          return jsonResponse(describeApi(endpoints.baseUrl));
+          api ??= (await import('./openapi/document.ts')).describeApi(endpoints.baseUrl);
+          return new Response(api, JSON_RESPONSE);
         },
       },
       ...forDevices,

@@ -59,11 +59,10 @@ const TEMPLATE = {
   },
 };
 
-/** The API document of a relay. */
-export function describeApi(baseUrl: string): object {
-  const json = JSON.stringify(TEMPLATE)
+/** The API document of a relay, as JSON. */
+export function describeApi(baseUrl: string): string {
+  return JSON.stringify(TEMPLATE)
     .replaceAll('{{BASE_URL}}', () => baseUrl)
     .replaceAll('{{ORIGIN}}', () => new URL(baseUrl).origin)
     .replaceAll('{{BASE_PATH}}', () => basePathOf(baseUrl));
-  return JSON.parse(json);
 }
