@@ -1,12 +1,6 @@
 /** Decodes responses of providers that compress although the relay asks them not to. */
 import { pipeline, Readable, type Transform } from 'node:stream';
-import {
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  createInflateRaw,
-} from 'node:zlib';
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { ProviderResponse } from '../providers/config.ts';
 
 /**
@@ -24,7 +18,7 @@ export function decode(response: ProviderResponse): ProviderResponse {
 }
 
 /** The decoders in their order: the encoding that was applied last comes first. RFC 9110 §8.4. */
-function decodersFor(encodings: string): Decoder[] {
+function decodersFor(encodings: string): Transform[] {
   const names = encodings.toLowerCase().split(',', MAX_ENCODINGS);
   // Some servers name the character set here too.
   const applied = names.map((name) => DECODERS.get(name.trim())).filter((decode) => decode);
@@ -38,25 +32,9 @@ const MAX_ENCODINGS = 5;
 const ZLIB = { finishFlush: constants.Z_SYNC_FLUSH };
 const BROTLI = { finishFlush: constants.BROTLI_OPERATION_FLUSH };
 
-type Decoder = Transform | typeof inflate;
-
-const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decoder>([
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ['gzip', () => createGunzip(ZLIB)],
   ['x-gzip', () => createGunzip(ZLIB)],
-  ['deflate', () => inflate],
+  ['deflate', () => createInflate(ZLIB)],
   ['br', () => createBrotliDecompress(BROTLI)],
 ]);
-
-/** Deflate has a zlib header (RFC 9110 §8.4.1.2), which some servers leave out. Its first byte ends in 8 (RFC 1950 §2.2). */
-async function* inflate(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const chunks = source[Symbol.asyncIterator]();
-  const first = await chunks.next();
-  if (first.done) return;
-  const hasHeader = ((first.value[0] ?? 0) & 15) === 8;
-  const inflater = hasHeader ? createInflate(ZLIB) : createInflateRaw(ZLIB);
-  async function* all() {
-    yield first.value;
-    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
-  }
-  yield* pipeline(all, inflater, () => {});
-}
