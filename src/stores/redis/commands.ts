@@ -88,27 +88,25 @@ export function createRedisCommands(options: RedisCommandsOptions) {
   }
 
   /** Any other request to the store, with the same deadline. */
-  function within<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const deadline: Deadline = { dueAtMs: 0, onDue };
-      function onDue(): void {
+  async function within<T>(work: Promise<T>): Promise<T> {
+    const { promise: late, reject } = Promise.withResolvers<never>();
+    const deadline: Deadline = {
+      dueAtMs: 0,
+      onDue() {
         client.reconnect();
-        fail(new StoreUnavailable('not answered in time'));
-      }
-      function fail(failure: StoreUnavailable): void {
-        deadlines.cancel(deadline);
-        if (!(failure.cause instanceof ErrorReply)) onConnectionLost();
-        reject(failure);
-      }
-      deadlines.add(deadline);
-      work.then(
-        (reply) => {
-          deadlines.cancel(deadline);
-          resolve(reply);
-        },
-        (cause) => fail(new StoreUnavailable('refused or out of reach', { cause })),
-      );
-    });
+        reject(new StoreUnavailable('not answered in time'));
+      },
+    };
+    deadlines.add(deadline);
+    try {
+      return await Promise.race([work, late]);
+    } catch (cause) {
+      if (!(cause instanceof ErrorReply)) onConnectionLost();
+      if (cause instanceof StoreUnavailable) throw cause;
+      throw new StoreUnavailable('refused or out of reach', { cause });
+    } finally {
+      deadlines.cancel(deadline);
+    }
   }
 
   return {
