@@ -142,7 +142,7 @@ export function createService(
   function readiness(): Readiness {
     if (draining) return { status: 'down', reason: DRAINING };
     const problem = stores.findProblem?.();
-    if (problem?.stopsEverything) return { status: 'down', reason: problem.text };
+    if (problem?.status === 'down') return problem;
     const names = settings.providers.map(({ name }) => name);
     // An issuer that is down must not take the other providers out of service.
     if (names.length > 0 && !names.some((name) => providers.find(name).ok)) {
@@ -150,7 +150,7 @@ export function createService(
       return { status: 'down', reason };
     }
     // A load balancer must not take callbacks and polls away because starts are refused.
-    return problem ? { status: 'degraded', reason: problem.text } : { status: 'ready' };
+    return problem ?? { status: 'ready' };
   }
 
   /** Undefined if the store does not answer. */

@@ -1,11 +1,10 @@
 /** Routes for health checks, and those of a relay that is not configured. */
+import type { StoreProblem } from '../sign-ins/store.ts';
 import type { Handler, Route } from './app.ts';
 import { errorResponse, textResponseWithoutNewline } from './responses.ts';
 
 /** Readiness: with 'degraded' some requests fail, but `/ready` gets a 200; with 'down' it gets a 503. */
-export type Readiness =
-  | { readonly status: 'ready' }
-  | { readonly status: 'degraded' | 'down'; readonly reason: string };
+export type Readiness = { readonly status: 'ready' } | StoreProblem;
 
 /** The reason while the relay drains. */
 export const DRAINING = 'draining';

@@ -78,12 +78,11 @@ export interface RefreshStore {
   finish(id: string, result: string | undefined): Awaitable<void>;
 }
 
-/** What currently fails at a store. */
+/** What currently fails at a store: everything, or only some requests, such as starts while it is full. */
 export interface StoreProblem {
+  readonly status: 'down' | 'degraded';
   /** For the operator. */
-  readonly text: string;
-  /** False if only some requests fail, such as starts while the store is full. */
-  readonly stopsEverything: boolean;
+  readonly reason: string;
 }
 
 /**

@@ -133,7 +133,7 @@ function logProblem(reason: string, isOver: boolean): void {
   else log.warning('store_refuses', { reason, remedy: STORAGE_REMEDY });
 }
 
-function describeProblem(reason: string | undefined): StoreProblem | undefined {
-  if (reason === undefined) return undefined;
-  return { text: `store: the object's storage refuses (${reason})`, stopsEverything: true };
+function describeProblem(code: string | undefined): StoreProblem | undefined {
+  if (code === undefined) return undefined;
+  return { status: 'down', reason: `store: the object's storage refuses (${code})` };
 }

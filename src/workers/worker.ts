@@ -99,7 +99,7 @@ const UNAVAILABLE: Stores = {
   },
   vault: plainVault,
   refreshes: { begin: fail, finish: fail },
-  createRateLimiter: (_, policy) => ({ policy, take: fail, refund: fail, sweep() {} }),
-  findProblem: () => ({ text: 'store: the object has failed', stopsEverything: true }),
+  createRateLimiter: () => ({ take: fail, refund: fail, sweep() {} }),
+  findProblem: () => ({ status: 'down', reason: 'store: the object has failed' }),
   close() {},
 };

@@ -132,7 +132,8 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
       const text = remedy
         ? `store: Redis refuses commands (${reason}): ${remedy}`
         : `store: Redis is unreachable: ${lostBecause()}`;
-      return { text, stopsEverything: isLost || isStopped || !wasAccepted };
+      const isDown = isLost || isStopped || !wasAccepted;
+      return { status: isDown ? 'down' : 'degraded', reason: text };
     },
     close(): void {
       state = 'closed';

@@ -85,8 +85,7 @@ export async function openSessionsFile(all: SessionsFileOptions) {
       const problem = stores.findProblem();
       if (problem === undefined) return undefined;
       // Anybody may read this at /ready, so it has no path.
-      const text = `store: SESSIONS_FILE ${wordsFor(problem)}`;
-      return { text, stopsEverything: true };
+      return { status: 'down', reason: `store: SESSIONS_FILE ${wordsFor(problem)}` };
     },
     close() {
       stopProbing();
