@@ -2,10 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import type { Settings, SettingsReading, SettingWarning } from '../settings/index.ts';
-import { describeFileFailure } from '../settings/reading.ts';
+import { describeFileFailure, type Environment } from '../settings/reading.ts';
 import { findPathProblem } from '../stores/sqlite/problems.ts';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Adds a fault if this runtime, or this machine, cannot have the sessions file. */
 export function checkMachine(read: SettingsReading): SettingsReading {

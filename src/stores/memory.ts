@@ -85,8 +85,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     if (oldest !== undefined) remove(oldest);
   }
 
-  /** Ends or removes the sessions whose time is over. */
-  function expire(nowMs: number): void {
+  /** Ends or removes the sessions whose time is over. Returns how many are live. */
+  function expire(nowMs: number): number {
     for (const entries of byDuration.values()) {
       for (const entry of entries) {
         const { session } = entry;
@@ -101,9 +101,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
         if (wasLive) noLongerLive.push(session);
       }
     }
+    return byPoll.size - tombstones.size;
   }
-
-  const countLive = () => byPoll.size - tombstones.size;
 
   function findEntry(key: SessionKey): Entry | undefined {
     if ('link' in key) return byLink.get(key.link);
@@ -119,8 +118,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
       const isInUse = typed !== undefined && typed.state !== 'ended' && nowMs <= typed.expiresAtMs;
       if (isInUse || byLink.has(link) || byPoll.has(poll)) return 'collision';
       // Expired sessions don't count, but may not be removed yet.
-      if (countLive() >= maxSessions) expire(nowMs);
-      if (countLive() >= maxSessions) return 'full';
+      const isFull = byPoll.size - tombstones.size >= maxSessions;
+      if (isFull && expire(nowMs) >= maxSessions) return 'full';
       const session = createPending(newSession, nowMs, lifetimeMs);
       journal?.write(session);
       add(session);
@@ -146,10 +145,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
       return swept;
     },
 
-    countLive() {
-      expire(clock.now());
-      return countLive();
-    },
+    countLive: () => expire(clock.now()),
 
     hasUndelivered() {
       const nowMs = clock.now();
