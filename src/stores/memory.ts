@@ -8,7 +8,12 @@ import { digestOf } from '../sign-ins/secrets.ts';
 import type { Delivery, NewSession, Protected, Session } from '../sign-ins/session.ts';
 import { createPending, keptUntilMs, stateAt } from '../sign-ins/session.ts';
 import type { Listener, RefreshStore, RefreshTurn, SessionKey, Store } from '../sign-ins/store.ts';
-import type { Clock } from '../sign-ins/time.ts';
+import {
+  type Clock,
+  createDeadlineQueue,
+  type Deadline,
+  type DeadlineQueue,
+} from '../sign-ins/time.ts';
 import { EXCHANGE_FAILED, type PollKey, type Vault } from '../sign-ins/vault.ts';
 
 /** Where sessions are kept besides this process. If it throws, nothing has changed. */
@@ -165,27 +170,33 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
 }
 
 export function createMemoryRefreshStore(clock: Clock) {
-  const byId = new Map<string, { readonly turn: RefreshTurn; readonly untilMs: number }>();
+  const byId = new Map<string, Deadline & { readonly turn: RefreshTurn }>();
+  // One millisecond more, because each is kept up to and including its last millisecond.
+  const leases = createDeadlineQueue(clock, EXCHANGE_LEASE_MS + 1);
+  const results = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
 
   /** A timer removes it, even if nothing looks it up again. */
-  function keep(id: string, turn: RefreshTurn, durationMs: number): void {
-    const refresh = { turn, untilMs: clock.now() + durationMs };
-    byId.set(id, refresh);
-    clock.setTimer(durationMs + 1, () => {
+  function keep(id: string, turn: RefreshTurn, until: DeadlineQueue): void {
+    const onDue = () => {
       if (byId.get(id) === refresh) byId.delete(id);
-    });
+    };
+    const refresh = { turn, dueAtMs: 0, onDue };
+    byId.set(id, refresh);
+    until.add(refresh);
   }
 
   return {
     begin(id) {
       const refresh = byId.get(id);
-      if (refresh !== undefined && clock.now() <= refresh.untilMs) return refresh.turn;
-      keep(id, { state: 'in_progress' }, EXCHANGE_LEASE_MS);
+      if (refresh !== undefined && clock.now() < refresh.dueAtMs) return refresh.turn;
+      keep(id, { state: 'in_progress' }, leases);
       return { state: 'yours' };
     },
     finish(id, result) {
+      const refresh = byId.get(id);
+      if (refresh !== undefined) leases.cancel(refresh);
       byId.delete(id);
-      if (result !== undefined) keep(id, { state: 'finished', result }, REFRESH_RESULT_MS);
+      if (result !== undefined) keep(id, { state: 'finished', result }, results);
     },
     get size() {
       return byId.size;
