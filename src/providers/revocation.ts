@@ -30,32 +30,25 @@ export function revokeToken(
   token: string,
   tokenKind: TokenKind | undefined,
 ): Promise<RevocationOutcome> {
-  const request = createRequest(provider, revocation, token, tokenKind);
-  return endpoint.send(provider, request, (answer) => parseAnswer(provider, revocation, answer));
-}
-
-function createRequest(
-  provider: ProviderConfig,
-  revocation: Revocation,
-  token: string,
-  tokenKind: TokenKind | undefined,
-): TokenRequest {
+  const send = (request: Pick<TokenRequest, 'headers' | 'body'>) =>
+    endpoint.send(provider, { url, grant: 'revoke', method, ...request }, (answer) =>
+      parseAnswer(provider, revocation, answer),
+    );
   const { clientAuth = provider.clientAuth, tokenIn, takes, body, url } = revocation;
   const { method = 'POST' } = revocation;
-  const grant = 'revoke';
   const client = asClient(provider, clientAuth, body);
   const headers = headersFor(client);
   if (tokenIn === 'bearer') {
     // Dropbox refuses a content type without a body.
     const { 'Content-Type': _, ...others } = headers;
-    return { url, grant, method, headers: { ...others, Authorization: `Bearer ${token}` } };
+    return send({ headers: { ...others, Authorization: `Bearer ${token}` } });
   }
   // An endpoint for one kind of token, or without authentication, does not know the parameter.
   const takesHint = tokenKind !== undefined && takes === undefined && clientAuth !== 'none';
   const hint = takesHint ? `&token_type_hint=${tokenKind}` : '';
   const credentials = clientAuth === 'none' ? '' : credentialsInBody(client);
   const form = `${tokenIn ?? 'token'}=${formEncode(token)}${hint}${credentials}`;
-  return { url, grant, method, headers, body: encodeBody(client, form) };
+  return send({ headers, body: encodeBody(client, form) });
 }
 
 /** The client with the authentication that the revocation endpoint expects. */

@@ -55,18 +55,18 @@ export function warnOfHazards(
 const PLACEHOLDER =
   /^(?:[<[{(].*[>\]})]|[^\p{L}\p{N}]+|x{3,}|your[-_ ].*|(?:my[-_ ]?)?client[-_ ]?(?:id|secret)|change[-_ ]?(?:me|it|this).*|replace[-_ ].*|todo|placeholder|1a2b3c|a-secret)$/iu;
 
-/** The settings of one provider that are set and valid. */
-type GivenToProvider = Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>;
-
-/** Warns of the settings of one enabled provider. */
+/** Warns of the settings of one enabled provider, and of what an operator has to set or check before it works. */
 export function warnOfProviderHazards(
-  reading: Reading,
+  { env, warnings }: Reading,
   name: string,
-  given: GivenToProvider,
+  /** Its settings that are set and valid. */
+  given: Values<typeof PROVIDER_SETTINGS, typeof PROVIDER_CHECKS>,
   profile: Profile | undefined,
 ): void {
+  const prefix = prefixOf(name);
+  const isSet = (setting: string) => env[prefix + setting] !== undefined;
   const warn = (setting: string, problem: string) =>
-    reading.warnings.push({ setting: prefixOf(name) + setting, problem });
+    warnings.push({ setting: prefix + setting, problem });
   const shown = profile?.displayName ?? name;
   for (const setting of ['CLIENT_ID', 'CLIENT_SECRET'] as const) {
     if (!PLACEHOLDER.test(given[setting] ?? '')) continue;
@@ -84,20 +84,8 @@ export function warnOfProviderHazards(
     const taker = isKnown ? `${shown} takes` : `check that ${shown} wants that, since most take`;
     warn('SCOPE', `has ${separator} between scopes: ${taker} ${right}`);
   }
-  if (!reading.env[`${prefixOf(name)}ISSUER`]) warnOfProfile(reading, name, given, profile);
-}
-
-/** What an operator has to set or check before the provider works, unless its issuer decides that. */
-function warnOfProfile(
-  { env, warnings }: Reading,
-  name: string,
-  given: GivenToProvider,
-  profile: Profile | undefined,
-): void {
-  const prefix = prefixOf(name);
-  const isSet = (setting: string) => env[prefix + setting] !== undefined;
-  const warn = (setting: string, problem: string) =>
-    warnings.push({ setting: prefix + setting, problem });
+  // The rest is what the issuer decides.
+  if (isSet('ISSUER')) return;
   const pkce = isSet('PKCE') ? given.PKCE : (profile?.pkce ?? 'none');
   if (!isSet('CLIENT_SECRET') && !isSet('CLIENT_SECRET_FILE')) {
     if (profile && profile.clientSecret === undefined) {
