@@ -5,25 +5,24 @@ export type FakeClock = ReturnType<typeof createFakeClock>;
 
 export function createFakeClock(startMs = 1_000_000) {
   let nowMs = startMs;
-  const timers = new Set<{ atMs: number; run: () => void }>();
-
-  function nextDue(untilMs: number) {
-    const due = [...timers].filter(({ atMs }) => atMs <= untilMs);
-    return due.sort((a, b) => a.atMs - b.atMs)[0];
-  }
+  /** In the order in which they fall due. */
+  const timers: { readonly atMs: number; readonly run: () => void }[] = [];
 
   return {
     now: () => nowMs,
     setTimer(delayMs: number, run: () => void) {
       const timer = { atMs: nowMs + delayMs, run };
-      timers.add(timer);
-      return () => void timers.delete(timer);
+      timers.splice(timers.findLastIndex(({ atMs }) => atMs <= timer.atMs) + 1, 0, timer);
+      return () => {
+        const at = timers.indexOf(timer);
+        if (at !== -1) timers.splice(at, 1);
+      };
     },
     /** Moves time on and runs the timers that fall due, each at its own moment. */
     advance(ms: number) {
       const untilMs = nowMs + ms;
-      for (let due = nextDue(untilMs); due !== undefined; due = nextDue(untilMs)) {
-        timers.delete(due);
+      for (let due = timers[0]; due !== undefined && due.atMs <= untilMs; due = timers[0]) {
+        timers.shift();
         nowMs = Math.max(nowMs, due.atMs);
         due.run();
       }
@@ -34,10 +33,10 @@ export function createFakeClock(startMs = 1_000_000) {
       nowMs += ms;
     },
     get timers() {
-      return timers.size;
+      return timers.length;
     },
     /** When the next timer falls due. Infinity: there is none. */
-    dueMs: () => nextDue(Infinity)?.atMs ?? Infinity,
+    dueMs: () => timers[0]?.atMs ?? Infinity,
   } satisfies Clock & Record<string, unknown>;
 }
 
