@@ -22,13 +22,16 @@ describe('device authorization', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('MAX_SESSIONS applies to it too', async () => {
-    const service = createTestService({ maxSessions: 1 });
-    await authorizeDevice(service);
-    expect(await requestAuthorization(service)).toMatchObject({
-      status: 400,
-      body: { error: 'temporarily_unavailable' },
-    });
+  test('at MAX_SESSIONS, or when the store fails, it is refused for now, as JSON', async () => {
+    const full = createTestService({ maxSessions: 1 });
+    await authorizeDevice(full);
+    const beforeStore = () => Promise.reject(new Error('down'));
+    for (const service of [full, createTestService({}, { beforeStore })]) {
+      expect(await requestAuthorization(service)).toMatchObject({
+        status: 400,
+        body: { error: 'temporarily_unavailable' },
+      });
+    }
   });
 });
 

@@ -204,6 +204,7 @@ test('a store that is unavailable: 503 with Retry-After: the tokens may be valid
   for (const response of [
     await revoke(service, TOKENS),
     await revokeOAuth(service, { token: 't' }),
+    await service.ask('/refresh', { method: 'POST', body: JSON.stringify(TOKENS) }),
   ]) {
     expect(response.status).toBe(503);
     expect(response.headers.get('retry-after')).toBe('5');
