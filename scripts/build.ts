@@ -171,8 +171,10 @@ export async function buildExecutable(file: string, target?: ExecutableTarget): 
     ...defines,
     `--outfile=${file}`,
   ];
-  const { exitCode, stderr } = Bun.spawnSync(command, { cwd: ROOT });
-  if (exitCode !== 0) throw new Error(`cannot build ${file}:\n${stderr}`);
+  // Not spawnSync: the tests serve other programs meanwhile.
+  const child = Bun.spawn(command, { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'] });
+  const errors = await new Response(child.stderr).text();
+  if ((await child.exited) !== 0) throw new Error(`cannot build ${file}:\n${errors}`);
 }
 
 if (import.meta.main) {
