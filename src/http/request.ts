@@ -176,11 +176,12 @@ export function createBodyReader(clock: Clock) {
    * Content-Length counts as empty. Rejects when the client disconnects.
    */
   async function read(request: Request, limitBytes: number): Promise<BoundedText> {
-    const { promise: deadline, resolve } = Promise.withResolvers<void>();
-    // After a pause of the process what has arrived is read first, as in sign-ins/time.ts.
-    const cancel = clock.setTimer(REQUEST_BODY_DEADLINE_MS - STALL_GRACE_MS, () =>
-      clock.setTimer(STALL_GRACE_MS, resolve),
-    );
+    let cancel = () => {};
+    const deadline = new Promise<void>((resolve) => {
+      // After a pause of the process what has arrived is read first, as in sign-ins/time.ts.
+      const waitLonger = () => clock.setTimer(STALL_GRACE_MS, resolve);
+      cancel = clock.setTimer(REQUEST_BODY_DEADLINE_MS - STALL_GRACE_MS, waitLonger);
+    });
     try {
       const length = request.headers.get('content-length');
       // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.

@@ -89,14 +89,13 @@ export function createRedisCommands(options: RedisCommandsOptions) {
 
   /** Any other request to the store, with the same deadline. */
   async function within<T>(work: Promise<T>): Promise<T> {
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    const deadline: Deadline = {
-      dueAtMs: 0,
-      onDue() {
+    const deadline: Deadline = { dueAtMs: 0, onDue() {} };
+    const late = new Promise<never>((_, reject) => {
+      deadline.onDue = () => {
         client.reconnect();
         reject(new StoreUnavailable('not answered in time'));
-      },
-    };
+      };
+    });
     deadlines.add(deadline);
     try {
       return await Promise.race([work, late]);
