@@ -21,7 +21,7 @@ export interface Journal {
   load(): readonly Session[];
   /** Called before the session takes this state. */
   write(session: Session): void;
-  /** Called before the session is removed, or becomes a tombstone. */
+  /** Called before the session becomes a tombstone. What expires is for the owner of the journal to remove. */
   remove(session: Session): void;
 }
 
@@ -99,10 +99,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
         const wasLive = session.state !== 'ended';
         const next = stateAt(session, nowMs);
         if (next !== undefined) replace(entry, next);
-        else {
-          if (wasLive) journal?.remove(session);
-          remove(entry);
-        }
+        else remove(entry);
         if (wasLive) noLongerLive.push(session);
       }
     }

@@ -206,6 +206,17 @@ test('a sign-in changes five rows: start, link, lease, result, delivery', async 
   expect(sql.changes()).toBe(5);
 });
 
+test('however many have expired, a sweep is one statement, so nothing waits for long', async () => {
+  const sql = createSql();
+  const { store, time } = openDurable(sql);
+  for (let count = 0; count < 3; count += 1) await create(store);
+  time.advance(LIFETIME_MS + 1);
+  const changes = sql.changes();
+  expect(await store.countLive()).toBe(0);
+  expect(await store.sweep()).toHaveLength(3);
+  expect([sql.changes(), sql.dump()]).toEqual([changes + 1, '[]']);
+});
+
 test('while SQLite refuses, only tokens of an exchange are kept; all work afterwards', async () => {
   const sql = createSql();
   const problems: unknown[] = [];
