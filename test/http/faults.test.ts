@@ -2,7 +2,14 @@
 import { describe, expect, test } from 'bun:test';
 import { createApp } from '../../src/http/app.ts';
 import { refuse } from '../../src/http/responses.ts';
-import { acknowledge, poll, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
+import {
+  acknowledge,
+  poll,
+  pollToken,
+  start,
+  startRequest,
+  UNKNOWN_SECRET,
+} from '../kit/device.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import {
   type Asked,
@@ -84,7 +91,10 @@ test.each(['GET', 'HEAD'])('a refusal that cannot be shown is a fault too: %s', 
 });
 
 // Devices in the field take any other status as final. A store that is unavailable is in polls.test.ts.
-test('when the store fails, a poll gets a 204, so that the device polls again', async () => {
+test('when the store fails, a poll of either protocol is answered so that it is repeated', async () => {
   const service = createFaulty('poll', 'fails');
-  expect((await poll(service, (await start(service)).session)).status).toBe(204);
+  const { session } = await start(service);
+  expect((await poll(service, session)).status).toBe(204);
+  const { status, body } = await pollToken(service, session);
+  expect([status, body.error]).toEqual([400, 'authorization_pending']);
 });

@@ -1,6 +1,6 @@
 /** Open sign-ins: what a client may send, where its user may be sent, and what comes back. docs/open.md. */
 import { describe, expect, test } from 'bun:test';
-import { acknowledge, poll, pollOnce } from '../kit/device.ts';
+import { acknowledge, poll, pollOnce, UNKNOWN_SECRET } from '../kit/device.ts';
 import { readPng, scan } from '../kit/qr.ts';
 import {
   BASE_URL,
@@ -279,6 +279,13 @@ describe('the callback', () => {
     };
     expect(Object.keys(callback).length).toBeLessThan(64);
   });
+});
+
+test('when the store fails, the client gets a text and the user a page', async () => {
+  const service = createOpenService({}, { beforeStore: () => Promise.reject(new Error('down')) });
+  expect(await refusalOf(service, urlOf())).toEqual([503, 'Server busy']);
+  const page = await service.ask(`/open?state=${UNKNOWN_SECRET}`);
+  expect([page.status, await textOf(page)]).toEqual([503, expect.stringContaining('failed')]);
 });
 
 test('a relay that does not enable them has none of it', async () => {
