@@ -91,7 +91,7 @@ test.each(['GET', 'HEAD'])('a refusal that cannot be shown is a fault too: %s', 
 });
 
 // Devices in the field take any other status as final. A store that is unavailable is in polls.test.ts.
-test('when the store fails, a poll of either protocol is answered so that it is repeated', async () => {
+test('when the store fails, a poll of either protocol gets what makes it poll again', async () => {
   const service = createFaulty('poll', 'fails');
   const { session } = await start(service);
   expect((await poll(service, session)).status).toBe(204);
