@@ -26,7 +26,6 @@ export function createAdmission(
   trustedProxyCidrs: readonly string[],
   /** The origins whose pages may send what devices send. */
   origins: readonly string[],
-  startLimiter: RateLimiter,
   monitor: Monitor,
 ) {
   const findClientAddress = createFindClientAddress(trustedProxyCidrs);
@@ -48,11 +47,7 @@ export function createAdmission(
   }
 
   /** Takes a token of the client address's bucket, unless a page of another site sends the request. */
-  async function admit(
-    request: RelayRequest,
-    limiter = startLimiter,
-    kind: RateLimitKind = 'start',
-  ) {
+  async function admit(request: RelayRequest, limiter: RateLimiter, kind: RateLimitKind) {
     if (isFromForeignPage(request.raw, origins)) return FOREIGN_PAGE;
     const bucket = findAddress(request);
     if (bucket === undefined) return INVALID_ADDRESS;

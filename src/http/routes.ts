@@ -50,7 +50,7 @@ import {
 /** An exact path takes precedence over patterns, and an earlier pattern over a later one. */
 export function createRoutes(options: RoutesOptions): Route[] {
   const { baseUrl, branding, providers, corsOrigins, confirm, openEndpoints } = options;
-  const { trustedProxyCidrs, startLimiter, monitor, clock, sessionSeconds } = options;
+  const { trustedProxyCidrs, monitor, clock, sessionSeconds } = options;
   const { origin, host } = new URL(baseUrl);
   const basePath = basePathOf(baseUrl);
   const providerNames = providers.offered.map(({ displayName }) => displayName);
@@ -63,7 +63,7 @@ export function createRoutes(options: RoutesOptions): Route[] {
     ...options,
     basePath,
     pages: createPageResponses(createPages(names)),
-    admission: createAdmission(trustedProxyCidrs, origins, startLimiter, monitor),
+    admission: createAdmission(trustedProxyCidrs, origins, monitor),
     bodies: createBodyReader(clock),
     cookies: createContinueCookies(baseUrl, sessionSeconds, asksAlways),
     openCookies,

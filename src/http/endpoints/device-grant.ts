@@ -36,13 +36,13 @@ type TokenParameters = ReadonlyMap<string, string>;
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
 export function createDeviceAuthorization(dependencies: StartDependencies): Handler {
-  const { signIns, providers, admission, bodies, signInLog, randomBytes } = dependencies;
-  const { baseUrl, sessionSeconds } = dependencies;
+  const { signIns, providers, admission, startLimiter, bodies, signInLog } = dependencies;
+  const { randomBytes, baseUrl, sessionSeconds } = dependencies;
   return async (request) => {
     const service = request.parameter;
     const found = providers.find(service);
     if (!found.ok) return found;
-    const admitted = await admission.admit(request);
+    const admitted = await admission.admit(request, startLimiter, 'start');
     if (!admitted.ok) return admitted;
     const parameters = await readParameters(request.raw, bodies, PARAMETERS);
     if (parameters === undefined) return refuse('invalid_request');

@@ -46,6 +46,7 @@ export type StartDependencies = Pick<
   | 'signIns'
   | 'providers'
   | 'admission'
+  | 'startLimiter'
   | 'bodies'
   | 'signInLog'
   | 'randomBytes'
@@ -56,9 +57,10 @@ export type StartDependencies = Pick<
 
 /** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
 export function createStart(dependencies: StartDependencies): Handler {
-  const { signIns, providers, admission, bodies, signInLog, randomBytes, blind } = dependencies;
+  const { signIns, providers, admission, startLimiter, bodies } = dependencies;
+  const { signInLog, randomBytes, blind } = dependencies;
   return async (request) => {
-    const admitted = await admission.admit(request);
+    const admitted = await admission.admit(request, startLimiter, 'start');
     if (!admitted.ok) return admitted;
     const { members: asked, isTruncated } = await bodies.readMembers(request.raw, MAX_START_BYTES);
     if (isTruncated) {
