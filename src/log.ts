@@ -130,10 +130,10 @@ export function createLogOutput(output: Writable, errors: Writable): (line: stri
   }
 
   return (line) => {
-    // The reader has stopped reading, and further lines would fill the memory.
+    // The reader has stopped, or thousands of sign-ins expired at once. Further lines would fill the memory.
     if (waitingCharacters > MAX_BACKLOG_CHARACTERS) {
       lostLines += 1;
-      return fail('its reader has stopped');
+      return fail('a megabyte waits for its reader');
     }
     waitingCharacters += line.length;
     output.write(line, (error) => {

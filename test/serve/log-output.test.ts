@@ -76,7 +76,7 @@ describe('when the reader does not read', () => {
     for (let sent = 0; sent < MAX_BACKLOG_CHARACTERS / 20 && stderr() === ''; sent += 50) {
       await Promise.all(Array.from({ length: 50 }, poll));
     }
-    expect(stderr()).toBe(cannotWrite('its reader has stopped'));
+    expect(stderr()).toBe(cannotWrite('a megabyte waits for its reader'));
   }
 
   test('lines beyond a limit are dropped, and their number is logged once it reads again', async () => {
