@@ -11,7 +11,7 @@ import { poll, start } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
 import { PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { ROOT, startRelay } from '../kit/relay.ts';
+import { buildForNode, ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
@@ -79,7 +79,7 @@ describe('the npm package', () => {
     mkdirSync(empty);
     // Its first step, without that of the client, is the build.
     const options = ['--silent', '--ignore-scripts', '--pack-destination', folder];
-    await run([process.execPath, 'scripts/build.ts']);
+    await buildForNode();
     await run(['npm', 'pack', ...options]);
   });
 

@@ -17,7 +17,7 @@ import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
 import { findFreePort, NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
-import { ROOT, startRelay } from '../kit/relay.ts';
+import { buildForNode, ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 setDefaultTimeout(120_000);
@@ -25,10 +25,9 @@ setDefaultTimeout(120_000);
 /** Installs it as npm would, but offline: unpacked, its command linked and executable. */
 async function install(): Promise<string> {
   const folder = newFolder();
-  const packed = await runChild(['npm', 'pack', '--pack-destination', folder], {
-    cwd: ROOT,
-    env: { HOME: folder },
-  });
+  await buildForNode();
+  const pack = ['npm', 'pack', '--ignore-scripts', '--pack-destination', folder];
+  const packed = await runChild(pack, { cwd: ROOT, env: { HOME: folder } });
   expect(packed.exitCode).toBe(0);
   const modules = join(folder, 'node_modules');
   mkdirSync(join(modules, '.bin'), { recursive: true });
