@@ -89,8 +89,9 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   const args = ['--port', '0', '--service', services.join(), '--blind', blind];
   const main = join(dirname(findPackage()), 'dist/cli/main.js');
   const child = spawn(process.execPath, [main, 'dev', ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
+  const stdout = child.stdout as Socket;
   const exited = once(child, 'exit');
   const kill = () => void child.kill();
   // The app's tests may end without a call of `stop`.
@@ -99,13 +100,13 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   exited.then(free, free);
   const timer = setTimeout(kill, STARTED_WITHIN_MS);
   const addresses: string[] = [];
-  for await (const line of createInterface({ input: child.stdout })) {
+  for await (const line of createInterface({ input: stdout })) {
     addresses.push(...(/^ *(?:The relay|How sign-ins end) +(\S+)/.exec(line)?.slice(1) ?? []));
     if (line.includes('Ctrl-C')) break;
   }
   clearTimeout(timer);
   // Keep reading, or a full pipe would block the dev relay.
-  child.stdout.resume();
+  stdout.resume();
   const [url, providerUrl] = addresses;
   if (!url || !providerUrl) throw new Error('The dev relay did not start');
 
@@ -126,7 +127,8 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
 
   // A test that fails before it stops the relay must not keep the process running.
   child.unref();
-  (child.stdout as Socket).unref();
+  child.channel?.unref();
+  stdout.unref();
 
   async function stop(): Promise<void> {
     child.ref();

@@ -19,6 +19,7 @@ import { newFolder } from '../kit/folder.ts';
 import { findFreePort, NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { buildForNode, ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
+import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(120_000);
 
@@ -261,6 +262,22 @@ test('a test that fails before it stops the relay', { todo: true }, async () => 
       const { output } = await runChild([NODE, program], { cwd: tmpdir(), env: ON_NODE });
       expect(output).toMatch(printed);
     }
+  });
+
+  test('a test process that is killed leaves no relay of the kit', async () => {
+    const program = `
+import { startDevRelay } from 'sign-in-relay-client/testing';
+const { url } = await startDevRelay();
+console.log(url);
+process.kill(process.pid, 'SIGKILL');`;
+    writeFileSync(join(cwd, 'killed.mjs'), program);
+    const { output } = await runChild([NODE, 'killed.mjs'], { cwd, env: ON_NODE });
+    await pollUntil('the relay has ended', () =>
+      fetch(output.trim()).then(
+        () => false,
+        () => true,
+      ),
+    );
   });
 
   test('a program that embeds the relay has its types', async () => {

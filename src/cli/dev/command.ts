@@ -62,6 +62,8 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
   }
   // Ends, and frees the ports, when nobody reads the output any more, as after `| head`.
   process.stdout.once('error', () => process.exit(0));
+  // The process of a test that started it, by the client's kit, has ended.
+  process.once('disconnect', () => process.exit(0));
   const others = found.filter((each) => each !== host);
   introduce(options, relay, others);
   return undefined;
