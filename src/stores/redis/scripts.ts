@@ -22,25 +22,11 @@ export interface Script {
   readonly sha1: string;
 }
 
-/** Sessions that one script of a sweep removes from the index. That takes about a millisecond. */
-export const SWEPT_AT_ONCE = 250;
-
-/** `GARBAGE_MS` in a script becomes the value that it has here. */
-const NUMBERS: Readonly<Record<string, number>> = {
-  /** The record decides expiry; its key is removed this much later. */
-  GARBAGE_MS: 60_000,
-  /** The index of live sessions is removed a day after the last of them. */
-  INDEX_MS: 86_400_000,
-  SWEPT_AT_ONCE,
-};
-
 /** The error of a command that came too late, and was not executed, begins with it. */
 export const TOO_LATE = 'LATE';
 
 function createScript(source: string): Script {
-  const text = `${prelude}${source}`
-    .replace(/\b(GARBAGE_MS|INDEX_MS|SWEPT_AT_ONCE)\b/g, (name) => String(NUMBERS[name]))
-    .replace(/^[ \t]*--.*\n/gm, '');
+  const text = `${prelude}${source}`.replace(/^[ \t]*--.*\n/gm, '');
   return { text, sha1: hash('sha1', text) };
 }
 

@@ -19,7 +19,7 @@ import { RECORD_VERSION, readBody, writeBody } from '../record.ts';
 import { createCallId, type RedisCommands, type RetryPolicy } from './commands.ts';
 import type { StoreHealth } from './health.ts';
 import type { Notices } from './notices.ts';
-import { type RedisKeys, SCRIPTS, SWEPT_AT_ONCE } from './scripts.ts';
+import { type RedisKeys, SCRIPTS } from './scripts.ts';
 
 /** A change is computed again when another one was faster. More attempts than this mean a bug. */
 const MAX_TRIES = 20;
@@ -199,6 +199,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       const swept: Session[] = [];
       for (;;) {
         const links = (await commands.run(SCRIPTS.sweep, [keys.live])) as string[];
+        if (links.length === 0) return swept;
         const ended = await Promise.allSettled(
           links.map((link) => updateAt(link, expire, 'briefly')),
         );
@@ -206,7 +207,6 @@ export function createRedisStore(options: RedisStoreOptions): Store {
         for (const each of ended) {
           if (each.status === 'fulfilled' && each.value !== undefined) swept.push(each.value);
         }
-        if (links.length < SWEPT_AT_ONCE) return swept;
       }
     },
 

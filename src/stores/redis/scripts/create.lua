@@ -12,7 +12,8 @@ if redis.call('EXISTS', session, poll) > 0 or code and now <= code_until then re
 if redis.call('ZCOUNT', live, now, '+inf') >= tonumber(ARGV[3]) then return 'full' end
 
 redis.call('ZADD', live, expires_at, id)
-redis.call('PEXPIRE', live, kept_ms + INDEX_MS)
+-- The index is removed a day after the last of its sessions.
+redis.call('PEXPIRE', live, kept_ms + 86400000)
 redis.call('SET', poll, id, 'PX', kept_ms)
 if code then redis.call('SET', code, expires_at .. ' ' .. id, 'PX', kept_ms) end
 redis.call('SET', session, ARGV[5] .. ' ' .. now .. ' ' .. expires_at .. ' ' .. ARGV[6], 'PX', kept_ms)

@@ -3,6 +3,8 @@
 -- sends the time itself. A full store refuses a script that takes memory, unless the script has
 -- first made a write that takes none: all but create.lua begin with a DEL.
 local now = tonumber(ARGV[1])
+-- The record decides expiry; its key is removed this much later.
+local GARBAGE_MS = 60000
 if not now then
   local time = redis.call('TIME')
   now = time[1] * 1000 + math.floor(time[2] / 1000)
