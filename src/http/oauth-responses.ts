@@ -69,8 +69,8 @@ export function oauthErrorResponse(
 
 /**
  * For routes of the device grant. `limitedStatus` is the status for an address above its rate
- * limit. After a 503 a load balancer may try another instance, which may have discovered the
- * provider.
+ * limit. After a 503 a load balancer may try another instance, which may not be stopping, or may
+ * have discovered the provider.
  */
 export function oauthResponseTo(
   { refusal, retryAfterMs, description }: Refusal,
@@ -86,8 +86,8 @@ export function oauthResponseTo(
     case 'invalid_client_address':
       return oauthErrorResponse('invalid_request', { description: 'Invalid client address' });
     case 'busy':
-    case 'draining':
       return oauthErrorResponse('temporarily_unavailable');
+    case 'draining':
     case 'undiscovered':
     case 'undecided':
       return oauthErrorResponse('temporarily_unavailable', { headers, status: 503, description });

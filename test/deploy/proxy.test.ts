@@ -2,7 +2,14 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { pollUntilDone, type Result, type Started, start, startRequest } from '../kit/device.ts';
+import {
+  pollUntilDone,
+  type Result,
+  requestAuthorization,
+  type Started,
+  start,
+  startRequest,
+} from '../kit/device.ts';
 import { serveBytes, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { startProxy } from '../kit/proxies.ts';
 import { startDeployedValkey } from '../kit/redis/deployed.ts';
@@ -129,6 +136,9 @@ describe.each(PROXIES)('%s in front of %d', async (name, count) => {
     const stopped = leaving.stop();
     await leaving.waitForEvent('draining');
     for (let count = 0; count < 4; count += 1) expect(await startStatus()).toBe(200);
+    for (let count = 0; count < 4; count += 1) {
+      expect((await requestAuthorization(proxy)).status).toBe(200);
+    }
     held.release();
     expect((await finishing).status).toBe(200);
     await stopped;

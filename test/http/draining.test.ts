@@ -1,7 +1,7 @@
 /** A relay that is being stopped, as devices see it (docs/operating.md). How long it waits: test/sign-ins. */
 import { expect, test } from 'bun:test';
 import { runReady } from '../kit/clock.ts';
-import { poll, start, startRequest } from '../kit/device.ts';
+import { poll, requestAuthorization, start, startRequest } from '../kit/device.ts';
 import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../kit/limits.ts';
 import { createTestService, type TestService } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
@@ -31,6 +31,10 @@ test('every parked poll gets a 204, starts are refused, and /health is 503', asy
   await service.drain();
   expect((await Promise.all(polls)).map(({ status }) => status)).toEqual([204, 204]);
   expect((await service.ask('/auth/start', startRequest())).status).toBe(503);
+  expect(await requestAuthorization(service)).toMatchObject({
+    status: 503,
+    body: { error: 'temporarily_unavailable' },
+  });
   expect((await service.ask('/health')).status).toBe(503);
   expect((await poll(service, session)).status).toBe(204);
   // A device that gives up may say so.

@@ -318,7 +318,7 @@ const grantPaths = {
         NO_CACHE,
       ),
       400: oauthError('`slow_down` after too many starts from one address'),
-      503: oauthError('The provider is not discovered yet'),
+      503: oauthError('The relay is shutting down, or the provider is not discovered yet'),
       ...refusals('origin_not_allowed'),
     },
   }),
