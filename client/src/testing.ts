@@ -127,7 +127,8 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
 
   // A test that fails before it stops the relay must not keep the process running.
   child.unref();
-  child.channel?.unref();
+  // Bun's has none.
+  child.channel?.unref?.();
   stdout.unref();
 
   async function stop(): Promise<void> {

@@ -264,14 +264,17 @@ test('a test that fails before it stops the relay', { todo: true }, async () => 
     }
   });
 
-  test('a test process that is killed leaves no relay of the kit', async () => {
+  test.each([
+    ['Node', NODE],
+    ['Bun', process.execPath],
+  ])('a test process on %s that is killed leaves no relay of the kit', async (_, runtime) => {
     const program = `
 import { startDevRelay } from 'sign-in-relay-client/testing';
 const { url } = await startDevRelay();
 console.log(url);
 process.kill(process.pid, 'SIGKILL');`;
     writeFileSync(join(cwd, 'killed.mjs'), program);
-    const { output } = await runChild([NODE, 'killed.mjs'], { cwd, env: ON_NODE });
+    const { output } = await runChild([runtime, 'killed.mjs'], { cwd, env: ON_NODE });
     await pollUntil('the relay has ended', () =>
       fetch(output.trim()).then(
         () => false,
