@@ -15,6 +15,7 @@ const ROUTES = [
   ['GET', '/services', true],
   ['POST', '/auth/start', true],
   ['POST', '/oauth2/mal/device_authorization', true],
+  ['POST', '/open', true],
   ['POST', '/relay/auth/start', true],
   ['POST', '/refresh', false],
   ['POST', '/relay/refresh', false],
