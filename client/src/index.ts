@@ -1,5 +1,5 @@
 /** The build for Bun, Node, Deno, browsers and React Native. It uses `fetch`. */
-import { addressProblem, type Call, originOf, stop } from './ask.ts';
+import { addressProblem, originOf } from './ask.ts';
 import { SignInError } from './errors.ts';
 import { createPlatform, type Fetch, type FetchResponse } from './fetch.ts';
 import { lockFor } from './lock.ts';
@@ -30,20 +30,14 @@ export interface Cancellable {
   readonly signal?: CancelSignal | undefined;
 }
 
-export interface DiscoverOptions extends RequestOptions, Cancellable {
+export interface DiscoverOptions extends RequestOptions {
   readonly relay: string;
   readonly fetch?: Fetch | undefined;
 }
 
 /** What the relay offers, in the operator's order. Rejects if there is no relay, or an older one that does not say. */
-export function discover(options: DiscoverOptions): Promise<offers.Offer> {
-  const call: Call = { platform: createPlatform(options.fetch), options };
-  return unlessAborted(
-    options.signal,
-    () => offers.discover(call, options.relay),
-    () => stop(call),
-  );
-}
+export const discover = (options: DiscoverOptions): Promise<offers.Offer> =>
+  offers.discover({ platform: createPlatform(options.fetch), options }, options.relay);
 
 export interface SessionOptions extends core.SessionOptions {
   /** Replaces the global `fetch`: for a proxy, a private certificate authority, or a test. */

@@ -3,7 +3,6 @@ import { afterAll, expect, test } from 'bun:test';
 import { hash, randomUUID } from 'node:crypto';
 import {
   createSession,
-  discover,
   type Session,
   type SessionOptions,
   type SignInError,
@@ -108,7 +107,6 @@ test('a signal that is aborted, or was, rejects with its reason, and cancels', a
   expect(await failureOf(session.signIn({ signal }))).toBe(signal.reason);
   expect(session.state.status).toBe('signed-out');
   expect(await failureOf(session.signIn({ signal }))).toBe(signal.reason);
-  expect(await failureOf(discover({ ...place, signal }))).toBe(signal.reason);
 });
 
 test('headers go to the relay and not to the provider, through the fetch of the app', async () => {
