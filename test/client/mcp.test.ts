@@ -1,5 +1,5 @@
 /** `sign-in-relay-client/mcp` with the official SDK: its example server and authorization server, and one that refreshes. */
-import { afterAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -353,13 +353,14 @@ await client.close();
 const SDK = join(ROOT, 'test/node_modules/@modelcontextprotocol/sdk');
 const EXAMPLE = readFileSync(`${ROOT}examples/mcp/client.mjs`, 'utf8');
 
-/** For a program in the folder. */
-async function installPackages(): Promise<void> {
-  const modules = join(folder, 'node_modules');
+/** For the programs below. */
+const modules = join(newFolder(), 'node_modules');
+
+beforeAll(async () => {
   await installClient(modules);
   symlinkSync(dirname(SDK), join(modules, '@modelcontextprotocol'));
   symlinkSync(`${ROOT}node_modules/lean-qr`, join(modules, 'lean-qr'));
-}
+});
 
 test.each([
   ['examples/mcp/client.mjs', EXAMPLE],
@@ -369,7 +370,7 @@ test.each([
   const example = startChild([NODE, script, '--oauth', '--oauth-strict'], {
     env: { MCP_PORT: `${examplePort}`, MCP_AUTH_PORT: `${exampleAuthPort}` },
   });
-  await installPackages();
+  symlinkSync(modules, join(folder, 'node_modules'));
   const url = `http://localhost:${examplePort}/mcp`;
   const own = program.replace('https://mcp.example/mcp', url);
   const file = join(folder, 'client.mjs');
@@ -396,7 +397,7 @@ test.each([
 
 test('examples/mcp/client.mjs names an error of the SDK that has no message', async () => {
   refusesScope = true;
-  await installPackages();
+  symlinkSync(modules, join(folder, 'node_modules'));
   const file = join(folder, 'client.mjs');
   writeFileSync(file, EXAMPLE);
   const program = startChild([NODE, file, relay.baseUrl, server.href], { env: { HOME: folder } });
