@@ -1,5 +1,5 @@
 /** Compares the settings with what this machine and runtime allow the process. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import type { Settings, SettingsReading, SettingWarning } from '../settings/index.ts';
 import { describeFileFailure, type Environment } from '../settings/reading.ts';
@@ -26,7 +26,8 @@ export function findMachineWarnings(settings: Settings, environment: Environment
 export function findCaWarning({ NODE_EXTRA_CA_CERTS: path }: Environment): SettingWarning[] {
   if (!path) return [];
   try {
-    readFileSync(path);
+    // A pipe would block, or be empty for the runtime.
+    if (!statSync(path).isFIFO()) readFileSync(path);
     return [];
   } catch (error) {
     const problem = `names ${path}, which ${describeFileFailure(error)}: its certificates are not trusted`;

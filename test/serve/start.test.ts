@@ -119,6 +119,13 @@ const withCommands = test.if(
   has('POSIX commands', 'of a file that a setting names a relay reads a bounded part'),
 );
 
+withCommands('a pipe in NODE_EXTRA_CA_CERTS is left to the runtime: it is read once', async () => {
+  const NODE_EXTRA_CA_CERTS = join(folder, 'certificates');
+  expect((await runChild(['mkfifo', NODE_EXTRA_CA_CERTS])).exitCode).toBe(0);
+  await using relay = await startRelay({ NODE_EXTRA_CA_CERTS });
+  expect(relay.events('setting')).toEqual([]);
+});
+
 describe('a relay that refuses to start', () => {
   test.each([
     ['an unknown option', ['--prot', '80'], /'--prot'.*Usage:/s],
