@@ -57,6 +57,8 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
   const end = new AbortController();
   const cancelEnd = clock.setTimer(waitMs, () => end.abort());
   let last: ConnectFailure | undefined;
+  /** The error that `last` or a newer failure describes. */
+  let cause: unknown;
 
   function report(failure: ConnectFailure): void {
     if (failure.problem !== last?.problem && !failure.isFinal) {
@@ -70,7 +72,9 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
     /** The first error names the cause: later ones follow from it. */
     let failure: ConnectFailure | undefined;
     const note = (error: unknown) => {
-      failure ??= describeConnectFailure(error, target);
+      if (failure !== undefined) return;
+      failure = describeConnectFailure(error, target);
+      if (failure !== undefined) cause = error;
     };
     const failed = new AbortController();
     const cancelReport = clock.setTimer(STORE_SILENCE_MS, () =>
@@ -87,14 +91,15 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
       failed.abort();
       // An attempt that was aborted at once has no failure to report.
       const { problem, isFinal } = failure ?? last ?? noAnswer(target);
-      if (isFinal || end.signal.aborted) throw new StoreUnavailable(problem, { cause: error });
+      if (isFinal || end.signal.aborted) throw new StoreUnavailable(problem, { cause });
       report({ problem, isFinal });
     } finally {
       cancelReport();
     }
     // The clock's timers are unref'd; the process would exit here.
     await setTimeout(STORE_RETRY_MS);
-    if (end.signal.aborted) throw new StoreUnavailable((last ?? noAnswer(target)).problem);
+    if (end.signal.aborted)
+      throw new StoreUnavailable((last ?? noAnswer(target)).problem, { cause });
   }
 }
 
