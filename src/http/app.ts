@@ -86,14 +86,11 @@ export function createApp(
   };
 }
 
-function runWithCors(cors: Cors, route: Route, request: RelayRequest, onFailure: OnFailure) {
+async function runWithCors(cors: Cors, route: Route, request: RelayRequest, onFailure: OnFailure) {
   const origin = cors.originOf(request);
   if (origin === undefined) return run(route, request, onFailure);
   if (request.method === 'OPTIONS') return cors.preflight(origin);
-  const response = run(route, request, onFailure);
-  return response instanceof Promise
-    ? response.then((settled) => cors.allow(settled, origin))
-    : cors.allow(response, origin);
+  return cors.allow(await run(route, request, onFailure), origin);
 }
 
 interface RouteMatch {
@@ -144,39 +141,23 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
 /** A path that no route has. */
 const MISPLACED = '/.well-known/misplaced metadata';
 
-function run(
-  route: Route,
-  request: RelayRequest,
-  onFailure: OnFailure,
-): Response | Promise<Response> {
+async function run(route: Route, request: RelayRequest, onFailure: OnFailure): Promise<Response> {
   const { methods, respond, onRefusal = textResponseTo } = route;
-  if (methods === undefined) {
-    return respond?.(request) ?? errorResponse('not_found');
-  }
+  if (methods === undefined) return respond?.(request) ?? errorResponse('not_found');
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (handler === undefined) {
     const Allow = Object.keys(methods).join(', ');
     return route.onOtherMethod?.(Allow) ?? errorResponse('method_not_allowed', { Allow });
   }
-  const fail = (error: unknown) => {
+  try {
+    const answer = await handler(request);
+    const response = 'refusal' in answer ? onRefusal(answer, request) : answer;
+    if (response.status >= 500) onFailure(route);
+    return response;
+  } catch (error) {
     logFault(error, request, route.path);
     onFailure(route);
     return route.onFault?.(request) ?? errorResponse('busy');
-  };
-  const settle = (answer: Response | Refusal) => {
-    try {
-      const response = 'refusal' in answer ? onRefusal(answer, request) : answer;
-      if (response.status >= 500) onFailure(route);
-      return response;
-    } catch (error) {
-      return fail(error);
-    }
-  };
-  try {
-    const answer = handler(request);
-    return answer instanceof Promise ? answer.then(settle, fail) : settle(answer);
-  } catch (error) {
-    return fail(error);
   }
 }
 
