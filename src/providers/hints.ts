@@ -36,10 +36,10 @@ export function hintForTokenFailure(
     return `${displayName} has an internal error (it answered ${status}${error}): try again later`;
   }
   if (providerError !== undefined) return hintForError(provider, providerError, grant);
-  if (status >= 300 && status < 400) return `${host} redirects: correct ${url}`;
+  if (status >= 300 && status < 400) return `${host} redirects: ${remedyForAddress(provider, url)}`;
   // The body may be JSON: gateways send such errors.
   if (status === 404 || status === 405) {
-    return `${host} has no ${kind} endpoint there (${status}): correct ${url}`;
+    return `${host} has no ${kind} endpoint there (${status}): ${remedyForAddress(provider, url)}`;
   }
   switch (answer) {
     case 'tokens':
@@ -66,8 +66,14 @@ export function hintForTokenFailure(
   }
   return answer === 'json'
     ? `${displayName} answered 200 without an access token: check ${url} and ${prefixOf(name)}CLIENT_AUTH`
-    : `the response of ${host} is not that of a token endpoint: correct ${url}`;
+    : `the response of ${host} is not that of a token endpoint: ${displayName} may be down; if every sign-in fails, ${remedyForAddress(provider, url)}`;
 }
+
+/** An issuer may have moved its endpoint since the relay read its metadata. */
+const remedyForAddress = ({ name, isDiscovered }: Provider, url: string) =>
+  isDiscovered
+    ? `restart the relay, which then reads the metadata of ${prefixOf(name)}ISSUER again, or correct ${url}`
+    : `correct ${url}`;
 
 const NO_SETTING = 'and no setting of the relay changes that';
 
@@ -97,12 +103,14 @@ function hintForConnection(provider: Provider, failure: TokenFailure, grant: Gra
     case 'dns':
       return `this machine cannot resolve the name ${host}${code}: check its DNS, and ${url}`;
     case 'refused':
-      return `nothing listens at ${host}${code}: check ${url}, and the firewall`;
+      return `nothing listens at ${host}${code}: ${displayName} may be down, or check ${url} and the firewall`;
     case 'tls':
       if (/EPROTO|WRONG_VERSION/.test(code))
         return `${host} does not speak TLS${code}: correct ${url}`;
       if (code.includes('ALTNAME'))
         return `the certificate of ${host} is for another name${code}: correct ${url}`;
+      if (code.includes('EXPIRED'))
+        return `the certificate of ${host} has expired${code}: ${displayName} has to renew it, unless the clock of this machine is wrong`;
       return `TLS with ${host} failed${code}: check the clock and the CA certificates of this machine; name the CA of a proxy that inspects TLS in NODE_EXTRA_CA_CERTS`;
     case 'closed':
       return `${host} closes the connection${code}: ${displayName} may be down, or a firewall closes it`;

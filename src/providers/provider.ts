@@ -80,6 +80,8 @@ export function createProvider(
     takesChallenge: mayTakeChallenge(config),
     /** What the operator registers at the provider. */
     redirectUri,
+    /** True if its issuer announced endpoints. */
+    isDiscovered: config.callbackIssuer !== undefined,
     /** Host and port of an endpoint, for the operator. */
     tokenHost: new URL(config.tokenUrl).host,
     /** Undefined if refreshes go to the token endpoint. */

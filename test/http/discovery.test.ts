@@ -151,6 +151,20 @@ describe('while an issuer has not answered', () => {
   });
 });
 
+test('an issuer that has moved its token endpoint: the hint is to restart, as no setting names it', async () => {
+  const log = captureLog();
+  const fetch: TestServiceOptions['fetch'] = async (url) =>
+    url.includes('.well-known')
+      ? Response.json(discoveryDocumentOf(ISSUER))
+      : new Response('moved', { status: 404 });
+  const service = createTestService({ providers: [{ ...ACME, issuer: ISSUER }] }, { fetch });
+  await service.discover();
+  await callback(service, (await start(service, 'acme')).state, 'code=c', 'acme');
+  expect(log.named('exchange_failed')[0]?.hint).toContain(
+    'restart the relay, which then reads the metadata of ACME_ISSUER again, or correct ACME_TOKEN_URL',
+  );
+});
+
 test('sweeping continues after a sweep that failed', async () => {
   let sweeps = 0;
   const { clock } = createTestService(

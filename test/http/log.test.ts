@@ -102,9 +102,15 @@ describe('a failure has a hint that names what to change', () => {
   test.each([
     ['a name that is unknown', failWith('ENOTFOUND', false), 'dns', 'MAL_TOKEN_URL'],
     ['the same under Node', failWith('EAI_AGAIN', true), 'dns', 'cannot resolve the name mal.test'],
-    ['nothing listens', failWith('ECONNREFUSED', false), 'refused', 'nothing listens at mal.test'],
+    ['nothing listens', failWith('ECONNREFUSED', false), 'refused', 'MyAnimeList may be down, or'],
     ['a certificate', failWith('DEPTH_ZERO_SELF_SIGNED_CERT', false), 'tls', 'NODE_EXTRA_CA_CERTS'],
     ['no TLS there', failWith('EPROTO', false), 'tls', 'mal.test does not speak TLS (EPROTO)'],
+    [
+      'an old certificate',
+      failWith('CERT_HAS_EXPIRED', true),
+      'tls',
+      'MyAnimeList has to renew it',
+    ],
     ['another name', failWith('ERR_TLS_CERT_ALTNAME_INVALID', true), 'tls', 'is for another name'],
     ['closed', failWith('ECONNRESET', true), 'closed', 'mal.test closes the connection'],
     ['no HTTP', failWith('HPE_INVALID_CONSTANT', false), 'malformed', 'is not HTTP, or has more'],
