@@ -12,5 +12,4 @@ export { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../../src/sign-ins/sign-ins.t
 export { SWEEP_INTERVAL_MS } from '../../src/start-service.ts';
 export { STORE_PATIENCE_MS } from '../../src/stores/redis/commands.ts';
 export { STORE_PROBE_MS, STORE_REFUSAL_QUIET_MS } from '../../src/stores/redis/health.ts';
-export { HEARTBEAT_MS, HEARTBEATS_TO_REBUILD } from '../../src/stores/redis/notices.ts';
 export { STORE_SILENCE_MS } from '../../src/stores/redis/open.ts';

@@ -24,6 +24,7 @@ const startStatus = async (relay: RelayProcess) =>
 test.concurrent.each<[string, (old: RedisServer, next: RedisServer) => Promise<unknown>]>([
   ['answers, as a replica', (old, next) => old.cli('REPLICAOF', '127.0.0.1', next.port)],
   ['is silent, and its connections stay open', (old) => old.freeze()],
+  ['keeps the one that listens', (old) => old.cli('CLIENT', 'KILL', 'TYPE', 'normal')],
 ])(
   'an address that moves to another primary is followed although the old one %s',
   async (_, leave) => {
@@ -42,13 +43,17 @@ test.concurrent.each<[string, (old: RedisServer, next: RedisServer) => Promise<u
     );
     const tokens = pollUntilDone([relay], session);
     await next.cli('REPLICAOF', 'NO', 'ONE');
-    await leave(old, next);
     address.moveTo(next.port);
+    await leave(old, next);
     // The connections to the old one are still open.
     for (const each of pair.relays) {
       await pollUntil('a start works', async () => (await startStatus(each)) === 200);
       await pollUntil('it is ready', async () => (await each.ask('/ready')).ok);
     }
+    await pollUntil('both listen there', async () => {
+      const listening = await next.cli('CLIENT', 'LIST', 'TYPE', 'pubsub');
+      return listening.split('\n').filter(Boolean).length === pair.relays.length;
+    });
     const code = makeCode();
     await bringCodeWhenPossible([other], state, code);
     expect(await tokens).toEqual(tokensFor(code));

@@ -11,10 +11,10 @@ import type { RedisClient } from './connect.ts';
 import type { StoreHealth } from './health.ts';
 
 /** How often an instance sends a heartbeat. If it receives its own, it receives other messages too. */
-export const HEARTBEAT_MS = 300;
+const HEARTBEAT_MS = 300;
 
 /** How many own heartbeats in a row must be missed before an instance replaces the subscribing connection. */
-export const HEARTBEATS_TO_REBUILD = 7;
+const HEARTBEATS_TO_REBUILD = 7;
 
 /** How many must be missed before Redis counts as unreachable, in the log and for `/ready`. */
 const HEARTBEATS_TO_LOSS = 3;
