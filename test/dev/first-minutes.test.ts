@@ -1,4 +1,4 @@
-/** The first minutes of a new user: README.md "See it", where a machine is not as ours. */
+/** The first minutes of a new user: README.md "Try it", where a machine is not as ours. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
