@@ -171,7 +171,9 @@ export function createNotifier(target: Target, options: NotifierOptions) {
       sentAtMsOf.set(reason, clock.now());
     }
     for (const [cause, last] of open) {
-      if (!causes.has(cause) && (await deliver(cause, last, true))) open.delete(cause);
+      // Where nothing works, what failed before is not over.
+      if (causes.has(cause) || (cause === 'store' && causes.has('ready'))) continue;
+      if (await deliver(cause, last, true)) open.delete(cause);
     }
     for (const cause of retries.keys()) {
       if (!causes.has(cause) && !open.has(cause)) retries.delete(cause);

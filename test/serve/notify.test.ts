@@ -95,6 +95,7 @@ describe('an outage', () => {
       'silent 1, replica 1, good 0',
       ['silent', 'READONLY', 'Over: READONLY'],
     ],
+    ['that becomes worse is not over', 'full 1, replica 1', ['OOM', 'READONLY']],
     [
       'that lasts is sent again after four hours',
       'full 239, full 1, full 0',
