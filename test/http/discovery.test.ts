@@ -151,7 +151,7 @@ describe('while an issuer has not answered', () => {
   });
 });
 
-test('an issuer that has moved its token endpoint: the hint is to restart, as no setting names it', async () => {
+test('an issuer that has moved its token endpoint: the hint is to restart', async () => {
   const log = captureLog();
   const fetch: TestServiceOptions['fetch'] = async (url) =>
     url.includes('.well-known')
