@@ -5,13 +5,16 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { ErrorReply } from '@redis/client';
 import { open, type Session } from '../../src/sign-ins/session.ts';
-import { createStoreClock } from '../../src/stores/redis/commands.ts';
+import { pause } from '../../src/sign-ins/time.ts';
+import { createStoreClock, type RedisCommands } from '../../src/stores/redis/commands.ts';
+import type { RedisClient } from '../../src/stores/redis/connect.ts';
 import { reasonOf } from '../../src/stores/redis/failures.ts';
 import { createStoreHealth } from '../../src/stores/redis/health.ts';
+import { createNotices } from '../../src/stores/redis/notices.ts';
 import { SCRIPTS } from '../../src/stores/redis/scripts.ts';
 import { createRecentRecords, REMEMBERED_CHARACTERS } from '../../src/stores/redis/store.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
-import { createFakeClock, isPending } from '../kit/clock.ts';
+import { advance, createFakeClock, isPending } from '../kit/clock.ts';
 import { poll, pollUntilDone, start } from '../kit/device.ts';
 import { STORE_LATEST_MS } from '../kit/limits.ts';
 import { tokensFor } from '../kit/provider.ts';
@@ -202,6 +205,51 @@ test('a sign-in takes seven commands: limit, start, look, link, lease, result, p
   // Redis learns the scripts.
   await signIn();
   expect(await countCommands(proxy, signIn)).toBe(7);
+});
+
+test('a server that answers too late for every command counts as lost, until it is fast', async () => {
+  const clock = createFakeClock();
+  const events: unknown[] = [];
+  const health = createStoreHealth({
+    target: { type: 'single', addresses: [], tls: false },
+    clock,
+    onEvent: (event) => events.push(event),
+    probe: async () => {},
+    reconnect: () => {},
+  });
+  let latencyMs = 0;
+  let publish = (_: string) => {};
+  const client = {
+    async send([, , message = '']: string[]) {
+      await pause(clock, latencyMs);
+      publish(message);
+    },
+    subscribe: async (_: string, onMessage: typeof publish) => {
+      publish = onMessage;
+    },
+  } as unknown as RedisClient;
+  const commands = { within: (work: unknown) => work, probeClock() {} } as unknown as RedisCommands;
+  const parts = { client, commands, clock, channel: 'notices', instance: 'one', health };
+  const notices = createNotices(parts);
+  const started = notices.start();
+  await advance(clock, 0);
+  await started;
+  latencyMs = STORE_LATEST_MS;
+  await advance(clock, 20_000);
+  expect(events).toEqual([]);
+  latencyMs = STORE_LATEST_MS + 100;
+  await advance(clock, 20_000);
+  const problem = 'the server takes longer than 1500 ms to answer';
+  expect(events).toEqual([{ type: 'store_lost', problem }]);
+  expect(health.findProblem()).toEqual({
+    status: 'down',
+    reason: `store: Redis is unreachable: ${problem}`,
+  });
+  latencyMs = 0;
+  await advance(clock, 5_000);
+  expect(events.at(-1)).toEqual({ type: 'store_back' });
+  expect(health.findProblem()).toBeUndefined();
+  notices.stop();
 });
 
 describe('refusals', () => {

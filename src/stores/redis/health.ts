@@ -5,6 +5,7 @@
  * intervals (scripts/probe.lua). docs/scaling.md "When Redis refuses commands".
  */
 import type { ErrorReply } from '@redis/client';
+import { STORE_LATEST_MS } from '../../limits.ts';
 import type { StoreProblem } from '../../sign-ins/store.ts';
 import { type Clock, pause } from '../../sign-ins/time.ts';
 import {
@@ -105,12 +106,17 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
       const reply = replyIn(error);
       if (reply !== undefined && state !== 'starting') refused(reply);
     },
-    /** Several heartbeats in a row were not received. */
+    /** A heartbeat was received too late. */
+    late(): void {
+      const problem = `the server takes longer than ${STORE_LATEST_MS} ms to answer`;
+      failure = { problem, isFinal: false };
+    },
+    /** Several heartbeats in a row were not received in time. */
     lost(): void {
       isLost = true;
       onEvent({ type: 'store_lost', problem: lostBecause() });
     },
-    /** A heartbeat was received. */
+    /** A heartbeat was received in time. */
     received(): void {
       failure = undefined;
       if (!isLost) return;

@@ -2,7 +2,7 @@
  * Messages between instances, on one channel: that the session of a poll id has changed, and
  * heartbeats. None of it is secret. In a Cluster every node passes on what another one publishes.
  */
-import { STALL_GRACE_MS, STALL_MS } from '../../limits.ts';
+import { STALL_GRACE_MS, STALL_MS, STORE_LATEST_MS } from '../../limits.ts';
 import type { Notice } from '../../sign-ins/session.ts';
 import type { Listener } from '../../sign-ins/store.ts';
 import type { Clock } from '../../sign-ins/time.ts';
@@ -16,7 +16,7 @@ const HEARTBEAT_MS = 300;
 /** How many own heartbeats in a row must be missed before an instance replaces the subscribing connection. */
 const HEARTBEATS_TO_REBUILD = 7;
 
-/** How many must be missed before Redis counts as unreachable, in the log and for `/ready`. */
+/** How many must be missed, or be received too late, before Redis counts as unreachable, in the log and for `/ready`. */
 const HEARTBEATS_TO_LOSS = 3;
 
 const HEARTBEAT = 'heartbeat';
@@ -29,7 +29,7 @@ export interface NoticesOptions {
   readonly channel: string;
   /** The name of this process. */
   readonly instance: string;
-  readonly health: Pick<StoreHealth, 'failed' | 'lost' | 'received'>;
+  readonly health: Pick<StoreHealth, 'failed' | 'late' | 'lost' | 'received'>;
 }
 
 export type Notices = ReturnType<typeof createNotices>;
@@ -39,6 +39,8 @@ export function createNotices(options: NoticesOptions) {
   const listeners: Listener[] = [];
   /** Own heartbeats in a row that were not received. */
   let missed = 0;
+  /** Those that were not received in time. A server that is as slow refuses all commands. */
+  let missedOrLate = 0;
   /** True if a connection has failed since the last heartbeat: if it was the subscribing one, messages are lost. */
   let mayBeMissing = false;
   let stopped = false;
@@ -57,9 +59,10 @@ export function createNotices(options: NoticesOptions) {
   }
 
   function handle(message: string): void {
+    // A heartbeat has the time at which it was sent instead.
     const [from, what, pollId = ''] = message.split(' ');
     if (from === instance) {
-      if (what === HEARTBEAT) onOwnHeartbeat();
+      if (what === HEARTBEAT) onOwnHeartbeat(Number(pollId));
       return;
     }
     if (what !== HEARTBEAT) notifyHere(pollId, what === 'opened' ? what : 'completed');
@@ -69,8 +72,13 @@ export function createNotices(options: NoticesOptions) {
     for (const each of listeners) each.notify(pollId, notice);
   }
 
-  function onOwnHeartbeat(): void {
-    health.received();
+  function onOwnHeartbeat(sentAtMs: number): void {
+    if (clock.now() - sentAtMs <= STORE_LATEST_MS) {
+      missedOrLate = 0;
+      health.received();
+    } else {
+      health.late();
+    }
     if (missed > 1 || mayBeMissing) for (const each of listeners) each.recheckAll();
     missed = 0;
     mayBeMissing = false;
@@ -78,8 +86,9 @@ export function createNotices(options: NoticesOptions) {
 
   async function beat(): Promise<void> {
     missed += 1;
-    if (missed === HEARTBEATS_TO_LOSS) health.lost();
-    const sent = client.send(['PUBLISH', channel, `${instance} ${HEARTBEAT}`]);
+    missedOrLate += 1;
+    if (missedOrLate === HEARTBEATS_TO_LOSS) health.lost();
+    const sent = client.send(['PUBLISH', channel, `${instance} ${HEARTBEAT} ${clock.now()}`]);
     await Promise.all([commands.within(sent), commands.probeClock()]);
     // The store answers, but no message arrives: the subscribing connection has failed.
     if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
