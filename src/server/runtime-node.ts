@@ -13,6 +13,7 @@ import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server';
+import { REQUEST_BODY_DEADLINE_MS } from '../http/request.ts';
 import { errorResponse } from '../http/responses.ts';
 import { HEADERS_CHECK_MS, HEADERS_DEADLINE_MS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
@@ -131,6 +132,8 @@ async function listen(options: ListenOptions): Promise<Listener> {
     {
       keepAliveTimeout: idleSeconds * 1_000,
       headersTimeout: HEADERS_DEADLINE_MS,
+      // Also for a body that no handler reads. Node's default is 300 s.
+      requestTimeout: HEADERS_DEADLINE_MS + REQUEST_BODY_DEADLINE_MS,
       connectionsCheckingInterval: HEADERS_CHECK_MS,
     },
     inTurn((incoming, outgoing) => void respond(incoming, outgoing)),

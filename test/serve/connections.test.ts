@@ -14,7 +14,7 @@ import {
   startRelay,
   untilHealthy,
 } from '../kit/relay.ts';
-import { openRaw, type RawConnection, sendRaw, statusesOf, statusOf } from '../kit/sockets.ts';
+import { openRaw, type RawConnection, statusesOf, statusOf } from '../kit/sockets.ts';
 import { deny } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
@@ -51,10 +51,16 @@ describe.concurrent('a connection that makes no progress is closed by the relay'
     expect(await trickle(connection)).toBe('');
   });
 
-  test('an idle keep-alive connection', async () => {
-    await using own = await startRelay({ POLL_SECONDS: '1' });
-    const answer = await sendRaw(own.baseUrl, 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n');
-    expect(statusOf(answer)).toBe(200);
+  describe.each(RUNTIMES)('on %s', (_, command) => {
+    test.each([
+      ['an idle keep-alive connection', 0, (connection: RawConnection) => connection.closed],
+      ['a GET whose body comes a byte now and then', 9_000, trickle],
+    ])('%s', async (_, bytes, waitFor) => {
+      await using own = await startRelay({ POLL_SECONDS: '1' }, { command });
+      const connection = openRaw(own.baseUrl);
+      await connection.send(`GET /health HTTP/1.1\r\nHost: a\r\nContent-Length: ${bytes}\r\n\r\n`);
+      expect(statusOf(await waitFor(connection))).toBe(200);
+    });
   });
 
   test.each([
