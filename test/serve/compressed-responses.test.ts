@@ -23,6 +23,10 @@ const BODIES: Readonly<Record<string, readonly [encoding: string, body: Uint8Arr
   charset: ['gzip, UTF-8', gzipSync(json)],
   listed: ['identity, gzip', gzipSync(json)],
   twice: ['gzip, br', brotliCompressSync(gzipSync(json))],
+  often: [
+    'gzip,'.repeat(6),
+    Array.from('123456').reduce((body) => gzipSync(body), Buffer.from(json)),
+  ],
   brotli: ['br', brotliCompressSync(json)],
   identity: ['identity', Buffer.from(json)],
   long: ['gzip', gzipSync(json + ' '.repeat(70_000))],
@@ -72,6 +76,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     ['garbled', 'not_json'],
     ['cut', 'not_json'],
     ['unknown', 'not_json'],
+    ['often', 'not_json'],
   ])('%s: the exchange fails as %s, and the hint blames no setting', async (kind, reason) => {
     const { status, result, logged } = await signIn(kind);
     expect([status, result]).toEqual([502, { error: 'exchange_failed' }]);
