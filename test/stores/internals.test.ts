@@ -207,7 +207,7 @@ test('a sign-in takes seven commands: limit, start, look, link, lease, result, p
   expect(await countCommands(proxy, signIn)).toBe(7);
 });
 
-test('a server that answers too late for every command counts as lost, until it is fast', async () => {
+test('a server that answers every command too late counts as lost, until it is fast', async () => {
   const clock = createFakeClock();
   const events: unknown[] = [];
   const health = createStoreHealth({
