@@ -22,7 +22,7 @@ import {
 import type { RelayRequest } from './request.ts';
 
 const SESSIONS_FULL_HINT =
-  'the limit on sign-ins in progress is reached (MAX_SESSIONS): starts get a 503 until one ends';
+  'MAX_SESSIONS sign-ins are in progress, so starts get a 503: raise it, or lower START_BURST and START_RATE if somebody abuses starts';
 
 const OPEN_SESSIONS_FULL_HINT =
   'half of MAX_SESSIONS is in use, the limit for open sign-ins: starts of these get a 503 until a sign-in ends';

@@ -35,7 +35,8 @@ describe('what every request would repeat is logged once', () => {
     for (let count = 0; count < 3; count += 1) {
       expect((await service.ask('/auth/start', startRequest())).status).toBe(503);
     }
-    expect(log.named('sessions_full')).toMatchObject([{ level: 'warning' }]);
+    const hint = expect.stringContaining('so starts get a 503: raise it, or lower START_BURST');
+    expect(log.named('sessions_full')).toMatchObject([{ level: 'warning', hint }]);
   });
 });
 
