@@ -73,7 +73,7 @@ const CASES: readonly [
     [400, 200],
   ],
   ['lines that end in LF', 'GET /auth/done HTTP/1.1\nHost: a\n\n', [505], [400], [200, 200]],
-  ['no version', 'GET /auth/done\r\n\r\n', [505], [200], []],
+  ['no version', 'GET /auth/done\r\n\r\n', [505], [400], []],
 ];
 
 test.each(CASES)('%s', async (_, bytes, bun, node, throughNginx) => {
