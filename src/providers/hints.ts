@@ -142,7 +142,7 @@ function hintForError(
     }
     case 'invalid_grant':
       return grant === 'refresh'
-        ? `${displayName} refuses the refresh token: it has expired or was revoked, so the user signs in again`
+        ? `${displayName} refuses the refresh token: it has expired, was revoked, or is that of another ${prefix}CLIENT_ID, so the user signs in again`
         : `${displayName} refuses the code: if this happens at every sign-in, check ${prefix}PKCE, and ${registration(provider)}`;
     case 'unauthorized_client':
       if (grant === 'revoke') return `${displayName} does not let ${prefix}CLIENT_ID revoke tokens`;
