@@ -224,6 +224,20 @@ const SCENARIOS: readonly (readonly [
     [{ alert: 'SignInRelayStartsLimited', labels: JOB }],
   ],
   [
+    'somebody guesses user codes',
+    async ({ one, pass }) => {
+      times(80, () => one.monitor.rateLimited('code'));
+      await pass(8);
+      times(80, () => one.monitor.rateLimited('code'));
+    },
+    [{ alert: 'SignInRelayCodesLimited', labels: JOB }],
+  ],
+  [
+    'no alert while an address tries many user codes for a moment',
+    ({ one }) => times(80, () => one.monitor.rateLimited('code')),
+    [],
+  ],
+  [
     'Redis has gone',
     async ({ one, pass }) => {
       times(30, () => one.monitor.storeAnswered(1));
