@@ -132,7 +132,10 @@ export function createService(
   async function discover(provider: ProviderToDiscover): Promise<void> {
     const outcome = await discoverProvider(provider, dependencies.fetch);
     const problem = outcome.problem ?? findBlindProblem(outcome.provider, settings.blind);
-    if (outcome.provider !== undefined && problem === undefined) return enable(outcome.provider);
+    if (outcome.provider !== undefined && problem === undefined) {
+      if (problems.has(provider.name)) log.info('provider_discovered', { service: provider.name });
+      return enable(outcome.provider);
+    }
     // Each problem is logged once, and not at every try.
     if (closed || problems.get(provider.name) === problem) return;
     problems.set(provider.name, problem);
@@ -144,13 +147,16 @@ export function createService(
     const problem = stores.findProblem?.();
     if (problem?.status === 'down') return problem;
     const names = settings.providers.map(({ name }) => name);
+    const missing = names.filter((name) => !providers.find(name).ok);
     // An issuer that is down must not take the other providers out of service.
-    if (names.length > 0 && !names.some((name) => providers.find(name).ok)) {
+    if (names.length > 0 && missing.length === names.length) {
       const reason = `discovering: no issuer has answered yet (${names.join(', ')})`;
       return { status: 'down', reason };
     }
     // A load balancer must not take callbacks and polls away because starts are refused.
-    return problem ?? { status: 'ready' };
+    if (problem !== undefined || missing.length === 0) return problem ?? { status: 'ready' };
+    const reason = `discovering: issuers that cannot be used yet (${missing.join(', ')}): the log says why (provider_not_discovered)`;
+    return { status: 'degraded', reason };
   }
 
   /** Undefined if the store does not answer. */

@@ -83,6 +83,7 @@ describe('while an issuer has not answered', () => {
       service.clock.advance(1);
       await runTurns();
     }
+    expect(log.named('provider_discovered')).toMatchObject([{ level: 'info', service: 'acme' }]);
     await start(service, 'acme');
     service.clock.advance(10 * DISCOVERY_RETRY_MS);
     await runTurns();
