@@ -19,6 +19,12 @@ const HEARTBEATS_TO_REBUILD = 7;
 /** How many must be missed, or be received too late, before Redis counts as unreachable, in the log and for `/ready`. */
 const HEARTBEATS_TO_LOSS = 3;
 
+/** How long after its start an instance assumes that there are others. */
+const UNSURE_MS = 1_000;
+
+/** An instance that was silent for this long has stopped. A paused one rechecks its polls when it continues. */
+const OTHERS_MS = 60_000;
+
 const HEARTBEAT = 'heartbeat';
 
 export interface NoticesOptions {
@@ -43,6 +49,7 @@ export function createNotices(options: NoticesOptions) {
   let missedOrLate = 0;
   /** True if a connection has failed since the last heartbeat: if it was the subscribing one, messages are lost. */
   let mayBeMissing = false;
+  let othersSeenAtMs = clock.now() - OTHERS_MS + UNSURE_MS;
   let stopped = false;
   let cancel: () => void = () => {};
   /** When the sockets will have been read, after a pause of the process. */
@@ -65,6 +72,7 @@ export function createNotices(options: NoticesOptions) {
       if (what === HEARTBEAT) onOwnHeartbeat(Number(pollId));
       return;
     }
+    othersSeenAtMs = clock.now();
     if (what !== HEARTBEAT) notifyHere(pollId, what === 'opened' ? what : 'completed');
   }
 
@@ -115,6 +123,11 @@ export function createNotices(options: NoticesOptions) {
     listen: (listener: Listener) => void listeners.push(listener),
     notifyHere,
 
+    /** Empty while this is the only instance, which notifies its own polls directly. One that misses heartbeats assumes that there are others. */
+    channelToOthers(): string {
+      const isAlone = missed <= 1 && clock.now() - othersSeenAtMs > OTHERS_MS;
+      return isAlone ? '' : channel;
+    },
     messageOf: (notice: Notice, pollId: string) => `${instance} ${notice} ${pollId}`,
 
     /** A connection has failed, or a command had no reply. */

@@ -132,7 +132,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       unchangedUntilMs,
       machine.neededUntilMs(next),
       next.state === 'ended' ? '' : machine.keptUntilMs(next),
-      notice === undefined ? '' : keys.channel,
+      notice === undefined ? '' : notices.channelToOthers(),
       notice === undefined ? '' : notices.messageOf(notice, ids.poll),
     ];
     const names = [keys.session(ids.link), keys.poll(ids.poll), keys.live];
