@@ -39,6 +39,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
   /** Entries by how long their state is kept: there are few durations. Each set is in the order of expiry. */
   const byDuration = new Map<number, Set<Entry>>();
   const tombstones = new Set<Entry>();
+  /** The oldest first. One iterator for all: each new one would pass over all that were removed since the set was last compacted. */
+  const oldestTombstones = tombstones.values();
   const listeners: Listener[] = [];
   /** Sessions that stopped counting as live since the last sweep. */
   let noLongerLive: Session[] = [];
@@ -86,7 +88,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     if (wasDelivered || next.state === 'delivered') schedule(entry);
     if (next.state !== 'ended') return;
     tombstones.add(entry);
-    const [oldest] = tombstones.size > MAX_TOMBSTONES ? tombstones : [];
+    const oldest = tombstones.size > MAX_TOMBSTONES ? oldestTombstones.next().value : undefined;
     if (oldest !== undefined) remove(oldest);
   }
 
