@@ -137,12 +137,13 @@ export function shortLinkOf(baseUrl: string, userCode: string): string {
   return `${baseUrl}/L/${formatUserCode(userCode)}`;
 }
 
-/**
- * The path as sent: not decoded, so that `%73tart` is not `start`. The URL has no host in HTTP/1.0,
- * which some health checks send.
- */
+/** Where the path begins: -1 if there is none. The URL has no host in HTTP/1.0, which some health checks send. */
+export const startOfPath = (url: string) =>
+  url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
+
+/** The path as sent: not decoded, so that `%73tart` is not `start`. */
 export function readPath(url: string): string {
-  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
+  const start = startOfPath(url);
   for (let end = start; end < url.length; end += 1) {
     const character = url[end];
     if (character === '?' || character === '#') return url.slice(start, end);
@@ -204,7 +205,7 @@ export function createBodyReader(clock: Clock) {
     async readMembers(request: Request, limitBytes: number) {
       const { text, isTruncated } = await read(request, limitBytes).catch(() => NO_BODY);
       try {
-        return { members: Object(JSON.parse(text)) as Members, isTruncated };
+        return { members: parseMembers(text), isTruncated };
       } catch {
         return { members: undefined, isTruncated };
       }
@@ -219,4 +220,8 @@ export function createBodyReader(clock: Clock) {
 
 const NO_BODY: BoundedText = { text: '', isTruncated: false };
 
-type Members = Readonly<Record<string, unknown>>;
+/** The members of a JSON object; none of any other JSON. Throws if it is not JSON. */
+export function parseMembers(text: string): Readonly<Record<string, unknown>> {
+  const json: unknown = JSON.parse(text);
+  return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+}

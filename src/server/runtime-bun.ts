@@ -1,4 +1,5 @@
 /** The relay on Bun. The only file that uses Bun. */
+import { startOfPath } from '../http/request.ts';
 import { errorResponse } from '../http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
@@ -59,6 +60,8 @@ async function listen(options: ListenOptions): Promise<Listener> {
  * https://github.com/oven-sh/bun/pull/33721). The target of CONNECT may have no path.
  */
 function withUrl(request: Request): Request {
-  const [, path = '/'] = /^(?:\w*:\/\/[^/]*)?(\/.*)/s.exec(request.url) ?? [];
+  const { url } = request;
+  const start = startOfPath(url);
+  const path = start === -1 ? '/' : url.slice(start);
   return new Request(new URL(`http://localhost${path}`), request);
 }

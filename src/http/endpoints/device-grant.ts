@@ -16,7 +16,13 @@ import {
   oauthResponse,
   oauthResponseTo,
 } from '../oauth-responses.ts';
-import { type BodyReader, parseParameters, type RelayRequest, shortLinkOf } from '../request.ts';
+import {
+  type BodyReader,
+  parseMembers,
+  parseParameters,
+  type RelayRequest,
+  shortLinkOf,
+} from '../request.ts';
 import { type Refusal, refuse, undecided } from '../responses.ts';
 import type { StartDependencies } from './device.ts';
 import { MAX_TOKEN_REQUEST_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
@@ -199,7 +205,7 @@ export async function readParameters(
     const contentType = raw.headers.get('content-type') ?? '';
     const isJson = text !== '' && /^application\/json\b/i.test(contentType);
     const pairs: [string, unknown][] = isJson
-      ? Object.entries(Object(JSON.parse(text)))
+      ? Object.entries(parseMembers(text))
       : [...parseParameters(text)];
     const read = pairs.filter((pair): pair is [string, string] => {
       const [name, value] = pair;
