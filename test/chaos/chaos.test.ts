@@ -33,7 +33,7 @@ function fateFor(random: () => number): Fate {
 async function run(startStore: Topology[1], history: History): Promise<readonly string[]> {
   const random = createRandom(testSeed);
   await using store = await startStore();
-  using provider = startProvider(history);
+  using provider = await startProvider(history);
   await using relays = await createRelays({
     REDIS_URL: store.url,
     MAL_TOKEN_URL: provider.tokenUrl,

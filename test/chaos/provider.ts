@@ -1,18 +1,22 @@
-/** A provider that grants tokens for a code once, and is slow or fails for some codes. Connections that break: test/serve/provider-connections.test.ts. */
+/** A provider that grants tokens for a code once, and is slow, fails or is cut off for some codes. */
 import { randomUUID } from 'node:crypto';
-import { serveUpstream } from '../kit/provider.ts';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { pickFrom } from '../kit/random.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { digestOf, type History, nowMs } from './history.ts';
 
-export type Behaviour = 'good' | 'slow' | 'too slow' | 'fails';
+export type Behaviour = 'good' | 'slow' | 'too slow' | 'fails' | 'cut off' | 'cut in the middle';
 
 /** How many in a hundred. */
 const BEHAVIOURS = Object.entries({
   good: 74,
   slow: 12,
   'too slow': 1,
-  fails: 13,
+  fails: 6,
+  'cut off': 4,
+  'cut in the middle': 3,
 } satisfies Record<Behaviour, number>).flatMap(([behaviour, weight]) =>
   Array<Behaviour>(weight).fill(behaviour as Behaviour),
 );
@@ -26,35 +30,62 @@ const DELAYS_MS: Readonly<Partial<Record<Behaviour, number>>> = {
   'too slow': 17_000,
 };
 
-export type Provider = ReturnType<typeof startProvider>;
+export type Provider = Awaited<ReturnType<typeof startProvider>>;
 
-export function startProvider(history: History) {
+export async function startProvider(history: History) {
   const behaviours = new Map<string, Behaviour>();
   const used = new Set<string>();
-  const { url: tokenUrl, ...stop } = serveUpstream(async (_, body) => {
-    const code = new URLSearchParams(body).get('code') ?? '';
+
+  async function answer(form: URLSearchParams, response: ServerResponse): Promise<void> {
+    const code = form.get('code') ?? '';
     const receivedAtMs = nowMs();
     const about = { code: digestOf(code) };
     history.record({ type: 'exchange', atMs: receivedAtMs, ...about });
+    const behaviour = behaviours.get(code) ?? 'fails';
     // RFC 6749 §4.1.2: a code is good for one use.
-    if (used.has(code)) return Response.json({ error: 'invalid_grant' }, { status: 400 });
+    if (used.has(code)) return send(response, 400, { error: 'invalid_grant' });
     used.add(code);
-    const delayMs = DELAYS_MS[behaviours.get(code) ?? 'fails'];
-    if (delayMs === undefined) return Response.json({ error: 'server_error' }, { status: 500 });
-    await Bun.sleep(delayMs);
     const token = plantSecret(`token-${randomUUID()}`);
+    const delayMs = DELAYS_MS[behaviour];
+    if (delayMs === undefined) return misbehave(behaviour, response, token);
+    if (delayMs > 0) await Bun.sleep(delayMs);
     const [atMs, afterMs] = [nowMs(), nowMs() - receivedAtMs];
     history.record({ type: 'granted', atMs, ...about, token: digestOf(token), afterMs });
-    return Response.json({ access_token: token, expires_in: 3600 });
-  });
+    send(response, 200, { access_token: token, expires_in: 3600 });
+  }
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => void answer(new URLSearchParams(body), response));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
   return {
-    ...stop,
-    tokenUrl,
+    tokenUrl: `http://127.0.0.1:${port}/token`,
     /** A code of a user who signed in. */
     makeCode(behaviour: Behaviour) {
       const code = plantSecret(`code-${randomUUID()}`);
       behaviours.set(code, behaviour);
       return code;
     },
+    [Symbol.dispose]() {
+      server.close();
+      server.closeAllConnections();
+    },
   };
+}
+
+function send(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+}
+
+function misbehave(behaviour: Behaviour, response: ServerResponse, token: string): void {
+  const whole = JSON.stringify({ access_token: token });
+  if (behaviour === 'cut off') response.destroy();
+  else if (behaviour === 'cut in the middle') {
+    response.writeHead(200, { 'Content-Length': whole.length });
+    response.write(whole.slice(0, 20), () => response.destroy());
+  } else send(response, 500, { error: 'server_error' });
 }
