@@ -161,7 +161,7 @@ async function runTests(env: Env, timings: string): Promise<Counts> {
   const files = Object.fromEntries(paths.map((path) => [path, FIRST.includes(path) ? 60_000 : 1]));
   writeFileSync(timings, JSON.stringify({ version: 1, files }));
   const order = [`--parallel=${FILES_AT_ONCE}`, `--timings=${timings}`];
-  const options = ['--dots', '--timeout=30000', ...order, ...leftOut];
+  const options = ['--dots', '--timeout=60000', ...order, ...leftOut];
   const child = Bun.spawn([bun, 'test', ...options], {
     cwd: ROOT,
     env: { ...process.env, ...env },

@@ -1,12 +1,10 @@
 /** The page on the admin port, in a real browser: live, complete, and nothing from elsewhere. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { agree, comeBack, declineAtProvider, findViolations, setUp } from '../kit/chromium.ts';
 import { start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-
-setDefaultTimeout(60_000);
 
 const adminPort = await findFreePort();
 const { relay, browser, openPhone, startDevice, stop } = await setUp({

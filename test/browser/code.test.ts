@@ -1,5 +1,5 @@
 /** A user with a code, from the code form to the device's tokens. docs/person.md. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import {
   agree,
   comeBack,
@@ -13,8 +13,6 @@ import {
   SIGNED_IN,
   setUp,
 } from '../kit/chromium.ts';
-
-setDefaultTimeout(60_000);
 
 const { relay, providers, openPhone, startDeviceWithCode, stop } = await setUp({
   APP_NAME: 'Plezy',

@@ -1,9 +1,7 @@
 /** QR codes as a browser draws them. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { setUp } from '../kit/chromium.ts';
 import { measure as measureQr, readPng, scan } from '../kit/qr.ts';
-
-setDefaultTimeout(60_000);
 
 const { relay, openPhone, startDevice, stop } = await setUp();
 afterAll(stop);

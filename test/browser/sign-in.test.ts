@@ -1,9 +1,7 @@
 /** Whole sign-ins at each kind of provider, and what users do besides. Every part is real. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { agree, comeBack, NAMES, SERVICES, SIGNED_IN, setUp } from '../kit/chromium.ts';
 import { serveUpstream } from '../kit/provider.ts';
-
-setDefaultTimeout(30_000);
 
 const { relay, providers, openPhone, startDevice, stop } = await setUp();
 afterAll(stop);

@@ -1,5 +1,5 @@
 /** `sign-in-relay-client/mcp` with the official SDK: its example server and authorization server, and one that refreshes. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -41,8 +41,6 @@ import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { createUser, readLink } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(40_000);
 
 const [authPort, serverPort, examplePort, exampleAuthPort] = [
   await findFreePort(),

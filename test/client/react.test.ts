@@ -1,5 +1,5 @@
 /** The hook of the client in a page that a server has rendered, at a real relay. */
-import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createElement, StrictMode } from 'react';
 import { renderToString } from 'react-dom/server';
@@ -11,8 +11,6 @@ import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { App } from './react-app.ts';
-
-setDefaultTimeout(60_000);
 
 const entrypoints = [`${ROOT}test/client/react-app.ts`];
 const { outputs } = await Bun.build({ entrypoints, target: 'browser' });

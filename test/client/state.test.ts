@@ -1,5 +1,5 @@
 /** What a session's state says, on storage that takes its time, on each runtime. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { keyOf } from '../../client/src/storage.ts';
 import { findFreePort } from '../kit/process.ts';
 import {
@@ -11,8 +11,6 @@ import {
   type Tools,
 } from '../kit/runtimes.ts';
 import { plantSecret } from '../kit/secrets.ts';
-
-setDefaultTimeout(60_000);
 
 let runtimes: Runtimes;
 let server: ReturnType<typeof startServer>;

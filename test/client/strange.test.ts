@@ -3,14 +3,12 @@
  * something else: a session at a relay that puts a member of every option's name into
  * everything, on each runtime; and an API that redirects.
  */
-import { afterAll, describe, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, onTestFinished, test } from 'bun:test';
 import { hash } from 'node:crypto';
 import { discover, type SessionOptions } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
 import { type Client, RUNTIMES, startRuntimes, startServer, type Tools } from '../kit/runtimes.ts';
 import { type Offered, type StrangeRelay, startStrangeRelay } from '../kit/strange-relay.ts';
-
-setDefaultTimeout(60_000);
 
 const runtimes = await startRuntimes();
 afterAll(() => runtimes.stop());

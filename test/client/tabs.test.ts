@@ -1,11 +1,9 @@
 /** Two tabs of one browser, with the module and with the TV build: what one does, the other shows. */
-import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { SessionState } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
 import { startRuntimes, startServer } from '../kit/runtimes.ts';
-
-setDefaultTimeout(60_000);
 
 const runtimes = await startRuntimes();
 const relay = startRelay();

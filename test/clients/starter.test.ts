@@ -1,5 +1,5 @@
 /** examples/vite-react, as someone who copies it builds it, in Chromium at a dev relay. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -11,8 +11,6 @@ import { NODE, runChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { readPng, scan } from '../kit/qr.ts';
 import { ROOT } from '../kit/relay.ts';
-
-setDefaultTimeout(60_000);
 
 /** The folder with what its package.json names, as `npm install` would leave it. */
 async function install(): Promise<string> {

@@ -2,7 +2,7 @@
  * What openid-client makes of the relay where the programs of docs/device-grant.md do not
  * show it: ID tokens, and refreshes that fail.
  */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { NAMES, SIGNED_IN, startServers } from '../kit/chromium.ts';
@@ -11,8 +11,6 @@ import { findFreePort } from '../kit/process.ts';
 import { startRelay } from '../kit/relay.ts';
 import { answerLink } from '../kit/user.ts';
 import { failureOf } from '../kit/wait.ts';
-
-setDefaultTimeout(30_000);
 
 const setup = await startServers();
 afterAll(setup.stop);

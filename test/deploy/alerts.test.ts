@@ -2,7 +2,7 @@
  * Each alert rule fires for what it names, and for nothing else: `promtool test rules` with what the
  * admin port writes minute by minute. test/admin/metrics.test.ts shows what the relay counts.
  */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAdmin } from '../../src/admin/admin.ts';
@@ -11,8 +11,6 @@ import type { ServiceState } from '../../src/service.ts';
 import { createFakeClock } from '../kit/clock.ts';
 import { expectAlerts, type Fired, RULES } from '../kit/prometheus.ts';
 import { ROOT } from '../kit/relay.ts';
-
-setDefaultTimeout(60_000);
 
 const JOB = { job: 'sign-in-relay' };
 const AT_MAL = { ...JOB, provider: 'mal' };

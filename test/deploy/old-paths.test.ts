@@ -1,5 +1,5 @@
 /** The lines of docs/migrating.md that keep apps of Device-Flow-Proxy-Server working, in proxies that are real. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { DEVICE_CODE_GRANT } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
@@ -8,8 +8,6 @@ import { startProxy } from '../kit/proxies.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, continueWithCode, makeCode } from '../kit/user.ts';
-
-setDefaultTimeout(60_000);
 
 const page = readFileSync(`${ROOT}docs/migrating.md`, 'utf8');
 const linesFor = (language: string) =>

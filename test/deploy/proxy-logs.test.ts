@@ -1,13 +1,11 @@
 /** What the proxies of deploy/ log when something breaks: nothing of a request that is secret. All real. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes } from '../kit/provider.ts';
 import { ALL_NAMES, type ProxyProcess, startProxy } from '../kit/proxies.ts';
 import { sendRaw } from '../kit/sockets.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 const POLL_SECRET = 'poll-secret-of-24-chars-';
 const STATE = 'browser-state-of-24-char';

@@ -1,11 +1,9 @@
 /** Which requests the proxies of deploy/ send again: none of those that could sign a user out. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes } from '../kit/provider.ts';
 import { PROXY_NAMES, startProxy } from '../kit/proxies.ts';
-
-setDefaultTimeout(60_000);
 
 /** Method, path, and whether it may arrive twice. A code is exchanged once however often its callback comes. */
 const ROUTES = [

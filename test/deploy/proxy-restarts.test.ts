@@ -1,5 +1,5 @@
 /** Relays that come, go and move behind the proxies of deploy/, which know them by name. All real. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pollOnce, pollUntilDone, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
@@ -12,8 +12,6 @@ import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 const POLLS = 6;
 

@@ -1,5 +1,5 @@
 /** The proxies of deploy/ in front of relays on the Valkey of deploy/. All real. That sign-ins succeed: test/conformance.test.ts. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import {
@@ -17,8 +17,6 @@ import { ROOT, startRelay } from '../kit/relay.ts';
 import { sendRaw } from '../kit/sockets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 describe('nginx limits what one address may hold', async () => {
   const ADDRESS_LIMIT = Number(

@@ -1,5 +1,5 @@
 /** The Valkey of deploy/ has two users: the relays, and an administrator. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pollUntilDone, start } from '../kit/device.ts';
 import { runChild } from '../kit/process.ts';
@@ -9,8 +9,6 @@ import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 const README = readFileSync(`${ROOT}deploy/README.md`, 'utf8');
 const [, PROGRAM = '', PASSWORD = ''] =

@@ -1,5 +1,5 @@
 /** Who may use the dev relay: programs and its own pages, but no page of another site in the user's browser. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { hostname } from 'node:os';
 import { stripVTControlCharacters } from 'node:util';
 import { follow, launchChromium, SIGNED_IN } from '../kit/chromium.ts';
@@ -9,8 +9,6 @@ import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
-
-setDefaultTimeout(60_000);
 
 const dev = await startDev();
 afterAll(() => dev.stop());

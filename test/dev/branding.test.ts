@@ -1,5 +1,5 @@
 /** The pages of a dev relay: those of a relay in production, with the settings of the app whose developer runs it. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CATALOGUE } from '../../src/pages/messages/catalogue.ts';
@@ -8,8 +8,6 @@ import { start } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
 import { runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
-
-setDefaultTimeout(40_000);
 
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1H0z"/></svg>';

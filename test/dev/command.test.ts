@@ -1,5 +1,5 @@
 /** `sign-in-relay dev` as it is started: its options, its terminal, its page in a browser. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { ENDING_NAMES } from '../../src/cli/dev/endings.ts';
 import { lanAddress, startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
@@ -7,8 +7,6 @@ import { findFreePort, runChild, startChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 describe('dev: options', () => {
   test('--service: under the names that an app uses', async () => {

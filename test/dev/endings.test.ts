@@ -1,5 +1,5 @@
 /** Every way in which a sign-in can end at the dev relay, over the wire. */
-import { afterAll, describe, expect, mock, setDefaultTimeout, spyOn, test } from 'bun:test';
+import { afterAll, describe, expect, mock, spyOn, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { ENDING_NAMES, ENDINGS, type EndingName, planFor } from '../../src/cli/dev/endings.ts';
 import { DevRelay } from '../../src/cli/dev/relay.ts';
@@ -20,8 +20,6 @@ import {
 import { plantIfLong } from '../kit/secrets.ts';
 import { callback } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(40_000);
 
 const dev = await startDev();
 afterAll(() => dev.stop());

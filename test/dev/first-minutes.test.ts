@@ -1,5 +1,5 @@
 /** The first minutes of a new user: README.md "Try it", where a machine is not as ours. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -8,8 +8,6 @@ import { newFolder } from '../kit/folder.ts';
 import { findFreePort, runChild, startChild } from '../kit/process.ts';
 import { MAIN, ROOT } from '../kit/relay.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 /** The width of a terminal by default. */
 const COLUMNS = 80;

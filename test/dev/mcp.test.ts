@@ -1,13 +1,11 @@
 /** `dev --open`: MCP clients of the official SDK sign in without any configuration. docs/dev.md "Open sign-ins". */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { relayProvider } from '../../client/src/mcp.ts';
 import { createMemory } from '../../client/src/storage.ts';
 import { startDev } from '../kit/dev.ts';
-
-setDefaultTimeout(30_000);
 
 const dev = await startDev({ args: ['--open'] });
 afterAll(() => dev.stop());

@@ -1,13 +1,11 @@
 /** The program of docs/quickstart.md, as a reader copies it, under plain Node. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDev } from '../kit/dev.ts';
 import { newFolder } from '../kit/folder.ts';
 import { runChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
-
-setDefaultTimeout(40_000);
 
 const dev = await startDev();
 afterAll(() => dev.stop());

@@ -1,5 +1,5 @@
 /** The television of the dev relay (demo/tv.html), by its remote control, in Chromium. */
-import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'acorn';
@@ -10,8 +10,6 @@ import { REMOVE_NEWER } from '../kit/old-engine.ts';
 import { readPng, scan } from '../kit/qr.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { createGate, pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 /** Two rows of the menu. */
 const SERVICES = ['dev', 'mal', 'anilist', 'spotify', 'a-service-with-a-long-name'];

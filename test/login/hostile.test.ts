@@ -1,5 +1,5 @@
 /** `login` against a relay, a proxy or a network that does harm: nothing of it reaches the terminal as it is, and everything ends. */
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
@@ -12,8 +12,6 @@ import { serveBytes } from '../kit/provider.ts';
 import { TERMINAL_SEQUENCES, testSeed, UNSEEN } from '../kit/random.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
-
-setDefaultTimeout(60_000);
 
 const HARM = `${TERMINAL_SEQUENCES.join('')}${UNSEEN.join('')}`;
 

@@ -1,5 +1,5 @@
 /** `sign-in-relay logout` as a user and as a script run it, against a dev relay and against hostile ones. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyOf } from '../../client/src/storage.ts';
@@ -10,8 +10,6 @@ import { runChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { MAIN } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-
-setDefaultTimeout(60_000);
 
 const dev = await startDev();
 const folder = newFolder();

@@ -1,5 +1,5 @@
 /** A Redis that is full, or configured for another purpose (docs/scaling.md, Set-up). */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { REDELIVERY_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
@@ -12,8 +12,6 @@ import {
   StoreUnavailable,
 } from '../kit/stores.ts';
 import { failureOf } from '../kit/wait.ts';
-
-setDefaultTimeout(30_000);
 
 test('starts are refused; open sessions, limits on guessing and refreshes work', async () => {
   await using redis = await startRedis({ maxMemory: '64mb', evictionPolicy: 'noeviction' });

@@ -2,7 +2,7 @@
  * A relay recovers by itself, and says what it waits for: a Redis that refuses, whose name or
  * address moves, whose password or rights change, or that starts later (docs/scaling.md).
  */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { pollUntilDone, start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { tokensFor } from '../kit/provider.ts';
@@ -14,8 +14,6 @@ import { plantSecret } from '../kit/secrets.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 /** The status of a start, which no other request follows. */
 const startStatus = async (relay: RelayProcess) =>

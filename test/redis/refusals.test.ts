@@ -2,7 +2,7 @@
  * A Redis that answers, but refuses commands: the log has the remedy once, and a line when it
  * accepts them again, which no request has to notice (docs/scaling.md "When Redis refuses commands").
  */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startRequest } from '../kit/device.ts';
@@ -13,8 +13,6 @@ import { type RedisOptions, type RedisServer, startRedis } from '../kit/redis/se
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 interface Refusal {
   readonly reason: string;

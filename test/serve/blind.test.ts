@@ -2,7 +2,7 @@
  * What blind sign-ins promise (docs/security.md): no verifier and no token is in the relay's
  * log, or in any byte that its devices, users, or Redis exchange with it.
  */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { createHash, randomBytes } from 'node:crypto';
 import { acknowledge, poll, start, type Target } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -13,8 +13,6 @@ import { startRelay } from '../kit/relay.ts';
 import { containsSecret, plantSecret } from '../kit/secrets.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { signInAs } from '../kit/user.ts';
-
-setDefaultTimeout(60_000);
 
 const redis = has('Redis', 'a relay over Redis stores no token of a blind sign-in')
   ? await startRedis()

@@ -1,5 +1,5 @@
 /** Providers that compress their responses although the relay asks them not to, on Bun and on Node. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { pollOnce, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -8,7 +8,6 @@ import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { bringCode } from '../kit/user.ts';
 
-setDefaultTimeout(60_000);
 await buildForNode();
 
 const accessToken = plantSecret('a-token-that-was-compressed');

@@ -1,5 +1,5 @@
 /** Clients that send slowly, leave at odd moments or open too many connections: they lose nothing and keep nothing. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { poll, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -17,8 +17,6 @@ import {
 import { openRaw, type RawConnection, statusesOf, statusOf } from '../kit/sockets.ts';
 import { deny } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 await buildForNode();
 

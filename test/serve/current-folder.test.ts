@@ -2,7 +2,7 @@
  * `sign-in-relay` in a folder of a stranger: in a checkout here, as a package in
  * test/dev/installed.test.ts, as an executable in test/deploy.
  */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newFolder } from '../kit/folder.ts';
@@ -10,8 +10,6 @@ import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { LAUNCHER, ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
-
-setDefaultTimeout(40_000);
 
 const COMMAND = [NODE, LAUNCHER];
 const strange = makeStrangeFolder();

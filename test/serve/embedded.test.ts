@@ -1,5 +1,5 @@
 /** The relay in a host of its own (closing-host.mjs), which closes it: the process then ends (docs/operating.md). */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
 import { start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -9,8 +9,6 @@ import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { buildForNode, launchRelay, type RelayProcess } from '../kit/relay.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
-
-setDefaultTimeout(60_000);
 
 const HOST = fileURLToPath(new URL('closing-host.mjs', import.meta.url));
 await buildForNode();

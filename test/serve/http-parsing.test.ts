@@ -3,13 +3,12 @@
  * sizes and bodies. Where the runtimes differ, both are stated; docs/reference.md "What the
  * runtime answers by itself" says so too.
  */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { start } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { openRaw, sendRaw, statusesOf, statusOf } from '../kit/sockets.ts';
 
-setDefaultTimeout(60_000);
 await buildForNode();
 
 const ports = await Promise.all(RUNTIMES.map(findFreePort));

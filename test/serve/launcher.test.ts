@@ -2,7 +2,7 @@
  * `sign-in-relay` on each system and runtime: bin/sign-in-relay.cjs. As a package in
  * test/dev/installed.test.ts, in a folder of a stranger in test/serve/current-folder.test.ts.
  */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { EventEmitter } from 'node:events';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -13,8 +13,6 @@ import { has } from '../kit/needs.ts';
 import { asNode, nodeAfter } from '../kit/old-node.ts';
 import { NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { LAUNCHER, launchRelay, ROOT, startRelay } from '../kit/relay.ts';
-
-setDefaultTimeout(40_000);
 
 const readChildren = (pid: number) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);

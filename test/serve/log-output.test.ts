@@ -1,5 +1,5 @@
 /** A log that cannot be written: its reader is gone or does not read, or the disk is full. The relay keeps running (docs/operating.md). */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { MAX_BACKLOG_CHARACTERS } from '../../src/log.ts';
@@ -7,8 +7,6 @@ import { start, UNKNOWN_SECRET } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { runChild, startChild } from '../kit/process.ts';
 import { launchRelay, MAIN, type RelayProcess, untilHealthy } from '../kit/relay.ts';
-
-setDefaultTimeout(30_000);
 
 /** A relay whose output the test may close, or leave unread. */
 async function startRelay(stdout: number | 'unread' = 'unread') {

@@ -1,5 +1,5 @@
 /** Requests to a provider that closes connections, sends too much or the wrong bytes: alike on Bun and on Node. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { signInIdOf } from '../../src/sign-ins/secrets.ts';
 import { pollOnce, start } from '../kit/device.ts';
@@ -10,7 +10,6 @@ import { plantSecret } from '../kit/secrets.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
 import { bringCode, callback, makeCode } from '../kit/user.ts';
 
-setDefaultTimeout(60_000);
 await buildForNode();
 
 const tokenOf = (code: string) => plantSecret(`token-of-${code}`);

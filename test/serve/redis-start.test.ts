@@ -1,5 +1,5 @@
 /** A start with a Redis that cannot be used: the reason that it gives, and that it never shows a password. docs/scaling.md "At startup". */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { RedisEvent } from '../../src/stores/redis/open.ts';
@@ -12,8 +12,6 @@ import { startRedis } from '../kit/redis/server.ts';
 import { createEventLog, runRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { openTestRedis } from '../kit/stores.ts';
-
-setDefaultTimeout(30_000);
 
 const PASSWORD = plantSecret('the-right-password');
 const WRONG = plantSecret('another-password');

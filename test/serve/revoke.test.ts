@@ -1,9 +1,8 @@
 /** Revocations as they leave each runtime: methods and bodies that no other request to a provider has. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { serveUpstream } from '../kit/provider.ts';
 import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
 
-setDefaultTimeout(60_000);
 await buildForNode();
 
 const upstream = serveUpstream(() => new Response(null, { status: 204 }));

@@ -1,5 +1,5 @@
 /** A relay with a sessions file: it is killed or restarted at every step, and no sign-in is lost. Real processes. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -26,8 +26,6 @@ import {
 import { openFile } from '../kit/stores.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(60_000);
 
 await buildForNode();
 

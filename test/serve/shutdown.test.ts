@@ -1,5 +1,5 @@
 /** SIGTERM, Ctrl-C and errors that nothing caught (docs/operating.md). */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { poll, start, startRequest } from '../kit/device.ts';
 import { SIGNAL_ECHO_MS } from '../kit/limits.ts';
 import { has } from '../kit/needs.ts';
@@ -13,8 +13,6 @@ import {
 } from '../kit/relay.ts';
 import { openRaw } from '../kit/sockets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
-
-setDefaultTimeout(30_000);
 
 /** A relay with a code at the provider, which answers when the test releases it. */
 async function startExchanging(options: StartOptions = {}) {

@@ -3,12 +3,11 @@
  * as the next request. Each case has its statuses on Bun, on Node, and through nginx with deploy/nginx.conf
  * in front of the relay on Bun, so that a new version of one of them which reads it in another way is seen.
  */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { startProxy } from '../kit/proxies.ts';
 import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { sendRaw, statusesOf } from '../kit/sockets.ts';
 
-setDefaultTimeout(60_000);
 await buildForNode();
 
 const [onBun, onNode] = await Promise.all(

@@ -1,5 +1,5 @@
 /** How the process starts, and how it refuses to (docs/configuration.md, docs/operating.md). */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { mkdtempSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,6 @@ import { runChild } from '../kit/process.ts';
 import { buildForNode, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 
-setDefaultTimeout(30_000);
 await buildForNode();
 const folder = newFolder();
 

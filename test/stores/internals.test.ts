@@ -2,7 +2,7 @@
  * Parts of the Redis store, each by itself: what no real Redis can be made to do at
  * the right moment. Real refusals and outages are in test/redis.
  */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { ErrorReply } from '@redis/client';
 import { open, type Session } from '../../src/sign-ins/session.ts';
 import { pause } from '../../src/sign-ins/time.ts';
@@ -25,8 +25,6 @@ import { create, LIFETIME_MS, openTestRedis, StoreUnavailable } from '../kit/sto
 import { type CuttingProxy, startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
-
-setDefaultTimeout(30_000);
 
 const redis = await startRedis();
 afterAll(() => redis.stop());

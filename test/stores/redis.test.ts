@@ -1,5 +1,5 @@
 /** The stores in Redis, by the suite: alone, with Sentinel, in a Cluster, over TLS as an ACL user; in Valkey where there is one. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { start, startWithCode } from '../kit/device.ts';
@@ -24,8 +24,6 @@ import {
 } from '../kit/stores.ts';
 import { textOf } from '../kit/user.ts';
 import { runStoreSuite } from './suite.ts';
-
-setDefaultTimeout(30_000);
 
 /** With characters that must be percent-encoded in an address. */
 const PASSWORD = plantSecret('p@ss/word:with?marks#in%it');

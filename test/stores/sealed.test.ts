@@ -1,5 +1,5 @@
 /** Redis learns nothing readable: whole sign-ins, and a search for their secrets in all that is sent to it (docs/sealing.md). */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { createRefreshes } from '../../src/providers/refreshes.ts';
 import { poll, start, startWithCode } from '../kit/device.ts';
@@ -9,8 +9,6 @@ import { createTestService, SETTINGS } from '../kit/service.ts';
 import { openTestRedis, systemClock } from '../kit/stores.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
 import { bringCode, continueWithCode, deny } from '../kit/user.ts';
-
-setDefaultTimeout(60_000);
 
 const makeSecret = () => plantSecret(randomBytes(24).toString('base64url'));
 

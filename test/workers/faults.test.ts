@@ -1,13 +1,11 @@
 /** Durable Objects that are reset, replaced by a new version or refused storage; browsers and devices that leave. docs/cloudflare.md. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { poll, pollOnce, pollUntilDone, refresh, start, startRequest } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { startWorkers } from '../kit/workers.ts';
-
-setDefaultTimeout(30_000);
 
 const ENTRY = 'test/workers/faulty-worker.ts';
 

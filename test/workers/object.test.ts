@@ -1,12 +1,10 @@
 /** The one object of a Worker: limits hold for every client, and how many polls it holds. docs/cloudflare.md. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { start, startRequest } from '../kit/device.ts';
 import { MAX_PARKED_POLLS_OF_OBJECT, MAX_POLLS_PER_SESSION } from '../kit/limits.ts';
 import { openRaw, statusOf } from '../kit/sockets.ts';
 import { inLanes } from '../kit/wait.ts';
 import { startWorkers } from '../kit/workers.ts';
-
-setDefaultTimeout(60_000);
 
 test('the limits go by the address that Cloudflare names, not one that a client sends', async () => {
   await using relay = await startWorkers();
