@@ -1,11 +1,10 @@
 /** A request as endpoints read it: path, query, headers, body. Also the relay's URLs for users. */
 import { isIP } from 'node:net';
 import { type BoundedText, readAtMost } from '../body.ts';
-import { STALL_GRACE_MS } from '../limits.ts';
 import { createRequestId } from '../log.ts';
 import { OPEN_SERVICE } from '../providers/open.ts';
 import { formatUserCode } from '../sign-ins/secrets.ts';
-import type { Clock } from '../sign-ins/time.ts';
+import { type Clock, createDeadlineQueue } from '../sign-ins/time.ts';
 
 /**
  * How many parameters of a query or a form are read. Some providers send a dozen.
@@ -172,30 +171,31 @@ export type BodyReader = ReturnType<typeof createBodyReader>;
 
 /** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */
 export function createBodyReader(clock: Clock) {
+  const deadlines = createDeadlineQueue(clock, REQUEST_BODY_DEADLINE_MS);
+
   /**
    * At the deadline, a body of unknown length ends, and one that is shorter than its
    * Content-Length counts as empty. Rejects when the client disconnects.
    */
   async function read(request: Request, limitBytes: number): Promise<BoundedText> {
-    let cancel = () => {};
-    const deadline = new Promise<void>((resolve) => {
-      // After a pause of the process what has arrived is read first, as in sign-ins/time.ts.
-      const waitLonger = () => clock.setTimer(STALL_GRACE_MS, resolve);
-      cancel = clock.setTimer(REQUEST_BODY_DEADLINE_MS - STALL_GRACE_MS, waitLonger);
+    const deadline = { dueAtMs: 0, onDue: () => {} };
+    const isDue = new Promise<void>((resolve) => {
+      deadline.onDue = resolve;
     });
+    deadlines.add(deadline);
     try {
       const length = request.headers.get('content-length');
       // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.
       if (length !== null && Number(length) <= limitBytes) {
-        const text = await Promise.race([request.text(), deadline]);
+        const text = await Promise.race([request.text(), isDue]);
         return { text: text ?? '', isTruncated: false };
       }
       if (request.body === null) return NO_BODY;
       const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
-      deadline.then(() => reader.cancel()).catch(() => {});
+      isDue.then(() => reader.cancel()).catch(() => {});
       return await readAtMost(reader, limitBytes);
     } finally {
-      cancel();
+      deadlines.cancel(deadline);
     }
   }
 
