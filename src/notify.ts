@@ -117,7 +117,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
       causes.set(`provider ${name}`, { reason: name, text, isAboutProvider: true });
     }
     if (readiness.status === 'down') add('ready', `Not ready: ${readiness.reason}`);
-    if (readiness.status === 'degraded') add('store', `Some requests fail: ${readiness.reason}`);
+    if (readiness.status === 'degraded') add('ready', `Some requests fail: ${readiness.reason}`);
     if (liveSessions >= maxSessions)
       add(
         'sessions',
@@ -174,9 +174,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
       sentAtMsOf.set(reason, clock.now());
     }
     for (const [cause, last] of open) {
-      // Where nothing works, what failed before is not over.
-      if (causes.has(cause) || (cause === 'store' && causes.has('ready'))) continue;
-      if (await deliver(cause, last, true)) open.delete(cause);
+      if (!causes.has(cause) && (await deliver(cause, last, true))) open.delete(cause);
     }
     for (const cause of retries.keys()) {
       if (!causes.has(cause) && !open.has(cause)) retries.delete(cause);
