@@ -167,6 +167,20 @@ export function isSameOrigin(headers: Headers, origin: string): boolean {
   return site === null ? (headers.get('origin') ?? origin) === origin : site === 'same-origin';
 }
 
+/** True if a browser loads the URL before its user opens it. https://wicg.github.io/nav-speculation/prefetch.html */
+export function isPrefetch(request: RelayRequest): boolean {
+  return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
+    /^(?:prefetch|prerender|preview)\b/.test(request.header(name) ?? ''),
+  );
+}
+
+/**
+ * True if a browser shows the response to nobody as a page: it is a picture, a frame or a `fetch` of any
+ * site's page, or a prefetch. Only browsers send this header. https://www.w3.org/TR/fetch-metadata/#sec-fetch-dest-header
+ */
+export const isUnseen = (request: RelayRequest) =>
+  (request.header('sec-fetch-dest') ?? 'document') !== 'document' || isPrefetch(request);
+
 export type BodyReader = ReturnType<typeof createBodyReader>;
 
 /** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */

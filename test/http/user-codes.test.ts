@@ -67,6 +67,22 @@ test('right codes in any spelling, and what cannot be a code, cost nothing', asy
   expect((await guessWrong(service, burst, () => USER)).at(-1)).toBe(404);
 });
 
+test.each([
+  ['a picture', { 'Sec-Fetch-Dest': 'image' }],
+  ['a frame', { 'Sec-Fetch-Dest': 'iframe' }],
+  ['a prefetch', { 'Sec-Fetch-Dest': 'document', 'Sec-Purpose': 'prefetch' }],
+])('%s in a page of another site costs its visitor no try', async (_, how) => {
+  const service = createTestService();
+  const { link } = await startWithCode(service);
+  const headers = { 'Sec-Fetch-Site': 'cross-site' };
+  for (let tries = 0; tries <= CODE_LIMIT_OVERALL.burst; tries += 1) {
+    const unseen = await service.ask(WRONG, { headers: { ...headers, ...how } }, USER);
+    expect([unseen.status, await unseen.text()]).toEqual([403, 'Origin not allowed\n']);
+  }
+  const opened = { headers: { ...headers, 'Sec-Fetch-Dest': 'document' } };
+  expect((await service.ask(link, opened, USER)).status).toBe(200);
+});
+
 test('the code of a sign-in that has ended costs no try, however often it is opened', async () => {
   const service = createTestService();
   const { link, state } = await startWithCode(service);

@@ -13,7 +13,7 @@ import {
 } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { RelayRequest } from '../request.ts';
+import { isPrefetch, type RelayRequest } from '../request.ts';
 import { redirectResponse } from '../responses.ts';
 import { outcomePageOf } from './confirmation.ts';
 
@@ -31,6 +31,7 @@ export function createLink({ signIns, providers, signInLog, pages }: BrowserDepe
     if (!lookup.ok) return lookup;
     const browserState = request.stateOfLink();
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
+    // A prefetch is no user who has opened the link, so no device is notified.
     const isUserNavigation = !isPrefetch(request);
     const opened = isUserNavigation
       ? await signIns.open(service, browserState)
@@ -41,13 +42,6 @@ export function createLink({ signIns, providers, signInLog, pages }: BrowserDepe
     if (isUserNavigation) signInLog.opened(request, service, browserState);
     return redirectResponse(lookup.provider.authorizeUrl(browserState, opened));
   };
-}
-
-/** True if the browser prefetches the link. The user has not opened it, so no device is notified. https://wicg.github.io/nav-speculation/prefetch.html */
-function isPrefetch(request: RelayRequest): boolean {
-  return ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'].some((name) =>
-    /^(?:prefetch|prerender|preview)\b/.test(request.header(name) ?? ''),
-  );
 }
 
 async function findDelivery(signIns: SignIns, service: string, browserState: string) {

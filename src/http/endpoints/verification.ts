@@ -3,7 +3,13 @@ import { codeFormOf } from '../../pages/pages.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type BodyReader, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
+import {
+  type BodyReader,
+  isUnseen,
+  MAX_FORM_BYTES,
+  type RelayRequest,
+  shortLinkOf,
+} from '../request.ts';
 import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
 import {
   type ConfirmationDependencies,
@@ -78,6 +84,8 @@ export function createShortLink(dependencies: ShortLinkDependencies): Handler {
       const location = shortLinkOf(basePath, userCode);
       return redirectResponse(location, request.method === 'GET' ? 302 : 303);
     }
+    // Otherwise any page could use up the limit of its visitors' address.
+    if (isUnseen(request)) return refuse('origin_not_allowed');
     const choice = await readChoice(dependencies, request);
     // The limit comes before any lookup, so that a refusal does not reveal whether the code exists.
     const admitted = await admission.admitToPair(request, codeLimits, 'code');
