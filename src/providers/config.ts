@@ -69,8 +69,8 @@ export interface ProviderQuirks {
 
 /** A response that means an error of RFC 6749, although it has another error or none. */
 export interface KnownError {
-  /** RFC 6749 has no error of its own for a redirect URI that is not registered. */
-  readonly means: ProviderError | 'redirect_uri_mismatch';
+  /** RFC 6749 §5.2 has no error for a redirect URI that is not registered, and for a fault that passes. */
+  readonly means: ProviderError | 'redirect_uri_mismatch' | 'temporarily_unavailable';
   /** Default: any below 500, except 429. */
   readonly status?: number;
   /** Default: any. */

@@ -35,7 +35,7 @@ export interface TokenFailure {
   /** What the body is. */
   readonly answer?: BodyKind;
   /** The error of RFC 6749 §5.2 or RFC 7009 §2.2.1 that the response has, or stands for. */
-  readonly providerError?: KnownError['means'];
+  readonly providerError?: Exclude<KnownError['means'], 'temporarily_unavailable'>;
   /** The error that a device gets after such a refresh or revocation. Absent if its token may still be valid. */
   readonly refusal?: ProviderError;
   /** When the provider wants to be asked again. RFC 9110 §10.2.3. */
@@ -121,7 +121,6 @@ function kindOfJson(json: Json): BodyKind {
   const holds = (value: unknown) =>
     typeof value === 'object' && value !== null && 'access_token' in value;
   if (Object.values(json).some(holds)) return 'nested';
-  if (TEMPORARY_ERRORS.has(json.error)) return 'temporary';
   return ERROR_MEMBERS.some((name) => json[name]) ? 'error' : 'json';
 }
 
@@ -141,14 +140,15 @@ export function describeErrors(
   asked: TokenGrant,
 ): Pick<TokenFailure, 'answer' | 'providerError' | 'refusal' | 'retryAfterMs' | 'description'> {
   const { status } = answer;
-  const providerError = json && findMeaning(status, json, provider, asked);
-  const isAboutClient = status === 401 && !TEMPORARY_ERRORS.has(json?.error);
-  const error = providerError ?? (isAboutClient ? 'invalid_client' : undefined);
+  const meaning = json && findMeaning(status, json, provider, asked);
+  const passes = meaning === 'temporarily_unavailable';
+  const providerError = passes ? undefined : meaning;
+  const error = providerError ?? (status === 401 && !passes ? 'invalid_client' : undefined);
   const refusal = isTemporary(status) || error === 'redirect_uri_mismatch' ? undefined : error;
   const description = json && refusal !== 'invalid_grant' ? describe(json, provider) : undefined;
   const retryAfterMs = refusal === undefined ? parseRetryAfter(answer) : undefined;
   return {
-    answer: kindOf(answer, json),
+    answer: passes ? 'temporary' : kindOf(answer, json),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(providerError && { providerError }),
     ...(refusal && { refusal }),
@@ -186,8 +186,8 @@ function findMeaning(
 }
 
 function matches(value: unknown, expected: Expected): boolean {
-  if (typeof expected !== 'object') return value === expected;
   if (Array.isArray(value)) return value.some((element) => matches(element, expected));
+  if (typeof expected !== 'object') return value === expected;
   if (typeof value !== 'object' || value === null) return false;
   const members = value as Record<string, unknown>;
   return Object.entries(expected).every(
@@ -195,6 +195,7 @@ function matches(value: unknown, expected: Expected): boolean {
   );
 }
 
+const tryLater = (body: Expected): KnownError => ({ means: 'temporarily_unavailable', body });
 const badClient = (body: Expected): KnownError => ({ means: 'invalid_client', body });
 const badCode = (body: Expected): KnownError => ({
   means: 'invalid_grant',
@@ -238,11 +239,13 @@ const KNOWN_ERRORS: readonly KnownError[] = [
   badRefreshToken({
     fault: { detail: { errorcode: 'keymanagement.service.invalid_refresh_token' } },
   }),
-  // Zoho, Baidu, Yahoo, older Ory Hydra and Authelia, Pocket ID before 2.10.
+  // Zoho, Spring and UAA, Baidu, Yahoo, EVE Online, older Ory Hydra and Authelia, Pocket ID before 2.10.
   ...[
     'invalid_code',
+    'invalid_token',
     'expired_token',
     'INVALID_REFRESH_TOKEN',
+    'invalid_grant: Token is expired or invalid.',
     'token_inactive',
     'Refresh token is invalid or expired',
   ].map((error) => badRefreshToken({ error })),
@@ -257,9 +260,14 @@ const KNOWN_ERRORS: readonly KnownError[] = [
   ...['refresh_token is invalid', 'unable to parse refresh token', 'token was already used'].map(
     (error_description) => badRefreshToken({ error: 'unauthorized_client', error_description }),
   ),
-  // DeviantArt, Baidu, Dex, ZITADEL, better-auth before 2026 (https://github.com/better-auth/better-auth/pull/8103).
+  // Bungie.
+  ...['AuthorizationRecordExpired', 'AuthorizationRecordRevoked', 'AuthorizationCodeInvalid'].map(
+    (error_description) => badRefreshToken({ error: 'server_error', error_description }),
+  ),
+  // DeviantArt, LinkedIn, Baidu, Dex, ZITADEL, better-auth before 2026 (https://github.com/better-auth/better-auth/pull/8103).
   ...[
     'The refresh_token is invalid.',
+    'The provided authorization grant or refresh token is invalid, expired or revoked',
     'invalid refresh token',
     'Refresh token is invalid or has already been claimed by another client.',
     'Refresh token expired.',
@@ -294,16 +302,21 @@ const KNOWN_ERRORS: readonly KnownError[] = [
   badCode({ errcode: 40_163 }),
   badRefreshToken({ errcode: 40_030 }),
   badRefreshToken({ errcode: 42_002 }),
+  // Microsoft after many refreshes in a row, and Salesforce during another one.
+  tryLater({ error: 'invalid_grant', error_codes: 50_196 }),
+  tryLater({
+    error: 'invalid_grant',
+    error_description: 'token request is already being processed',
+  }),
+  // RFC 6749 §4.1.2.1, RFC 8628 §3.5, and others in use.
+  ...[
+    'temporarily_unavailable',
+    'server_error',
+    'slow_down',
+    'rate_limit_exceeded',
+    'too_many_requests',
+  ].map((error) => tryLater({ error })),
 ];
-
-/** RFC 6749 §4.1.2.1, RFC 8628 §3.5, and others in use. */
-const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set([
-  'temporarily_unavailable',
-  'server_error',
-  'slow_down',
-  'rate_limit_exceeded',
-  'too_many_requests',
-]);
 
 /** The longest description that is passed on. */
 const DESCRIPTION_CHARACTERS = 200;
