@@ -188,6 +188,15 @@ const ROWS: Readonly<Record<string, Row>> = {
     scope: 'openid profile',
     refreshToken: 'sometimes',
   },
+  itchio: {
+    displayName: 'itch.io',
+    authorizeUrl: 'https://itch.io/user/oauth',
+    tokenUrl: 'https://api.itch.io/oauth/token',
+    pkce: 'S256',
+    clientSecret: 'none',
+    scope: 'profile:me',
+    rotation: 'sometimes',
+  },
   kick: {
     authorizeUrl: 'https://id.kick.com/oauth/authorize',
     tokenUrl: 'https://id.kick.com/oauth/token',
