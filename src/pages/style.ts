@@ -58,7 +58,6 @@ dd{margin:0;font-weight:600}
 .compare+*{padding-top:.375rem}
 .code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-weight:600;letter-spacing:.06em}
 .compare bdi{display:block;color:var(--text);font-size:min(2.25rem,10vw);font-weight:700;line-height:1.2;text-wrap:balance}
-.compare .code{white-space:nowrap}
 .link{display:block;user-select:all;-webkit-user-select:all;color:var(--text);font-weight:600}
 .link span{white-space:nowrap}
 form{margin-top:1.5rem}

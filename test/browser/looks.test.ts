@@ -48,6 +48,14 @@ function findFaults(page: Page) {
       if (new Set(choices).size > 1) faults.push(`${fontSize}: one choice is more legible`);
     }
     root.style.fontSize = '';
+    const texts = [...document.querySelectorAll<HTMLElement>('body *')];
+    const sizes = texts.map((text) => Number.parseFloat(getComputedStyle(text).fontSize));
+    // Firefox also enlarges a text whose size is limited by the width of the window.
+    texts.forEach(({ style }, index) => {
+      style.fontSize = `${2 * (sizes[index] ?? 0)}px`;
+    });
+    if (root.scrollWidth > root.clientWidth) faults.push('zoomed: scrolls sideways');
+    for (const { style } of texts) style.fontSize = '';
     for (const target of document.querySelectorAll('button, input:not([type=hidden])')) {
       const { height, width } = target.getBoundingClientRect();
       // 2.5.5.
