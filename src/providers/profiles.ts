@@ -123,6 +123,15 @@ const ROWS: Readonly<Record<string, Row>> = {
     tokenUrl: 'https://graph.facebook.com/v26.0/oauth/access_token',
     pkce: 'none',
     scope: 'public_profile',
+    knownErrors: [
+      // The code was used, has expired, or is none.
+      { means: 'invalid_grant', body: { error: { error_subcode: 36_009 } } },
+      { means: 'invalid_grant', body: { error: { error_subcode: 36_007 } } },
+      { means: 'invalid_grant', body: { error: { message: 'Invalid verification code format.' } } },
+      { means: 'redirect_uri_mismatch', body: { error: { error_subcode: 36_008 } } },
+      { means: 'invalid_client', body: { error: { message: 'Error validating client secret.' } } },
+      { means: 'invalid_client', body: { error: { code: 101 } } },
+    ],
     refreshToken: 'never',
   },
   figma: {
