@@ -256,6 +256,9 @@ const KNOWN_ERRORS: readonly KnownError[] = [
     'session_not_found',
     'session_expired',
   ].map((error_code) => badRefreshToken({ error_code })),
+  // Rauthy.
+  badRefreshToken({ error: 'NotFound', message: 'Refresh Token does not exist' }),
+  badRefreshToken({ error: 'JwtToken', message: 'Token has expired' }),
   // Atlassian, Gitea, Forgejo.
   ...['refresh_token is invalid', 'unable to parse refresh token', 'token was already used'].map(
     (error_description) => badRefreshToken({ error: 'unauthorized_client', error_description }),
