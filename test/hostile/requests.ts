@@ -78,6 +78,7 @@ const HEADERS: readonly (readonly [name: string, ...values: string[]])[] = [
   ['access-control-request-method', 'POST', 'GET'],
   ['prefer', 'wait=5'],
   ['sec-fetch-site', 'same-origin', 'cross-site'],
+  ['sec-fetch-dest', 'document', 'image'],
   ['user-agent', 'Mozilla/5.0 (Linux; Android 10; wv)'],
   ['x-forwarded-for', '192.0.2.1', '192.0.2.1, 10.0.0.1', '2001:db8::1', '10.0.0.1:99'],
   ['x-forwarded-host', 'evil.test'],
