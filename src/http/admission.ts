@@ -1,5 +1,5 @@
 /** Finds a client's address, and applies the rate limits to it. RFC 9700 §4.13. */
-import { isIPv4 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { warnOnce } from '../log.ts';
 import type { Monitor, RateLimitKind } from '../monitor.ts';
@@ -171,7 +171,7 @@ function withoutPort(hop: string): string {
 /** Strict: no `0x7f.1`, no `127.1`, no zone. An IPv4-mapped IPv6 address is the IPv4 address. */
 function parseAddress(text: string): Address | undefined {
   if (isIPv4(text)) return ipaddr.IPv4.parse(text);
-  if (!text.includes(':') || text.includes('%') || !ipaddr.IPv6.isValid(text)) return undefined;
+  if (!isIPv6(text) || text.includes('%')) return undefined;
   const address = ipaddr.IPv6.parse(text);
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }

@@ -1,4 +1,5 @@
 /** Which values each setting accepts, and what they are converted to. */
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS, SHOWN_NAME_CHARACTERS } from '../limits.ts';
 import { type Accent, parseColour } from '../pages/accent.ts';
@@ -220,9 +221,7 @@ function listOf(
 /** True for a CIDR or an address. Strict, because programs disagree on `0x7f.1`, `127.1` and `010.0.0.1`. */
 function isCidrOrAddress(item: string): boolean {
   const [address = '', bits] = item.split('/');
-  const isAddress = address.includes(':')
-    ? ipaddr.IPv6.isValid(address) && !address.includes('%')
-    : ipaddr.IPv4.isValidFourPartDecimal(address);
+  const isAddress = isIP(address) !== 0 && !address.includes('%');
   if (bits === undefined) return isAddress;
   return isAddress && /^(0|[1-9]\d{0,2})$/.test(bits) && ipaddr.isValidCIDR(item);
 }

@@ -33,6 +33,7 @@ describe('the client address', () => {
     ['an empty hop', '10.1.1.1', '203.0.113.9,', 'invalid'],
     ['an empty header', '10.1.1.1', '', 'invalid'],
     ['a hop in hexadecimal', '10.1.1.1', '0x7f.0.0.1', 'invalid'],
+    ['the same, IPv4 in IPv6', '10.1.1.1', '::ffff:0x7f.0.0.1', 'invalid'],
     ['a hop with a zone', '10.1.1.1', 'fe80::1%eth0', 'invalid'],
     ['32 hops', '10.1.1.1', Array(32).fill('203.0.113.9').join(), '203.0.113.9'],
     ['33 hops', '10.1.1.1', Array(33).fill('203.0.113.9').join(), 'invalid'],

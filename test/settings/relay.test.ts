@@ -140,7 +140,7 @@ testRules([
     // Programs disagree on what they mean, or they mean nothing.
     refuses: {
       'must be CIDRs or addresses such as 10.0.0.0/8,::1;':
-        '0x7f.1 | 127.1 | 010.0.0.1 | 0x7f.1/8 | 10.0.0.0/33 | 10.0.0.0/08 | 10.0.0.0/ | 10.0.0.0/8/8 | ::1/129 | fe80::1%eth0 | localhost | 10.0.0.1:80',
+        '0x7f.1 | 127.1 | 010.0.0.1 | ::ffff:010.0.0.1 | 0x7f.1/8 | 10.0.0.0/33 | 10.0.0.0/08 | 10.0.0.0/ | 10.0.0.0/8/8 | ::1/129 | fe80::1%eth0 | localhost | 10.0.0.1:80',
       'must be CIDRs or addresses such as 10.0.0.0/8,::1; x is neither': '10.0.0.0/8,x',
     },
   },
