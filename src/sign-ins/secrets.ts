@@ -63,13 +63,13 @@ const LOOK_ALIKES = 'ВСНКМРТХЅЈԚԜΒΗΚΜΝΡΤΧΖ';
 const LOOKS_LIKE = 'BCHKMPTXSJQWBHKMNPTXZ';
 
 /**
- * Accepts any case, any separators, the full-width letters of a Japanese keyboard, and letters of
- * others that look the same. Undefined if it cannot be a code.
+ * Accepts any case, any separators, the full-width letters and the dash (Lm) of a Japanese keyboard,
+ * and letters of others that look the same. Undefined if it cannot be a code.
  */
 export function parseUserCode(typed: string): string | undefined {
   // Normalizing comes second: for a long run of combining marks it takes quadratic time.
   const letters = typed
-    .replace(/[^\p{L}\p{N}]/gu, '')
+    .replace(/[^\p{LC}\p{Lo}\p{N}]/gu, '')
     .normalize('NFKC')
     .toUpperCase()
     .replace(/[^A-Z]/g, (letter) => LOOKS_LIKE[LOOK_ALIKES.indexOf(letter)] ?? letter);

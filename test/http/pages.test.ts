@@ -84,7 +84,8 @@ describe('a mistyped address', () => {
     // Letters of a Cyrillic and of a Greek keyboard.
     ['/link?code=wdjв-мjнт', CODE],
     ['/link?code=WDJΒ-ΜJΗΤ', CODE],
-    ['/link?user_code=WDJBMJHT', CODE],
+    // The dash of a Japanese keyboard is a letter in Unicode.
+    ['/link?user_code=ＷＤＪＢーＭＪＨＴ', CODE],
     ['/LINK?code=wdjb-mjht', CODE],
     ['/link/?user_code=WDJBMJHT', CODE],
   ])('%s redirects to %s, whether or not there is such a code', async (path, location) => {
