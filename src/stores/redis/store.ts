@@ -15,7 +15,7 @@ import {
   type Store,
   StoreUnavailable,
 } from '../../sign-ins/store.ts';
-import { RECORD_VERSION, readBody, writeBody } from '../record.ts';
+import { RECORD_VERSION, readBody, writeBody, writeRecord } from '../record.ts';
 import { createCallId, type RedisCommands, type RetryPolicy } from './commands.ts';
 import type { StoreHealth } from './health.ts';
 import type { Notices } from './notices.ts';
@@ -26,6 +26,10 @@ const MAX_TRIES = 20;
 
 /** How far this process may be wrong about the store's time. */
 const CLOCK_MARGIN_MS = 2_000;
+
+/** The record decides expiry. Its keys are removed this much later, and the index a day after those of the last session. */
+const GARBAGE_MS = 60_000;
+const INDEX_GARBAGE_MS = 86_400_000;
 
 /** The most characters of remembered records. In memory they take 30 MB. */
 export const REMEMBERED_CHARACTERS = 12 * 1_048_576;
@@ -72,8 +76,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     known: StoredSession | undefined,
   ): Promise<StoredSession | undefined> {
     if (found === undefined || known === undefined || !isBefore(found, known)) return found;
-    const token = known.tokens.slice(0, -`,${found.tokens}`.length);
-    const instead = await commit(found, known.session, 'completed', 'briefly', token);
+    const instead = await commit(found, known.session, 'completed', 'briefly', known.tokens);
     return instead === found ? { ...known, nowMs: found.nowMs } : instead;
   }
 
@@ -116,30 +119,30 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     next: Session,
     notice: machine.Notice | undefined,
     policy: RetryPolicy,
-    token = createCallId(randomBytes),
+    tokens = `${createCallId(randomBytes)},${found.tokens}`,
   ): Promise<StoredSession | undefined> {
     const { ids } = found.session;
-    const body = writeBody(next);
+    const record = `${tokens} ${writeRecord(next)}`;
     // The change was computed for this state, so it is valid only until time changes the state.
     const before = machine.stateAt(found.session, found.nowMs) ?? found.session;
     const unchangedUntilMs = machine.unchangedUntilMs(before);
+    const liveUntilMs = next.state === 'ended' ? '' : machine.keptUntilMs(next);
     const args = [
       ids.link,
-      found.tokens.split(',', 1)[0] ?? '',
-      token,
-      RECORD_VERSION,
-      body,
+      newestOf(found.tokens),
+      newestOf(tokens),
+      record,
       unchangedUntilMs,
-      machine.neededUntilMs(next),
-      next.state === 'ended' ? '' : machine.keptUntilMs(next),
+      Math.max(machine.neededUntilMs(next) - found.nowMs, 0) + GARBAGE_MS,
+      liveUntilMs,
       notice === undefined ? '' : notices.channelToOthers(),
       notice === undefined ? '' : notices.messageOf(notice, ids.poll),
     ];
-    const names = [keys.session(ids.link), keys.poll(ids.poll), keys.live];
+    const names = [keys.session(ids.link), keys.poll(ids.poll)];
+    if (liveUntilMs !== machine.keptUntilMs(found.session)) names.push(keys.live);
     const reply = await commands.run(SCRIPTS.commit, names, args, policy);
     if (reply !== 1) return parse(reply, ids.link);
-    const tokens = `${token},${found.tokens}`;
-    recent.set({ tokens, session: next, nowMs: found.nowMs }, body.length);
+    recent.set({ tokens, session: next, nowMs: found.nowMs }, record.length);
     if (notice !== undefined) notices.notifyHere(ids.poll, notice);
     return found;
   }
@@ -179,7 +182,9 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       const body = writeBody(machine.createPending(newSession, 0, lifetimeMs));
       const names = [keys.live, keys.session(ids.link), keys.poll(ids.poll)];
       if (ids.code !== undefined) names.push(keys.code(ids.code));
-      const args = [ids.link, maxSessions, lifetimeMs, `${token} ${RECORD_VERSION}`, body];
+      const keptMs = lifetimeMs + GARBAGE_MS;
+      const times = [lifetimeMs, keptMs, keptMs + INDEX_GARBAGE_MS];
+      const args = [ids.link, maxSessions, ...times, `${token} ${RECORD_VERSION}`, body];
       const reply = await commands.run(SCRIPTS.create, names, args);
       if (typeof reply !== 'number') return reply as 'collision' | 'full';
       const session = machine.createPending(newSession, reply, lifetimeMs);
@@ -239,6 +244,8 @@ export function createRedisRefreshStore({
     },
   };
 }
+
+const newestOf = (tokens: string) => tokens.split(',', 1)[0] ?? '';
 
 /** True if `later` was committed after `found`. */
 const isBefore = (found: StoredSession, later: StoredSession | undefined) =>

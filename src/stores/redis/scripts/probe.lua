@@ -7,6 +7,7 @@ local key = KEYS[1]
 redis.call('SET', key, '')
 redis.call('PEXPIRE', key, 1000)
 redis.call('GET', key)
+redis.call('GETRANGE', key, 0, 0)
 redis.call('EXISTS', key)
 redis.call('DEL', key)
 redis.call('ZADD', key, 0, 'a')
