@@ -31,7 +31,9 @@ export class SignInError extends Error {
     readonly detail: string,
     cause?: unknown,
   ) {
-    super(detail, cause === undefined ? {} : { cause });
+    super(detail);
+    // Old engines take no `cause`. Not enumerable: it may be circular.
+    if (cause) Object.defineProperty(this, 'cause', { value: cause });
     this.name = 'SignInError';
     this.show = SHOWN[code];
   }

@@ -76,6 +76,18 @@ test('the TV build is ES5, to a parser that knows no more', () => {
   parse(read('dist/tv.js'), { ecmaVersion: 5 });
 });
 
+test('in the TV build an error has its cause, though errors of old engines take none', async () => {
+  const old = (text: string) => Error(text);
+  old.prototype = Error.prototype;
+  const self = { addEventListener() {}, location: {}, Error: old } as Record<string, unknown>;
+  Function('self', ...Object.keys(self), read('dist/tv.js'))(self, ...Object.values(self));
+  const { createSession } = self.SignInRelay as typeof import('../../client/src/index.ts');
+  const cause = new Error('full');
+  const storage = { getItem: () => Promise.reject(cause), setItem() {}, removeItem() {} };
+  const session = createSession({ relay: 'https://relay.test', service: 'mal', storage });
+  await expect(session.getTokens()).rejects.toMatchObject({ code: 'storage_failed', cause });
+});
+
 test('the package has no dependencies; only builds, types, licence and README', () => {
   const { dependencies, peerDependenciesMeta } = JSON.parse(read('package.json'));
   const optional = { optional: true };
