@@ -94,7 +94,7 @@ async function fetchWith(
   input: string | URL | Request,
   init: RequestInit = {},
 ): Promise<FetchResponse> {
-  const request = typeof Object(input).clone === 'function' ? (input as Request) : undefined;
+  const request = Object(input).clone ? (input as Request) : undefined;
   const url = request ? request.url : `${input}`;
   // A URL may end with its host; `originOf` needs a slash there.
   const address = url.replace(/[?#]|$/, '/$&');
@@ -105,7 +105,7 @@ async function fetchWith(
   if (origins?.every((each) => each !== origin)) {
     throw new SignInError('refused', `The option origins does not have ${origin}`);
   }
-  const signal = (init.signal === undefined ? request?.signal : init.signal) ?? undefined;
+  const signal = (init.signal === undefined ? request?.signal : init.signal) as CancelSignal;
   const ask = (token: string, body: string | Request) => {
     const headers = new Headers(init.headers ?? request?.headers);
     headers.set('Authorization', `Bearer ${token}`);
@@ -113,7 +113,7 @@ async function fetchWith(
   };
   const rejected = await getToken({ signal });
   // A body can be sent only once, so it is copied.
-  const again = request ? request.clone() : url;
+  const again = request?.clone() || url;
   const response = await ask(rejected, request || url);
   // A web stream, or one of Node.
   const isStream = Object(init.body).getReader || Symbol.asyncIterator in Object(init.body);
@@ -134,8 +134,9 @@ function unlessAborted<Value>(
 ): Promise<Value> {
   if (!signal) return run();
   return new Promise((resolve, reject) => {
-    // React Native's signals have no reason.
-    const end = () => reject(signal.reason ?? new Error('aborted'));
+    // Signals of older React Native have no reason.
+    const end = () =>
+      reject(signal.reason ?? Object.assign(Error('aborted'), { name: 'AbortError' }));
     if (signal.aborted) return end();
     const abort = () => {
       end();

@@ -107,6 +107,9 @@ test('a signal that is aborted, or was, rejects with its reason, and cancels', a
   expect(await failureOf(session.signIn({ signal }))).toBe(signal.reason);
   expect(session.state.status).toBe('signed-out');
   expect(await failureOf(session.signIn({ signal }))).toBe(signal.reason);
+  // As in older React Native.
+  const bare = { aborted: true, addEventListener() {}, removeEventListener() {} };
+  expect(await failureOf(session.signIn({ signal: bare }))).toMatchObject({ name: 'AbortError' });
 });
 
 test('headers go to the relay and not to the provider, through the fetch of the app', async () => {
