@@ -101,6 +101,21 @@ test.each([
   expect(wrong.status).toBe(404);
 });
 
+test.each([
+  ['a picture', { 'Sec-Fetch-Dest': 'image', 'Sec-Fetch-Mode': 'no-cors' }],
+  ['a frame', { 'Sec-Fetch-Dest': 'iframe', 'Sec-Fetch-Mode': 'navigate' }],
+  ['a prefetch', { 'Sec-Fetch-Dest': 'document', 'Sec-Purpose': 'prefetch' }],
+])('a callback that a page loads as %s ends nothing, and spends no code', async (_, headers) => {
+  const service = createTestService();
+  const { state } = await start(service);
+  const path = `/auth/mal/callback?state=${state}&code=c`;
+  expect((await service.ask(path, { headers })).status).toBe(403);
+  expect(service.exchanges).toEqual([]);
+  // A provider's page may come back by `fetch`.
+  const fetched = { 'Sec-Fetch-Dest': 'empty', 'Sec-Fetch-Mode': 'cors' };
+  expect((await service.ask(path, { headers: fetched })).status).toBe(200);
+});
+
 test('Origin: null without fetch metadata: the page and the log say why Continue fails', async () => {
   const log = captureLog();
   const service = createTestService({ confirm: 'always' });

@@ -13,8 +13,8 @@ import {
 } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { isPrefetch, type RelayRequest } from '../request.ts';
-import { redirectResponse } from '../responses.ts';
+import { isPrefetch, isUnseen, type RelayRequest } from '../request.ts';
+import { redirectResponse, refuse } from '../responses.ts';
 import { outcomePageOf } from './confirmation.ts';
 
 export type BrowserDependencies = Pick<
@@ -64,6 +64,11 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
     const service = request.parameter;
     const lookup = providers.find(service);
     if (!lookup.ok) return lookup;
+    // Otherwise any page could sign its visitors in to a stranger's device, if the provider asks nothing.
+    // A provider's own page may come here by `fetch`; another site's cannot, because CORS stops that.
+    if (isUnseen(request) && request.header('sec-fetch-mode') !== 'cors') {
+      return refuse('origin_not_allowed');
+    }
     const { provider } = lookup;
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
