@@ -75,7 +75,7 @@ struct RelaySignIn {
         let configuration = URLSessionConfiguration.ephemeral
         // Covers the whole response: timeoutIntervalForRequest starts again with each byte.
         configuration.timeoutIntervalForResource = Double(waitSeconds + 15)
-        return URLSession(configuration: configuration)
+        return URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
     }()
 
     private func ask(_ path: String, _ body: [String: Any]?) async throws -> Reply {
@@ -96,6 +96,16 @@ struct RelaySignIn {
             try Task.checkCancellation()
             return Reply(status: 0, data: Data())
         }
+    }
+}
+
+/// One could lead tokens to another server, and a captive portal's may pass.
+private final class NoRedirects: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        completionHandler(nil)
     }
 }
 
@@ -120,7 +130,7 @@ private struct Reply {
     var error: String? { decoded(Problem.self)?.error }
 
     var isTransient: Bool {
-        status == 0 || status == 200 && decoded(Problem.self) == nil || status == 429 || status >= 500
+        status == 0 || status == 200 && decoded(Problem.self) == nil || status / 100 == 3 || status == 429 || status >= 500
     }
 
     var failure: SignInFailure {
