@@ -45,12 +45,12 @@ struct RelaySignIn {
 
     /// Once they are saved, and never before. If it fails, the relay forgets them after 60 s.
     func acknowledge(_ started: Started) async {
-        _ = try? await retry("/auth/result?session=\(started.session)&ack=1", nil)
+        _ = try? await retry("/auth/result?session=\(started.session)&ack=1", nil, Self.briefly)
     }
 
     /// The link then says that the device cancelled the sign-in.
     func cancel(_ started: Started) async {
-        _ = try? await retry("/auth/result?session=\(started.session)&cancel=1", nil)
+        _ = try? await retry("/auth/result?session=\(started.session)&cancel=1", nil, Self.briefly)
     }
 
     /// unreachable: keep the old tokens and try later. invalid_grant: sign in again.
@@ -61,24 +61,27 @@ struct RelaySignIn {
     }
 
     /// Repeats a request that failed for a while.
-    private func retry(_ path: String, _ body: [String: Any]?) async throws -> Reply {
-        var reply = try await ask(path, body)
+    private func retry(_ path: String, _ body: [String: Any]?, _ http: URLSession = Self.http) async throws -> Reply {
+        var reply = try await ask(path, body, http)
         for _ in 1..<tries where reply.isTransient {
             try await Task.sleep(for: reply.pause)
-            reply = try await ask(path, body)
+            reply = try await ask(path, body, http)
         }
         return reply
     }
 
-    // Ephemeral: no response with tokens gets into a cache on disk.
-    private static let http: URLSession = {
-        let configuration = URLSessionConfiguration.ephemeral
-        // Covers the whole response: timeoutIntervalForRequest starts again with each byte.
-        configuration.timeoutIntervalForResource = Double(waitSeconds + 15)
-        return URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
-    }()
+    private static let http = session(timeoutSeconds: Double(waitSeconds + 15))
+    private static let briefly = session(timeoutSeconds: 5) // The user waits, and the relay forgets in 60 s.
 
-    private func ask(_ path: String, _ body: [String: Any]?) async throws -> Reply {
+    private static func session(timeoutSeconds: Double) -> URLSession {
+        // Ephemeral: no response with tokens gets into a cache on disk.
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = timeoutSeconds // Starts again with each byte.
+        configuration.timeoutIntervalForResource = timeoutSeconds
+        return URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
+    }
+
+    private func ask(_ path: String, _ body: [String: Any]?, _ http: URLSession = Self.http) async throws -> Reply {
         guard let url = URL(string: relay + path) else { throw SignInFailure(code: "refused", detail: "not a URL: \(relay)") }
         var request = URLRequest(url: url)
         if let body {
@@ -87,7 +90,7 @@ struct RelaySignIn {
             request.httpBody = try JSONSerialization.data(withJSONObject: body)
         }
         do {
-            let (data, response) = try await Self.http.data(for: request)
+            let (data, response) = try await http.data(for: request)
             guard let response = response as? HTTPURLResponse else { return Reply(status: 0, data: data) }
             let retryAfter = Int(response.value(forHTTPHeaderField: "Retry-After") ?? "") ?? 0
             return Reply(status: response.statusCode, data: data, retryAfterSeconds: retryAfter)

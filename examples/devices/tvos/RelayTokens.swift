@@ -93,8 +93,8 @@ actor RelayTokens {
                 Task { await signIn.acknowledge(started) } // The user need not wait for it.
                 return saved
             } catch is CancellationError {
-                // In a task of its own: what a cancelled one awaits fails at once.
-                await Task { await signIn.cancel(started) }.value
+                // In a task of its own, because what a cancelled one awaits fails at once. The next sign-in need not wait for it.
+                Task { await signIn.cancel(started) }
                 throw CancellationError()
             } catch let failure as SignInFailure where failure.code == "expired" {
                 continue
