@@ -618,7 +618,9 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     const tokens = await agree(first);
     await first.ended;
     app.makeDue();
-    proxy.fail('refresh', ...Array<'lost'>(20).fill('lost'));
+    proxy.fail('refresh', 'lost', 'lost', 'lost', 'lost', 'lost');
+    // The last try: its text is not shown.
+    proxy.fail('refresh', ...Array<'other json 200'>(20).fill('other json 200'));
     const { exitCode, error } = await app.run(proxy.url).ended;
     expect({ exitCode, error }).toEqual({ exitCode: 1, error: 'unreachable' });
     expect(app.tokens()).toMatchObject(tokens);

@@ -134,8 +134,9 @@ private class Reply(val status: Int, private val text: String, retryAfterSeconds
     }
 
     fun failure() = when {
-        isTransient -> SignInFailure("unreachable", text)
+        isTransient && status != 200 -> SignInFailure("unreachable", text)
         json.has("error") -> SignInFailure(json.getString("error"))
+        status == 200 -> SignInFailure("unreachable") // Its text may hold tokens.
         else -> SignInFailure("refused", text)
     }
 }

@@ -132,8 +132,9 @@ class _Reply {
       status == 0 || status == 200 && json.isEmpty || status ~/ 100 == 3 || status == 429 || status >= 500;
 
   SignInFailure get failure {
-    if (isTransient) return SignInFailure('unreachable', text);
+    if (isTransient && status != 200) return SignInFailure('unreachable', text);
     if (json['error'] case final String error) return SignInFailure(error);
+    if (status == 200) return SignInFailure('unreachable'); // Its text may hold tokens.
     return SignInFailure('refused', text);
   }
 }

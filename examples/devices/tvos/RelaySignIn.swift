@@ -138,8 +138,9 @@ private struct Reply {
 
     var failure: SignInFailure {
         let text = String(decoding: data.prefix(100), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        if isTransient { return SignInFailure(code: "unreachable", detail: text) }
+        if isTransient && status != 200 { return SignInFailure(code: "unreachable", detail: text) }
         if let error { return SignInFailure(code: error) }
+        if status == 200 { return SignInFailure(code: "unreachable") } // Its text may hold tokens.
         return SignInFailure(code: "refused", detail: text)
     }
 }

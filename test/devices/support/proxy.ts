@@ -1,7 +1,7 @@
 /** What may stand between a device and the relay: a proxy that fails in the ways of the field. */
 import { type Fate, startFaultProxy } from '../../kit/fault-proxy.ts';
 import { createRandom, testSeed } from '../../kit/random.ts';
-import { plantIfLong } from '../../kit/secrets.ts';
+import { plantIfLong, plantSecret } from '../../kit/secrets.ts';
 
 const PAGE = '<!doctype html><title>A page of a proxy</title>';
 const HTML = { 'Content-Type': 'text/html' };
@@ -13,6 +13,9 @@ const FATES = {
   'html 503': () => ({ response: new Response(PAGE, { status: 503, headers: HTML }) }),
   'html 200': () => ({ response: new Response(PAGE, { headers: HTML }) }),
   'json 503': () => ({ response: Response.json({ error: 'unavailable' }, { status: 503 }) }),
+  'other json 200': () => ({
+    response: Response.json({ data: { access_token: plantSecret('access-token-nested') } }),
+  }),
   '429': () => ({ response: new Response('', { status: 429, headers: { 'Retry-After': '1' } }) }),
   '429 for a minute': () => ({
     response: new Response('', { status: 429, headers: { 'Retry-After': '60' } }),
