@@ -21,7 +21,7 @@ test('the index lists every page, and says of those alone that are run that they
   }
 });
 
-// Neither is run here. The clock rule: docs/devices/README.md "The rules that all of them follow".
+// The tests run neither. The clock rule: docs/devices/README.md "The rules that all of them follow".
 test.each([
   ['tvos/RelaySignIn.swift', 'ContinuousClock', /\bDate\b/],
   ['flutter/relay_sign_in.dart', 'Stopwatch', /\bDateTime\b/],
