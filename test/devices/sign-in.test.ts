@@ -387,7 +387,8 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       await pollUntil('it polls', () => proxy.session());
       proxy.fail('cancel', ...Array<'held'>(20).fill('held'));
       run.cancel();
-      await pollUntil('it cancels', () => proxy.counts.cut > 0);
+      // A shell acts on a signal after the command that it waits for: a poll of 25 s.
+      await pollUntil('it cancels', () => proxy.counts.cut > 0, 60_000);
       run.cancel();
       expect((await run.ended).exitCode).not.toBe(0);
       expect(proxy.counts.cut).toBe(1);
