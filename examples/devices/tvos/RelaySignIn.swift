@@ -146,7 +146,7 @@ private struct Reply {
 }
 
 /// Codes: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
-/// expired, refused, unreachable, invalid_grant (refresh only: sign in again).
+/// expired, refused, unreachable, invalid_grant (refresh only: sign in again), not_saved (the next call returns the tokens).
 struct SignInFailure: Error {
     let code: String
     var detail = ""
