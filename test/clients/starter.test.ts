@@ -86,6 +86,17 @@ test('a user who declined reads so, tries again, and cancels', async () => {
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
 });
 
+test('where the browser blocks all storage a user signs in, until the next reload', async () => {
+  await dev.plan({ ending: 'approve', auto: true });
+  const page = await (await browser.newContext()).newPage();
+  await page.addInitScript(
+    "Object.defineProperty(self, 'localStorage', { get: () => { throw 0; } })",
+  );
+  await page.goto(app.origin);
+  await press(page, 'Sign in');
+  await untilShown(page, 'Hello, Ada');
+});
+
 test('while the relay restarts the user reads of no connection, and is then signed in', async () => {
   await dev.plan({ ending: 'restart', seconds: 3 });
   const page = await startApp();

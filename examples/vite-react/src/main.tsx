@@ -8,7 +8,16 @@ import { SignInPrompt } from './sign-in-prompt.tsx';
 const relay = import.meta.env.VITE_RELAY ?? 'http://127.0.0.1:8080';
 const api = import.meta.env.VITE_API ?? 'http://127.0.0.1:8081';
 const place = { relay, service: 'dev', origins: [api] };
-const session = createSession({ ...place, device: 'A starter', storage: localStorage });
+const session = createSession({ ...place, device: 'A starter', storage: findStorage() });
+
+/** Where the browser blocks all cookies, `localStorage` throws. Then the tokens end with the page. */
+function findStorage() {
+  try {
+    return localStorage;
+  } catch {
+    return undefined;
+  }
+}
 
 function App() {
   const { status } = useSession(session);
