@@ -8,11 +8,13 @@ import type { ProviderResponse } from '../providers/config.ts';
  * at once, which may become a thousand times as long.
  */
 export function decode(response: ProviderResponse): ProviderResponse {
-  const { status, headers, body } = response;
-  const decoders = decodersFor(headers.get('content-encoding') ?? '');
-  if (decoders.length === 0 || body === null) return response;
+  const { status, headers } = response;
+  const encodings = headers.get('content-encoding');
+  const decoders = encodings === null ? [] : decodersFor(encodings);
+  // Asking for the body makes it a stream, so it comes last.
+  if (decoders.length === 0 || response.body === null) return response;
   // The reader gets the error.
-  const last = pipeline([body, ...decoders], () => {}) as unknown as Readable;
+  const last = pipeline([response.body, ...decoders], () => {}) as unknown as Readable;
   const decoded = Readable.toWeb(last) as unknown as ReadableStream;
   return { status, headers, body: decoded, text: () => new Response(decoded).text() };
 }
