@@ -58,9 +58,9 @@ class RelaySignIn(val relay: String, private val service: String) {
         tell("/auth/result?session=${started.session}&ack=1")
     }
 
-    /** The link then says that the device cancelled the sign-in. */
+    /** The link then says that the device cancelled the sign-in. The next sign-in waits for this. */
     suspend fun cancel(started: Started) {
-        tell("/auth/result?session=${started.session}&cancel=1")
+        withTimeoutOrNull(SHORT_TIMEOUT_MS) { tell("/auth/result?session=${started.session}&cancel=1") }
     }
 
     /** unreachable: keep the old tokens and try later. invalid_grant: sign in again. */
