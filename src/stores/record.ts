@@ -14,8 +14,7 @@ export const RECORD_VERSION = 1;
 
 /** The JSON of a record. Its times are separate, because Redis adds them by its own clock. */
 export function writeBody(session: Session | NewSession): string {
-  const { startedAtMs: _, expiresAtMs: __, ...body } = session as Session;
-  return JSON.stringify(body);
+  return JSON.stringify({ ...session, startedAtMs: undefined, expiresAtMs: undefined });
 }
 
 export const writeRecord = (session: Session): string =>

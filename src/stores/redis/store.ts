@@ -245,7 +245,8 @@ export function createRedisRefreshStore({
   };
 }
 
-const newestOf = (tokens: string) => tokens.split(',', 1)[0] ?? '';
+/** A call id has 16 characters. */
+const newestOf = (tokens: string) => tokens.slice(0, 16);
 
 /** True if `later` was committed after `found`. */
 const isBefore = (found: StoredSession, later: StoredSession | undefined) =>
