@@ -180,15 +180,15 @@ test("a poll gets a 410 when the store's clock says so, whatever its relay's doe
   close();
 });
 
-/** Counts no heartbeat, which is a PUBLISH, and no EVAL that loads a script. */
-async function countCommands(proxy: CuttingProxy, ask: () => unknown): Promise<number> {
+/** Counts no heartbeat, which is a PUBLISH, no TIME, which is sent with it or a GET, and no EVAL that loads a script. */
+async function countTrips(proxy: CuttingProxy, ask: () => unknown): Promise<number> {
   proxy.forgetBytes();
   await ask();
   const commands = proxy.bytes().toString('latin1');
   return commands.match(/\*\d+\r\n\$\d+\r\n(EVALSHA|GET)\r\n/gi)?.length ?? 0;
 }
 
-test('a sign-in takes seven commands: limit, start, look, link, lease, result, poll', async () => {
+test('a sign-in takes seven trips: limit, start, look, link, lease, result, poll', async () => {
   await using proxy = await startCuttingProxy(redis.port);
   await using pair = await startRelayPair(proxy.url);
   const [relay] = pair.relays;
@@ -202,7 +202,7 @@ test('a sign-in takes seven commands: limit, start, look, link, lease, result, p
   }
   // Redis learns the scripts.
   await signIn();
-  expect(await countCommands(proxy, signIn)).toBe(7);
+  expect(await countTrips(proxy, signIn)).toBe(7);
 });
 
 test('a server that answers every command too late counts as lost, until it is fast', async () => {

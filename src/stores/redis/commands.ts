@@ -57,7 +57,25 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     args: (string | number)[] = [],
     policy?: RetryPolicy,
   ): Promise<unknown> {
-    const attempt = () => runOnce(script, keys, args.map(String));
+    const texts = args.map(String);
+    return perform(policy, () => {
+      const command = [String(keys.length), ...keys, String(validUntil()), ...texts];
+      return client.send(['EVALSHA', script.sha1, ...command]).catch((error: unknown) => {
+        // The server was restarted, or has not run this script before.
+        if (!(error instanceof ErrorReply) || reasonOf(error) !== 'NOSCRIPT') throw error;
+        return client.send(['EVAL', script.text, ...command]);
+      });
+    });
+  }
+
+  /** The value of a key, and the store's time just after. It is repeated as a script is, which would cost the store several times as much. */
+  function read(key: string): Promise<[value: unknown, nowMs: number]> {
+    const askTime = () => testClock?.now() ?? client.time();
+    return perform('briefly', () => Promise.all([client.send(['GET', key]), askTime()]));
+  }
+
+  function perform<T>(policy: RetryPolicy | undefined, send: () => Promise<T>): Promise<T> {
+    const attempt = () => performOnce(send);
     const work = policy === undefined ? attempt() : repeat(clock, policy, attempt);
     const remove = () => void inProgress.delete(work);
     inProgress.add(work);
@@ -65,16 +83,10 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     return work;
   }
 
-  async function runOnce(script: Script, keys: string[], args: string[]): Promise<unknown> {
-    const command = [String(keys.length), ...keys, String(validUntil()), ...args];
+  async function performOnce<T>(send: () => Promise<T>): Promise<T> {
     const startedAtMs = performance.now();
-    const sent = client.send(['EVALSHA', script.sha1, ...command]).catch((error: unknown) => {
-      // The server was restarted, or has not run this script before.
-      if (!(error instanceof ErrorReply) || reasonOf(error) !== 'NOSCRIPT') throw error;
-      return client.send(['EVAL', script.text, ...command]);
-    });
     try {
-      const reply = await within(sent);
+      const reply = await within(send());
       monitor.storeAnswered(performance.now() - startedAtMs);
       return reply;
     } catch (error) {
@@ -110,6 +122,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
 
   return {
     run,
+    read,
     get: (key: string) => within(client.send(['GET', key]) as Promise<string | null>),
     within,
     /** The time of the store. Undefined until it is known. */
@@ -131,11 +144,7 @@ export const createCallId = (randomBytes: RandomBytes) =>
  * too late. 'until lease ends': after any failure. Scripts are idempotent: a repeat has no further
  * effect, and the same reply. Time in which the process was paused does not count.
  */
-async function repeat(
-  clock: Clock,
-  policy: RetryPolicy,
-  attempt: () => Promise<unknown>,
-): Promise<unknown> {
+async function repeat<T>(clock: Clock, policy: RetryPolicy, attempt: () => Promise<T>): Promise<T> {
   const untilLeaseEnds = policy === 'until lease ends';
   let leftMs = untilLeaseEnds ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
   let isUnknown = false;

@@ -11,7 +11,6 @@ import create from './scripts/create.lua' with { type: 'text' };
 import finishRefresh from './scripts/finish-refresh.lua' with { type: 'text' };
 import prelude from './scripts/prelude.lua' with { type: 'text' };
 import probe from './scripts/probe.lua' with { type: 'text' };
-import read from './scripts/read.lua' with { type: 'text' };
 import refundToken from './scripts/refund-token.lua' with { type: 'text' };
 import sweep from './scripts/sweep.lua' with { type: 'text' };
 import takeToken from './scripts/take-token.lua' with { type: 'text' };
@@ -32,7 +31,6 @@ function createScript(source: string): Script {
 
 export const SCRIPTS = {
   create: createScript(create),
-  read: createScript(read),
   commit: createScript(commit),
   sweep: createScript(sweep),
   count: createScript(count),

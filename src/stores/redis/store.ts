@@ -66,8 +66,8 @@ export function createRedisStore(options: RedisStoreOptions): Store {
 
   async function read(link: string): Promise<StoredSession | undefined> {
     const known = recent.get(link);
-    const reply = await commands.run(SCRIPTS.read, [keys.session(link)], [], 'briefly');
-    return restore(parse(reply, link), known);
+    const [record, nowMs] = await commands.read(keys.session(link));
+    return record === null ? undefined : restore(parse([nowMs, record], link), known);
   }
 
   /** If a failover has lost the known state, commits it again, because devices at other instances may wait for it. */
