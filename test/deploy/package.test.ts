@@ -16,7 +16,8 @@ import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
 
-setDefaultTimeout(120_000);
+// Three installations by npm, which a busy disk makes slow.
+setDefaultTimeout(300_000);
 
 const folder = newFolder();
 const strange = makeStrangeFolder(join(folder, 'strange'));
