@@ -68,7 +68,7 @@ export function createRedisCommands(options: RedisCommandsOptions) {
     });
   }
 
-  /** The value of a key, and the store's time just after. It is repeated as a script is, which would cost the store several times as much. */
+  /** The value of a key, and the store's time just after. A script for this would cost the store several times as much. */
   function read(key: string): Promise<[value: unknown, nowMs: number]> {
     const askTime = () => testClock?.now() ?? client.time();
     return perform('briefly', () => Promise.all([client.send(['GET', key]), askTime()]));
