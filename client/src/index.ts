@@ -105,7 +105,9 @@ async function fetchWith(
   if (origins?.every((each) => each !== origin)) {
     throw new SignInError('refused', `The option origins does not have ${origin}`);
   }
-  const signal = (init.signal === undefined ? request?.signal : init.signal) as CancelSignal;
+  const signal = (init.signal === undefined ? request?.signal : init.signal) as
+    | CancelSignal
+    | undefined;
   const ask = (token: string, body: string | Request) => {
     const headers = new Headers(init.headers ?? request?.headers);
     headers.set('Authorization', `Bearer ${token}`);
