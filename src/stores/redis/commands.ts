@@ -135,9 +135,11 @@ export function createRedisCommands(options: RedisCommandsOptions) {
   };
 }
 
+export const CALL_ID_CHARACTERS = 16;
+
 /** The id under which one caller repeats a command. */
 export const createCallId = (randomBytes: RandomBytes) =>
-  Buffer.from(randomBytes(12)).toString('base64url');
+  Buffer.from(randomBytes((CALL_ID_CHARACTERS * 3) / 4)).toString('base64url');
 
 /**
  * Repeats an attempt. 'briefly': if it is unknown whether it was executed, or if it reached the store

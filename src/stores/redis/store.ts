@@ -16,7 +16,12 @@ import {
   StoreUnavailable,
 } from '../../sign-ins/store.ts';
 import { RECORD_VERSION, readBody, writeBody, writeRecord } from '../record.ts';
-import { createCallId, type RedisCommands, type RetryPolicy } from './commands.ts';
+import {
+  CALL_ID_CHARACTERS,
+  createCallId,
+  type RedisCommands,
+  type RetryPolicy,
+} from './commands.ts';
 import type { StoreHealth } from './health.ts';
 import type { Notices } from './notices.ts';
 import { type RedisKeys, SCRIPTS } from './scripts.ts';
@@ -245,8 +250,7 @@ export function createRedisRefreshStore({
   };
 }
 
-/** A call id has 16 characters. */
-const newestOf = (tokens: string) => tokens.slice(0, 16);
+const newestOf = (tokens: string) => tokens.slice(0, CALL_ID_CHARACTERS);
 
 /** True if `later` was committed after `found`. */
 const isBefore = (found: StoredSession, later: StoredSession | undefined) =>
