@@ -42,10 +42,8 @@ function completeGuide(name: string, profile: Profile, guide: string): string {
   const sections = guide.replace('[redirect URI]', redirectUri).split(/^(?=## )/m);
   const completed = sections.map((section) => {
     if (section.startsWith('## Register')) return section + describeRefusedRedirects(profile);
-    if (section.startsWith('## Tokens')) {
-      const own = section.slice('## Tokens'.length).trim();
-      const items = [describeRefresh(profile), own, describeRevocation(profile)].join('\n');
-      return `${describeSettings(name, profile)}## Tokens\n\n${items}\n\n`;
+    if (section.startsWith('## What goes wrong')) {
+      return describeSettings(name, profile) + describeTokens(name, profile) + section;
     }
     return section.startsWith('## Sources') ? describeUse(name, profile) + section : section;
   });
@@ -89,9 +87,20 @@ function describeSettings(name: string, profile: Profile): string {
   return ['## Set', block.join('\n'), ...notes.filter(Boolean), ''].join('\n\n');
 }
 
+function describeTokens(name: string, profile: Profile): string {
+  const items = [
+    describeRefresh(profile),
+    describeOffline(name, profile),
+    `Access tokens last ${profile.lifetime}.`,
+    describeRevocation(profile),
+  ];
+  const list = items.filter(Boolean).map((item) => `- ${item}\n`);
+  return `## Tokens\n\n${list.join('')}\n`;
+}
+
 function describeRefresh({ displayName, refreshToken, rotation }: Profile): string {
   if (refreshToken === 'never') {
-    return `- ${displayName} gives no refresh token. When the access token no longer works, the user signs in again.`;
+    return `${displayName} gives no refresh token. When the access token no longer works, the user signs in again.`;
   }
   const first = refreshToken === undefined ? 'Each sign-in gives' : 'Some sign-ins give';
   const next = rotation === undefined ? 'Each refresh gives' : 'A refresh may give';
@@ -99,18 +108,30 @@ function describeRefresh({ displayName, refreshToken, rotation }: Profile): stri
     rotation === 'never'
       ? 'A refresh gives no new one.'
       : `${next} a new one, which the app must store before it refreshes again.`;
-  return `- ${first} a refresh token. ${second}`;
+  return `${first} a refresh token. ${second}`;
+}
+
+/** What a sign-in must ask for to get a refresh token. OpenID Connect Core §11. */
+function describeOffline(name: string, profile: Profile): string | undefined {
+  const { scope = '', authorizeParams = {}, paramsGiveRefreshToken } = profile;
+  const word = scope.split(' ').find((each) => each.startsWith('offline'));
+  if (word !== undefined) {
+    return `A refresh token comes only with \`${word}\` in the scope: keep it in \`${prefixOf(name)}SCOPE\`.`;
+  }
+  if (!paramsGiveRefreshToken) return undefined;
+  const params = Object.entries(authorizeParams).map((pair) => `\`${pair.join('=')}\``);
+  return `A refresh token comes only with ${params.join(' and ')}, which the relay sends.`;
 }
 
 function describeRevocation({ displayName, revocation, removeAt, refreshToken }: Profile): string {
   const isUrl = removeAt?.startsWith('https:');
   const place = isUrl ? `at <${removeAt}>` : `in ${removeAt ?? 'the settings of the account'}`;
   if (revocation === undefined) {
-    return `- The relay can’t revoke tokens, because it knows no revocation endpoint that it can use. They work until they expire, or until the user removes the app ${place}.`;
+    return `The relay can’t revoke tokens, because it knows no revocation endpoint that it can use. They work until they expire, or until the user removes the app ${place}.`;
   }
   const refreshesFirst = revocation.takes && refreshToken !== 'never';
   return [
-    '- The relay revokes the tokens of a user who signs out.',
+    'The relay revokes the tokens of a user who signs out.',
     refreshesFirst &&
       `${displayName} revokes only access tokens, so for a refresh token the relay refreshes, and revokes the new one.`,
     removeAt && `The user can also remove the app ${place}.`,

@@ -24,6 +24,10 @@ export interface Profile extends Defaults {
   readonly scopeSeparator?: ',';
   /** What the `User-Agent` of token requests should name, if it requires one. */
   readonly userAgentNames?: string;
+  /** How long its tokens last: completes "Access tokens last". */
+  readonly lifetime: string;
+  /** True if it gives a refresh token only because of its `authorizeParams`. */
+  readonly paramsGiveRefreshToken?: true;
   /** Which sign-ins give a refresh token, if the relay sends what the profile says. Default: all. */
   readonly refreshToken?: 'sometimes' | 'never';
   /** When a refresh gives a new refresh token. Default: always. */
@@ -40,6 +44,8 @@ const GOOGLE: Profile = {
   scope: 'openid email profile',
   authorizeParams: { access_type: 'offline', prompt: 'consent' },
   revocation: { url: 'https://oauth2.googleapis.com/revoke', clientAuth: 'none' },
+  lifetime: '1 hour, refresh tokens until nobody has used them for 6 months',
+  paramsGiveRefreshToken: true,
   rotation: 'never',
   refusedRedirects: ['address', 'private', 'http'],
 };
@@ -54,6 +60,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     tokenUrl: 'https://anilist.co/api/v2/oauth/token',
     pkce: 'none',
     removeAt: 'https://anilist.co/settings/apps',
+    lifetime: '1 year',
     refreshToken: 'never',
   },
   annict: {
@@ -62,6 +69,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'none',
     scope: 'read',
     revocation: { url: 'https://api.annict.com/oauth/revoke', takes: 'access tokens' },
+    lifetime: 'until they are revoked',
     refreshToken: 'never',
   },
   bangumi: {
@@ -70,6 +78,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'none',
     quirks: { refreshesWithRedirectUri: true },
     userAgentNames: 'you and your app, for example `sai/my-private-project`',
+    lifetime: '7 days',
   },
   battlenet: {
     displayName: 'Battle.net',
@@ -77,6 +86,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     tokenUrl: 'https://oauth.battle.net/token',
     pkce: 'none',
     scope: 'openid',
+    lifetime: '24 hours',
     refreshToken: 'sometimes',
     rotation: 'sometimes',
   },
@@ -85,6 +95,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     tokenUrl: 'https://api.box.com/oauth2/token',
     pkce: 'none',
     revocation: { url: 'https://api.box.com/oauth2/revoke' },
+    lifetime: '1 hour, refresh tokens 60 days or until they are used',
   },
   discord: {
     authorizeUrl: 'https://discord.com/api/oauth2/authorize',
@@ -93,6 +104,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientSecret: 'optional',
     scope: 'identify',
     revocation: { url: 'https://discord.com/api/oauth2/token/revoke' },
+    lifetime: '7 days',
   },
   dropbox: {
     authorizeUrl: 'https://www.dropbox.com/oauth2/authorize',
@@ -106,6 +118,8 @@ const ROWS: Readonly<Record<string, Row>> = {
       takes: 'access tokens',
       tokenIn: 'bearer',
     },
+    lifetime: '4 hours, refresh tokens until they are revoked',
+    paramsGiveRefreshToken: true,
     rotation: 'never',
     refusedRedirects: ['http'],
   },
@@ -117,6 +131,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientAuth: 'basic',
     scope: 'basic_profile',
     revocation: { url: 'https://api.epicgames.dev/epic/oauth/v2/revoke' },
+    lifetime: '2 hours, refresh tokens 8 hours',
   },
   facebook: {
     authorizeUrl: 'https://www.facebook.com/v26.0/dialog/oauth',
@@ -132,6 +147,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       { means: 'invalid_client', body: { error: { message: 'Error validating client secret.' } } },
       { means: 'invalid_client', body: { error: { code: 101 } } },
     ],
+    lifetime: 'about 60 days, as `expires_in` says',
     refreshToken: 'never',
   },
   figma: {
@@ -141,6 +157,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'S256',
     clientAuth: 'basic',
     scope: 'current_user:read',
+    lifetime: '90 days, as `expires_in` says',
     rotation: 'never',
   },
   github: {
@@ -158,6 +175,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       tokenIn: 'access_token',
       body: 'json',
     },
+    lifetime: '8 hours, refresh tokens 6 months',
   },
   gitlab: {
     displayName: 'GitLab',
@@ -169,6 +187,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     scope: 'read_user',
     quirks: { refreshesWithRedirectUri: true },
     revocation: { url: '[url]/oauth/revoke' },
+    lifetime: '2 hours',
   },
   google: GOOGLE,
   homeassistant: {
@@ -178,6 +197,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'none',
     clientSecret: 'none',
     revocation: { url: '[url]/auth/revoke', clientAuth: 'none' },
+    lifetime: '30 minutes',
     rotation: 'never',
   },
   hue: {
@@ -186,6 +206,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     tokenUrl: 'https://api.meethue.com/v2/oauth2/token',
     pkce: 'none',
     clientAuth: 'basic',
+    lifetime: '7 days, refresh tokens 112 days',
   },
   huggingface: {
     displayName: 'Hugging Face',
@@ -195,6 +216,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientAuth: 'basic',
     clientSecret: 'optional',
     scope: 'openid profile',
+    lifetime: '8 hours, refresh tokens 3 months',
     refreshToken: 'sometimes',
   },
   itchio: {
@@ -204,6 +226,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'S256',
     clientSecret: 'none',
     scope: 'profile:me',
+    lifetime: 'as long as `expires_in` says',
     rotation: 'sometimes',
   },
   kick: {
@@ -211,6 +234,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     tokenUrl: 'https://id.kick.com/oauth/token',
     pkce: 'S256',
     scope: 'user:read',
+    lifetime: 'as long as `expires_in` says',
     refusedRedirects: ['loopback'],
   },
   linear: {
@@ -224,6 +248,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       takes: 'access tokens',
       tokenIn: 'bearer',
     },
+    lifetime: '24 hours',
   },
   mal: {
     displayName: 'MyAnimeList',
@@ -231,6 +256,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     tokenUrl: 'https://myanimelist.net/v1/oauth2/token',
     pkce: 'plain',
     clientSecret: 'optional',
+    lifetime: '1 hour, refresh tokens 1 month',
   },
   mangabaka: {
     displayName: 'MangaBaka',
@@ -240,6 +266,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientSecret: 'optional',
     scope: 'openid profile library.read offline_access',
     revocation: { url: 'https://mangabaka.org/auth/oauth2/revoke' },
+    lifetime: 'as long as `expires_in` says',
     rotation: 'sometimes',
   },
   mastodon: {
@@ -248,6 +275,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'S256',
     scope: 'read',
     revocation: { url: '[url]/oauth/revoke', takes: 'access tokens' },
+    lifetime: 'until they are revoked',
     refreshToken: 'never',
   },
   microsoft: {
@@ -256,6 +284,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'S256',
     scope: 'openid profile offline_access User.Read',
     removeAt: 'https://account.live.com/consent/Manage',
+    lifetime: 'about 1 hour, refresh tokens 90 days',
     refusedRedirects: ['loopback', 'http'],
   },
   netatmo: {
@@ -263,6 +292,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     tokenUrl: 'https://api.netatmo.com/oauth2/token',
     pkce: 'none',
     scope: 'read_station',
+    lifetime: '3 hours',
   },
   nextcloud: {
     authorizeUrl: '[url]/apps/oauth2/authorize',
@@ -276,6 +306,7 @@ const ROWS: Readonly<Record<string, Row>> = {
         body: { error: 'invalid_request' },
       },
     ],
+    lifetime: '1 hour',
   },
   notion: {
     authorizeUrl: 'https://api.notion.com/v1/oauth/authorize',
@@ -285,6 +316,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     authorizeParams: { owner: 'user' },
     quirks: { tokenRequest: 'json' },
     revocation: { url: 'https://api.notion.com/v1/oauth/revoke', takes: 'access tokens' },
+    lifetime: 'a time that Notion doesn’t say: its responses have no `expires_in`',
     refusedRedirects: ['loopback', 'http'],
   },
   oura: {
@@ -292,6 +324,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     tokenUrl: 'https://moi.ouraring.com/oauth/v2/ext/oauth-token',
     pkce: 'none',
     scope: 'extapi:personal extapi:daily',
+    lifetime: '24 hours',
   },
   patreon: {
     authorizeUrl: 'https://www.patreon.com/oauth2/authorize',
@@ -301,12 +334,14 @@ const ROWS: Readonly<Record<string, Row>> = {
     userAgentNames: 'your app',
     revocation: { url: 'https://www.patreon.com/oauth2/revoke' },
     removeAt: 'Settings, More, Connected Apps',
+    lifetime: 'about 1 month, as `expires_in` says',
   },
   putio: {
     displayName: 'put.io',
     authorizeUrl: 'https://api.put.io/v2/oauth2/authenticate',
     tokenUrl: 'https://api.put.io/v2/oauth2/access_token',
     pkce: 'none',
+    lifetime: 'until the user revokes them',
     refreshToken: 'never',
   },
   reddit: {
@@ -325,6 +360,8 @@ const ROWS: Readonly<Record<string, Row>> = {
       { means: 'invalid_grant', grant: 'refresh', status: 400, body: { error: 'invalid_request' } },
     ],
     revocation: { url: 'https://www.reddit.com/api/v1/revoke_token' },
+    lifetime: '1 to 24 hours, as `expires_in` says',
+    paramsGiveRefreshToken: true,
     rotation: 'never',
   },
   roblox: {
@@ -334,6 +371,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientSecret: 'optional',
     scope: 'openid profile',
     revocation: { url: 'https://apis.roblox.com/oauth/v1/token/revoke' },
+    lifetime: '15 minutes, refresh tokens 90 days or until they are used',
     refusedRedirects: ['http'],
   },
   shikimori: {
@@ -342,6 +380,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'none',
     scope: 'user_rates',
     userAgentNames: 'the registered application',
+    lifetime: '1 day',
     refusedRedirects: ['http'],
   },
   simkl: {
@@ -351,6 +390,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     quirks: { clientIdHeader: 'simkl-api-key' },
     userAgentNames: 'your app and its version',
     removeAt: 'https://simkl.com/settings/connected-apps/',
+    lifetime: '5 years',
     refreshToken: 'never',
   },
   smartthings: {
@@ -360,6 +400,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'none',
     clientAuth: 'basic',
     scope: 'r:devices:*',
+    lifetime: '24 hours, refresh tokens 30 days',
   },
   soundcloud: {
     displayName: 'SoundCloud',
@@ -373,6 +414,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       tokenIn: 'access_token',
       body: 'json',
     },
+    lifetime: '1 hour',
   },
   spotify: {
     authorizeUrl: 'https://accounts.spotify.com/authorize',
@@ -382,6 +424,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientSecret: 'optional',
     scope: 'user-read-email',
     removeAt: 'https://www.spotify.com/account/apps/',
+    lifetime: '1 hour, refresh tokens 6 months from the sign-in',
     rotation: 'sometimes',
     refusedRedirects: ['localhost', 'http'],
   },
@@ -406,6 +449,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       { means: 'invalid_client', body: { errors: { resource: 'Application' } } },
     ],
     revocation: { url: 'https://www.strava.com/oauth/revoke', clientAuth: 'basic' },
+    lifetime: '6 hours',
     rotation: 'sometimes',
   },
   tidal: {
@@ -415,6 +459,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'S256',
     clientSecret: 'optional',
     scope: 'user.read',
+    lifetime: '4 hours',
     refreshToken: 'sometimes',
     rotation: 'sometimes',
   },
@@ -430,6 +475,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
     userAgentNames: 'your app and its version',
     revocation: { url: 'https://auth.trakt.tv/oauth/revoke', takes: 'access tokens' },
+    lifetime: '7 days',
   },
   twitch: {
     authorizeUrl: 'https://id.twitch.tv/oauth2/authorize',
@@ -441,6 +487,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       takes: 'access tokens',
       clientAuth: 'client_id',
     },
+    lifetime: 'as long as `expires_in` says',
     rotation: 'sometimes',
   },
   vimeo: {
@@ -455,6 +502,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       method: 'DELETE',
       tokenIn: 'bearer',
     },
+    lifetime: 'until the user revokes them',
     refreshToken: 'never',
   },
   whoop: {
@@ -469,6 +517,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       method: 'DELETE',
       tokenIn: 'bearer',
     },
+    lifetime: '1 hour',
   },
   x: {
     authorizeUrl: 'https://x.com/i/oauth2/authorize',
@@ -489,6 +538,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       },
     ],
     revocation: { url: 'https://api.x.com/2/oauth2/revoke' },
+    lifetime: '2 hours',
   },
   youtube: {
     ...GOOGLE,
