@@ -28,18 +28,11 @@ export function createAdmission(
   origins: readonly string[],
   monitor: Monitor,
 ) {
-  const findClientAddress = createFindClientAddress(trustedProxyCidrs);
-  const warnOfIgnoredForwarded = warnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT);
-  const warnOfMalformedForwarded = warnOnce('forwarded_header_malformed', MALFORMED_FORWARDED_HINT);
-
-  function findAddress(request: RelayRequest): string | undefined {
-    const peer = request.addresses.requestIP(request.raw)?.address;
-    const forwardedFor = request.raw.headers.get('x-forwarded-for') ?? undefined;
-    const client = findClientAddress(peer, forwardedFor);
-    if (client?.ignoredForwarded) warnOfIgnoredForwarded();
-    if (client === undefined && forwardedFor !== undefined) warnOfMalformedForwarded();
-    return client?.bucket;
-  }
+  const warnings = {
+    ignored: warnOnce('forwarded_header_ignored', IGNORED_FORWARDED_HINT),
+    malformed: warnOnce('forwarded_header_malformed', MALFORMED_FORWARDED_HINT),
+  };
+  const findBucket = createFindBucket(trustedProxyCidrs, (problem) => warnings[problem]());
 
   function limited(retryAfterMs: number, kind: RateLimitKind): Refusal {
     monitor.rateLimited(kind);
@@ -49,7 +42,7 @@ export function createAdmission(
   /** Takes a token of the client address's bucket, unless a page of another site sends the request. */
   async function admit(request: RelayRequest, limiter: RateLimiter, kind: RateLimitKind) {
     if (isFromForeignPage(request.raw, origins)) return FOREIGN_PAGE;
-    const bucket = findAddress(request);
+    const bucket = findBucket(request);
     if (bucket === undefined) return INVALID_ADDRESS;
     const retryAfterMs = await limiter.take(bucket);
     return retryAfterMs === 0 ? ADMITTED : limited(retryAfterMs, kind);
@@ -64,7 +57,7 @@ export function createAdmission(
       { perAddress, overall }: RateLimitPair,
       kind: RateLimitKind,
     ) {
-      const bucket = findAddress(request);
+      const bucket = findBucket(request);
       if (bucket === undefined) return INVALID_ADDRESS;
       const ownMs = await perAddress.take(bucket);
       if (ownMs > 0) return limited(ownMs, kind);
@@ -109,21 +102,27 @@ const IPV6_BUCKET_GROUPS = 64 / 16;
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
+/** A peer that is not trusted sent X-Forwarded-For, or a trusted one sent something that is no address. */
+export type ForwardedProblem = 'ignored' | 'malformed';
+
 /**
- * Finds the client's address: the socket's peer, or, when the peer is a trusted
- * proxy, the rightmost forwarded hop that is not a trusted proxy. Hops further left
- * may be forged, but must be well-formed too. Undefined if there is none. `bucket`: the key of its
- * rate-limit bucket, an IPv4 address or an IPv6 /64. `ignoredForwarded`: true if a peer that is not
- * trusted sent the header.
+ * Finds the key of the client's rate-limit bucket, its IPv4 address or its IPv6 /64. The client is
+ * the socket's peer, or, when the peer is a trusted proxy, the rightmost forwarded hop that is not
+ * a trusted proxy. Hops further left may be forged, but must be well-formed too. Undefined if there
+ * is none.
  */
-export function createFindClientAddress(trustedProxyCidrs: readonly string[]) {
+export function createFindBucket(
+  trustedProxyCidrs: readonly string[],
+  onProblem: (problem: ForwardedProblem) => void,
+) {
   const trusted = trustedProxyCidrs.map(parseCidr);
   // Caches the last peer: behind a proxy it is always the same.
   let peerText = '';
   let peerBucket: string | undefined;
   let peerIsProxy = false;
 
-  return (peerAddress = '', forwardedFor?: string) => {
+  return ({ raw, addresses }: Pick<RelayRequest, 'raw' | 'addresses'>): string | undefined => {
+    const peerAddress = addresses.requestIP(raw)?.address ?? '';
     if (peerAddress !== peerText) {
       peerText = peerAddress;
       // Node adds the zone to a link-local address, Bun does not (RFC 4007 §11).
@@ -132,12 +131,12 @@ export function createFindClientAddress(trustedProxyCidrs: readonly string[]) {
       peerBucket = peer && bucketOf(peer);
       peerIsProxy = peer !== undefined && isTrusted(peer, trusted);
     }
-    if (peerBucket === undefined) return undefined;
-    if (forwardedFor === undefined || !peerIsProxy) {
-      return { bucket: peerBucket, ignoredForwarded: forwardedFor !== undefined };
-    }
-    const client = findClient(forwardedFor, trusted);
-    return client === undefined ? undefined : { bucket: bucketOf(client), ignoredForwarded: false };
+    const forwardedFor = raw.headers.get('x-forwarded-for');
+    if (peerBucket === undefined || forwardedFor === null) return peerBucket;
+    const client = peerIsProxy ? findClient(forwardedFor, trusted) : undefined;
+    if (client !== undefined) return bucketOf(client);
+    onProblem(peerIsProxy ? 'malformed' : 'ignored');
+    return peerIsProxy ? undefined : peerBucket;
   };
 }
 

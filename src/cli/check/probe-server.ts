@@ -3,6 +3,7 @@
  * URL arrives here, with which path, and from which address.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createFindBucket, type ForwardedProblem } from '../../http/admission.ts';
 import { createApp, type HandleRequest, type Handler, type Route } from '../../http/app.ts';
 import { respondToResultFault } from '../../http/endpoints/device.ts';
 import { oauthErrorResponse } from '../../http/oauth-responses.ts';
@@ -16,7 +17,8 @@ import type { EnabledSettings } from '../../settings/index.ts';
 export interface Arrival {
   readonly path: string;
   readonly peerAddress: string | undefined;
-  readonly forwardedFor: string | undefined;
+  readonly hasForwardedFor: boolean;
+  readonly forwardedProblem: ForwardedProblem | undefined;
 }
 
 export type ProbeServer = Awaited<ReturnType<typeof startProbeServer>>;
@@ -33,16 +35,22 @@ const RETRY_MS = 30_000;
  * balancer, get what a busy relay sends. Rejects as `listen` does.
  */
 export async function startProbeServer(runtime: Runtime, settings: EnabledSettings, word: string) {
-  const { baseUrl, pollSeconds } = settings;
+  const { baseUrl, pollSeconds, trustedProxyCidrs } = settings;
   const arrivals: Arrival[] = [];
   const basePath = basePathOf(baseUrl);
   const app = createApp(createRoutes(word, pollSeconds), { cors: undefined, basePath });
+  let forwardedProblem: ForwardedProblem | undefined;
+  const findBucket = createFindBucket(trustedProxyCidrs, (problem) => {
+    forwardedProblem = problem;
+  });
   const handle: HandleRequest = (request, addresses) => {
     if (request.url.includes(word)) {
+      findBucket({ raw: request, addresses });
       arrivals.push({
         path: readPath(request.url),
         peerAddress: addresses.requestIP(request)?.address,
-        forwardedFor: request.headers.get('x-forwarded-for') ?? undefined,
+        hasForwardedFor: request.headers.has('x-forwarded-for'),
+        forwardedProblem,
       });
     }
     return app(request, addresses);

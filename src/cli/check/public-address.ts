@@ -1,6 +1,5 @@
 /** The base URL: whether it is reachable and reaches this relay, and which client address the relay sees. */
 import { randomBytes } from 'node:crypto';
-import { createFindClientAddress } from '../../http/admission.ts';
 import type { Fetch } from '../../providers/config.ts';
 import { codeOf } from '../../providers/connect-problem.ts';
 import { describeListenFailure } from '../../server/listen.ts';
@@ -87,8 +86,8 @@ async function checkByProbe(
 }
 
 function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): Finding {
-  const { peerAddress = '', forwardedFor } = arrival;
-  if (forwardedFor === undefined) {
+  const { peerAddress = '', hasForwardedFor, forwardedProblem } = arrival;
+  if (!hasForwardedFor) {
     return trustedProxyCidrs.length === 0
       ? ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is the peer')
       : fault(
@@ -97,8 +96,7 @@ function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): 
           'let the proxy add X-Forwarded-For',
         );
   }
-  const found = createFindClientAddress(trustedProxyCidrs)(peerAddress, forwardedFor);
-  if (found === undefined) {
+  if (forwardedProblem === 'malformed') {
     return fault(
       CLIENT,
       'X-Forwarded-For arrives malformed: starts get a 400',
@@ -106,7 +104,7 @@ function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): 
     );
   }
   const peer = peerAddress.replace(/^::ffff:/, '');
-  return found.ignoredForwarded
+  return forwardedProblem === 'ignored'
     ? fault(
         CLIENT,
         `X-Forwarded-For comes from ${peer}, which is not trusted: all devices share one rate limit`,
