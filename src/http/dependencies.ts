@@ -16,7 +16,6 @@ import type { Clock } from '../sign-ins/time.ts';
 import type { Admission } from './admission.ts';
 import type { ContinueCookies } from './continue-cookies.ts';
 import type { Readiness } from './health.ts';
-import type { BodyReader } from './request.ts';
 import type { PageResponses } from './responses.ts';
 import type { SignInLog } from './sign-in-log.ts';
 
@@ -53,7 +52,6 @@ export interface Dependencies extends RoutesOptions {
   readonly basePath: string;
   readonly pages: PageResponses;
   readonly admission: Admission;
-  readonly bodies: BodyReader;
   readonly cookies: ContinueCookies;
   readonly openCookies: ContinueCookies | undefined;
 }

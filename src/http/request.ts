@@ -4,7 +4,7 @@ import { type BoundedText, readAtMost } from '../body.ts';
 import { createRequestId } from '../log.ts';
 import { OPEN_SERVICE } from '../providers/open.ts';
 import { formatUserCode } from '../sign-ins/secrets.ts';
-import { type Clock, createDeadlineQueue } from '../sign-ins/time.ts';
+import { type Clock, setDeadline } from '../sign-ins/time.ts';
 
 /**
  * How many parameters of a query or a form are read. Some providers send a dozen.
@@ -181,61 +181,44 @@ export function isPrefetch(request: RelayRequest): boolean {
 export const isUnseen = (request: RelayRequest) =>
   (request.header('sec-fetch-dest') ?? 'document') !== 'document' || isPrefetch(request);
 
-export type BodyReader = ReturnType<typeof createBodyReader>;
-
-/** Reads bodies up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. */
-export function createBodyReader(clock: Clock) {
-  const deadlines = createDeadlineQueue(clock, REQUEST_BODY_DEADLINE_MS);
-
-  /**
-   * At the deadline, a body of unknown length ends, and one that is shorter than its
-   * Content-Length counts as empty. Rejects when the client disconnects.
-   */
-  async function read(request: Request, limitBytes: number): Promise<BoundedText> {
-    const deadline = { dueAtMs: 0, onDue: () => {} };
-    const isDue = new Promise<void>((resolve) => {
-      deadline.onDue = resolve;
-    });
-    deadlines.add(deadline);
-    try {
-      const length = request.headers.get('content-length');
-      // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.
-      if (length !== null && Number(length) <= limitBytes) {
-        const text = await Promise.race([request.text(), isDue]);
-        return { text: text ?? '', isTruncated: false };
-      }
-      if (request.body === null) return NO_BODY;
-      const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
-      isDue.then(() => reader.cancel()).catch(() => {});
-      return await readAtMost(reader, limitBytes);
-    } finally {
-      deadlines.cancel(deadline);
+/**
+ * Reads a body up to a limit, and for REQUEST_BODY_DEADLINE_MS at most. At the deadline a body of
+ * unknown length ends, and one that is shorter than its Content-Length counts as empty. If the
+ * client disconnects, it is empty and truncated.
+ */
+export async function readBody(
+  request: Request,
+  limitBytes: number,
+  clock: Clock,
+): Promise<BoundedText> {
+  let cancelDeadline = () => {};
+  const isDue = new Promise<void>((resolve) => {
+    cancelDeadline = setDeadline(clock, REQUEST_BODY_DEADLINE_MS, resolve);
+  });
+  try {
+    const length = request.headers.get('content-length');
+    // A body whose Content-Length is within the limit is read as a whole: a stream costs ten times as much.
+    if (length !== null && Number(length) <= limitBytes) {
+      const text = await Promise.race([request.text(), isDue]);
+      return { text: text ?? '', isTruncated: false };
     }
+    if (request.body === null) return { text: '', isTruncated: false };
+    const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
+    isDue.then(() => reader.cancel()).catch(() => {});
+    return await readAtMost(reader, limitBytes);
+  } catch {
+    return { text: '', isTruncated: true };
+  } finally {
+    cancelDeadline();
   }
-
-  return {
-    read,
-    /** The members of a JSON object. Undefined if it is not JSON, or the device disconnects. */
-    async readMembers(request: Request, limitBytes: number) {
-      const { text, isTruncated } = await read(request, limitBytes).catch(() => NO_BODY);
-      try {
-        return { members: parseMembers(text), isTruncated };
-      } catch {
-        return { members: undefined, isTruncated };
-      }
-    },
-    /** A form as a browser sends it. Empty when the browser disconnects. */
-    async readForm(request: Request, limitBytes: number): Promise<URLSearchParams> {
-      const body = await read(request, limitBytes).catch(() => undefined);
-      return parseParameters(body?.text ?? '');
-    },
-  };
 }
 
-const NO_BODY: BoundedText = { text: '', isTruncated: false };
-
-/** The members of a JSON object; none of any other JSON. Throws if it is not JSON. */
-export function parseMembers(text: string): Readonly<Record<string, unknown>> {
-  const json: unknown = JSON.parse(text);
-  return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+/** The members of a JSON object; none of any other JSON. Undefined if it is not JSON. */
+export function parseMembers(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const json: unknown = JSON.parse(text);
+    return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
+  } catch {
+    return undefined;
+  }
 }

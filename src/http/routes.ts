@@ -35,7 +35,7 @@ import {
 } from './endpoints/verification.ts';
 import { createHealthRoutes } from './health.ts';
 import { oauthErrorResponse, oauthResponseTo } from './oauth-responses.ts';
-import { basePathOf, createBodyReader, type RelayRequest } from './request.ts';
+import { basePathOf, type RelayRequest } from './request.ts';
 import {
   createPageResponses,
   createPictureResponse,
@@ -50,7 +50,7 @@ import {
 /** An exact path takes precedence over patterns, and an earlier pattern over a later one. */
 export function createRoutes(options: RoutesOptions): Route[] {
   const { baseUrl, branding, providers, corsOrigins, confirm, openEndpoints } = options;
-  const { trustedProxyCidrs, monitor, clock, sessionSeconds } = options;
+  const { trustedProxyCidrs, monitor, sessionSeconds } = options;
   const { origin, host } = new URL(baseUrl);
   const basePath = basePathOf(baseUrl);
   const providerNames = providers.offered.map(({ displayName }) => displayName);
@@ -64,7 +64,6 @@ export function createRoutes(options: RoutesOptions): Route[] {
     basePath,
     pages: createPageResponses(createPages(names)),
     admission: createAdmission(trustedProxyCidrs, origins, monitor),
-    bodies: createBodyReader(clock),
     cookies: createContinueCookies(baseUrl, sessionSeconds, asksAlways),
     openCookies,
   };
@@ -143,7 +142,7 @@ const createPageAnswers = (pages: PageResponses) => ({
 
 /** What users' browsers open. docs/protocol.md §5, docs/person.md. */
 function createPageRoutes(endpoints: Dependencies): Route[] {
-  const { pages, basePath, bodies, confirm } = endpoints;
+  const { pages, basePath, clock, confirm } = endpoints;
   const page = createPageAnswers(pages);
   const done = (request: RelayRequest) => pages.respondWithPage('signed_in', request);
   const confirmLink = createConfirmLink(endpoints);
@@ -151,7 +150,7 @@ function createPageRoutes(endpoints: Dependencies): Route[] {
     confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: createLink(endpoints) };
   const home = createHome(pages);
   const codeForm = createCodeForm(pages, basePath);
-  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(pages, basePath, bodies) };
+  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(pages, basePath, clock) };
   const shortLink = createShortLink(endpoints);
   const code = { GET: shortLink, POST: shortLink };
   return [

@@ -36,25 +36,29 @@ export interface Deadline {
 export type DeadlineQueue = ReturnType<typeof createDeadlineQueue>;
 
 /**
- * Many deadlines of one duration on one timer: thousands of parked polls would
- * otherwise be thousands of timers. They fall due in the order in which they were
- * added, and never early.
+ * Calls `onDue` once after `delayMs`. Returns a function that cancels it.
  *
  * A timer that fires late means that the process or its machine was paused. The
  * runtime runs timers before it reads sockets, so data may be waiting unread.
- * Therefore every deadline gets STALL_GRACE_MS more.
+ * Therefore the deadline gets STALL_GRACE_MS more.
+ */
+export function setDeadline(clock: Clock, delayMs: number, onDue: () => void): () => void {
+  const firesAtMs = clock.now() + delayMs;
+  let cancelTimer = clock.setTimer(delayMs, () => {
+    if (clock.now() - firesAtMs <= STALL_MS) onDue();
+    else cancelTimer = clock.setTimer(STALL_GRACE_MS, onDue);
+  });
+  return () => cancelTimer();
+}
+
+/**
+ * Many deadlines of one duration on one timer: thousands of parked polls would
+ * otherwise be thousands of timers. They fall due in the order in which they were
+ * added, and never early.
  */
 export function createDeadlineQueue(clock: Clock, durationMs: number) {
   const queue = new Set<Deadline>();
   let cancelTimer: (() => void) | undefined;
-
-  function setTimer(delayMs: number): void {
-    const firesAtMs = clock.now() + delayMs;
-    cancelTimer = clock.setTimer(delayMs, () => {
-      if (clock.now() - firesAtMs <= STALL_MS) releaseDue();
-      else cancelTimer = clock.setTimer(STALL_GRACE_MS, releaseDue);
-    });
-  }
 
   function releaseDue(): void {
     const nowMs = clock.now();
@@ -69,7 +73,7 @@ export function createDeadlineQueue(clock: Clock, durationMs: number) {
       cancelTimer?.();
       cancelTimer = undefined;
       const [next] = queue;
-      if (next !== undefined) setTimer(next.dueAtMs - nowMs);
+      if (next !== undefined) cancelTimer = setDeadline(clock, next.dueAtMs - nowMs, releaseDue);
     }
   }
 
@@ -79,7 +83,7 @@ export function createDeadlineQueue(clock: Clock, durationMs: number) {
       deadline.dueAtMs = clock.now() + durationMs;
       queue.add(deadline);
       // Cancelling one of several leaves the timer running: when it fires, it finds the next deadline.
-      if (cancelTimer === undefined) setTimer(durationMs);
+      cancelTimer ??= setDeadline(clock, durationMs, releaseDue);
     },
     cancel(deadline: Deadline): void {
       queue.delete(deadline);

@@ -1,6 +1,6 @@
 /** The entry of the relay on Cloudflare Workers: passes each request to the one object. */
 import { MAX_TOKEN_REQUEST_BYTES } from '../http/endpoints/refresh.ts';
-import { basePathOf, createBodyReader } from '../http/request.ts';
+import { basePathOf, readBody } from '../http/request.ts';
 import { errorResponse } from '../http/responses.ts';
 import { REQUEST_BODY_BYTES, STORE_RETRY_MAX_MS } from '../limits.ts';
 import { log } from '../log.ts';
@@ -34,8 +34,7 @@ export default {
     }
     // One more byte than any endpoint reads, so that it notices that the body is too long.
     const limitBytes = MAX_TOKEN_REQUEST_BYTES + 1;
-    const bodies = createBodyReader(systemClock);
-    const { text: body } = await bodies.read(request, limitBytes).catch(() => ({ text: '' }));
+    const { text: body } = await readBody(request, limitBytes, systemClock);
     try {
       const { RELAY } = env;
       return await RELAY.get(RELAY.idFromName(OBJECT)).fetch(copyOf(request, body));

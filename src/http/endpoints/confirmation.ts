@@ -9,7 +9,14 @@ import { formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
 import type { SessionOutcome } from '../../sign-ins/session.ts';
 import type { SessionInfo } from '../../sign-ins/sign-ins.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { isSameOrigin, MAX_FORM_BYTES, type RelayRequest, shortLinkOf } from '../request.ts';
+import {
+  isSameOrigin,
+  MAX_FORM_BYTES,
+  parseParameters,
+  type RelayRequest,
+  readBody,
+  shortLinkOf,
+} from '../request.ts';
 import { type PageResponses, redirectResponse } from '../responses.ts';
 
 /** Where Continue leads: a provider of the relay, or the endpoint that the client of an open sign-in names. */
@@ -17,20 +24,21 @@ type Destination = Provider | OpenDestination;
 
 export type ConfirmationDependencies = Pick<
   Dependencies,
-  'signIns' | 'providers' | 'pages' | 'bodies' | 'signInLog' | 'cookies' | 'openCookies' | 'baseUrl'
+  'signIns' | 'providers' | 'pages' | 'clock' | 'signInLog' | 'cookies' | 'openCookies' | 'baseUrl'
 >;
 
 type Choice = 'continue' | 'decline' | 'origin_hidden' | undefined;
 
 /** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
 export async function readChoice(
-  { bodies, baseUrl }: ConfirmationDependencies,
+  { clock, baseUrl }: ConfirmationDependencies,
   request: RelayRequest,
 ): Promise<Choice> {
   if (request.method !== 'POST') return undefined;
   if (hidesOrigin(request)) return 'origin_hidden';
   if (!isSameOrigin(request.raw.headers, new URL(baseUrl).origin)) return undefined;
-  const choice = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('choice');
+  const { text } = await readBody(request.raw, MAX_FORM_BYTES, clock);
+  const choice = parseParameters(text).get('choice');
   return choice === 'continue' || choice === 'decline' ? choice : undefined;
 }
 

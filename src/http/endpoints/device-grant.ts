@@ -8,6 +8,7 @@ import { codeFormOf } from '../../pages/pages.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { digestOf, formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
+import type { Clock } from '../../sign-ins/time.ts';
 import { type Handler, logFault } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
@@ -17,10 +18,10 @@ import {
   oauthResponseTo,
 } from '../oauth-responses.ts';
 import {
-  type BodyReader,
   parseMembers,
   parseParameters,
   type RelayRequest,
+  readBody,
   shortLinkOf,
 } from '../request.ts';
 import { type Refusal, refuse, undecided } from '../responses.ts';
@@ -42,7 +43,7 @@ type TokenParameters = ReadonlyMap<string, string>;
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
 export function createDeviceAuthorization(dependencies: StartDependencies): Handler {
-  const { signIns, providers, admission, startLimiter, bodies, signInLog } = dependencies;
+  const { signIns, providers, admission, startLimiter, clock, signInLog } = dependencies;
   const { randomBytes, baseUrl, sessionSeconds } = dependencies;
   return async (request) => {
     const service = request.parameter;
@@ -50,7 +51,7 @@ export function createDeviceAuthorization(dependencies: StartDependencies): Hand
     if (!found.ok) return found;
     const admitted = await admission.admit(request, startLimiter, 'start');
     if (!admitted.ok) return admitted;
-    const parameters = await readParameters(request.raw, bodies, PARAMETERS);
+    const parameters = await readParameters(request.raw, clock, PARAMETERS);
     if (parameters === undefined) return refuse('invalid_request');
     const started = await signIns.start(service, {
       delivery: found.provider.createDelivery(true, randomBytes),
@@ -77,9 +78,9 @@ export type TokenDependencies = RefreshDependencies &
   Pick<Dependencies, 'signIns' | 'pollLimiter' | 'monitor' | 'pollSeconds'>;
 
 export function createToken(dependencies: TokenDependencies): Handler {
-  const { bodies, providers } = dependencies;
+  const { clock, providers } = dependencies;
   return async (request) => {
-    const parameters = await readParameters(request.raw, bodies, PARAMETERS);
+    const parameters = await readParameters(request.raw, clock, PARAMETERS);
     if (parameters === undefined) return refuse('invalid_request');
     switch (parameters.get('grant_type')) {
       case DEVICE_CODE_GRANT:
@@ -196,26 +197,21 @@ export function createMetadata({
  */
 export async function readParameters(
   raw: Request,
-  bodies: BodyReader,
+  clock: Clock,
   names: readonly string[],
 ): Promise<TokenParameters | undefined> {
-  try {
-    const { text, isTruncated } = await bodies.read(raw, MAX_TOKEN_REQUEST_BYTES);
-    if (isTruncated) return undefined;
-    const contentType = raw.headers.get('content-type') ?? '';
-    const isJson = text !== '' && /^application\/json\b/i.test(contentType);
-    const pairs: [string, unknown][] = isJson
-      ? Object.entries(parseMembers(text))
-      : [...parseParameters(text)];
-    const read = pairs.filter((pair): pair is [string, string] => {
-      const [name, value] = pair;
-      return names.includes(name) && typeof value === 'string' && value !== '';
-    });
-    const parameters = new Map(read);
-    return parameters.size === read.length ? parameters : undefined;
-  } catch {
-    return undefined;
-  }
+  const { text, isTruncated } = await readBody(raw, MAX_TOKEN_REQUEST_BYTES, clock);
+  const isJson = /^application\/json\b/i.test(raw.headers.get('content-type') ?? '');
+  const members = isJson && text !== '' ? parseMembers(text) : parseParameters(text);
+  if (isTruncated || members === undefined) return undefined;
+  const pairs: [string, unknown][] =
+    members instanceof URLSearchParams ? [...members] : Object.entries(members);
+  const read = pairs.filter((pair): pair is [string, string] => {
+    const [name, value] = pair;
+    return names.includes(name) && typeof value === 'string' && value !== '';
+  });
+  const parameters = new Map(read);
+  return parameters.size === read.length ? parameters : undefined;
 }
 
 /** How many seconds the client is willing to wait; 0 without that preference. RFC 7240 §4.3. */

@@ -18,7 +18,7 @@ import type { Delivery, SessionResult } from '../../sign-ins/session.ts';
 import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { linkOf, type RelayRequest, shortLinkOf } from '../request.ts';
+import { linkOf, parseMembers, type RelayRequest, readBody, shortLinkOf } from '../request.ts';
 import {
   describeTokens,
   emptyResponse,
@@ -47,7 +47,7 @@ export type StartDependencies = Pick<
   | 'providers'
   | 'admission'
   | 'startLimiter'
-  | 'bodies'
+  | 'clock'
   | 'signInLog'
   | 'randomBytes'
   | 'blind'
@@ -57,15 +57,16 @@ export type StartDependencies = Pick<
 
 /** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
 export function createStart(dependencies: StartDependencies): Handler {
-  const { signIns, providers, admission, startLimiter, bodies } = dependencies;
+  const { signIns, providers, admission, startLimiter, clock } = dependencies;
   const { signInLog, randomBytes, blind } = dependencies;
   return async (request) => {
     const admitted = await admission.admit(request, startLimiter, 'start');
     if (!admitted.ok) return admitted;
-    const { members: asked, isTruncated } = await bodies.readMembers(request.raw, MAX_START_BYTES);
+    const { text, isTruncated } = await readBody(request.raw, MAX_START_BYTES, clock);
     if (isTruncated) {
       log.debug('start_body_cut', { requestId: request.id, readBytes: MAX_START_BYTES });
     }
+    const asked = parseMembers(text);
     if (asked === undefined) return refuse('invalid_json');
     if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
     // A member of a wrong type counts as missing, except the challenge: the relay would see

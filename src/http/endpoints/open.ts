@@ -19,7 +19,7 @@ import { isFinal } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { ContinueCookies } from '../continue-cookies.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { RelayRequest } from '../request.ts';
+import { parseMembers, type RelayRequest, readBody } from '../request.ts';
 import { jsonResponse, refuse, textResponse } from '../responses.ts';
 import {
   cancelledPageOf,
@@ -38,7 +38,7 @@ export type OpenStartDependencies = Pick<
   | 'signIns'
   | 'admission'
   | 'openLimiter'
-  | 'bodies'
+  | 'clock'
   | 'signInLog'
   | 'maxSessions'
   | 'baseUrl'
@@ -49,12 +49,13 @@ export type OpenStartDependencies = Pick<
 
 /** `POST /open` without a state. Refuses as a start does, and while half of MAX_SESSIONS is live: the rest is for the relay's own services. */
 export function createOpenStart(dependencies: OpenStartDependencies): Handler {
-  const { signIns, admission, openLimiter, bodies, signInLog } = dependencies;
+  const { signIns, admission, openLimiter, clock, signInLog } = dependencies;
   const { openEndpoints, maxSessions, baseUrl } = dependencies;
   return async (request) => {
     const admitted = await admission.admit(request, openLimiter, 'open');
     if (!admitted.ok) return admitted;
-    const { members: asked } = await bodies.readMembers(request.raw, MAX_BODY_BYTES);
+    const { text } = await readBody(request.raw, MAX_BODY_BYTES, clock);
+    const asked = parseMembers(text);
     if (asked === undefined) return refuse('invalid_json');
     const read = readAuthorizationUrl(asked.authorizationUrl, openEndpoints);
     if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);

@@ -3,7 +3,7 @@ import type { Provider } from '../../providers/provider.ts';
 import type { TokenResult } from '../../sign-ins/session.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import type { RelayRequest } from '../request.ts';
+import { parseMembers, type RelayRequest, readBody } from '../request.ts';
 import { describeTokens, jsonResponse, type Refusal, refuse, undecided } from '../responses.ts';
 
 /** The largest body of a refresh, a revocation, or a request of the device grant. Refresh tokens of 4 KB have been seen. */
@@ -11,7 +11,7 @@ export const MAX_TOKEN_REQUEST_BYTES = 16_384;
 
 export type RefreshDependencies = Pick<
   Dependencies,
-  'refreshes' | 'providers' | 'admission' | 'refreshLimiter' | 'bodies' | 'signInLog' | 'blind'
+  'refreshes' | 'providers' | 'admission' | 'refreshLimiter' | 'clock' | 'signInLog' | 'blind'
 >;
 
 /** Refreshes for both protocols, with the client's authentication. Rejects when the store is unavailable. */
@@ -50,12 +50,10 @@ export function createRefresh(dependencies: RefreshDependencies): Handler {
 /** Reads the body of a refresh or a revocation, and finds the provider that it names. */
 export async function readTokenRequest(
   request: RelayRequest,
-  { bodies, providers, blind }: Pick<RefreshDependencies, 'bodies' | 'providers' | 'blind'>,
+  { clock, providers, blind }: Pick<RefreshDependencies, 'clock' | 'providers' | 'blind'>,
 ) {
-  const { members: asked, isTruncated } = await bodies.readMembers(
-    request.raw,
-    MAX_TOKEN_REQUEST_BYTES,
-  );
+  const { text, isTruncated } = await readBody(request.raw, MAX_TOKEN_REQUEST_BYTES, clock);
+  const asked = parseMembers(text);
   if (asked === undefined || isTruncated) return refuse('invalid_json');
   const service = readText(asked.service) ?? '';
   // The relay would see the tokens.

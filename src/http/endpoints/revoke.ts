@@ -18,7 +18,7 @@ const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
 
 export type RevokeDependencies = Pick<
   Dependencies,
-  'revocations' | 'providers' | 'admission' | 'revokeLimiter' | 'bodies' | 'signInLog' | 'blind'
+  'revocations' | 'providers' | 'admission' | 'revokeLimiter' | 'clock' | 'signInLog' | 'blind'
 >;
 
 /** Admits a revocation of either protocol, and logs its failure. Rejects when the store is unavailable. */
@@ -63,9 +63,9 @@ export function createRevoke(dependencies: RevokeDependencies): Handler {
 
 /** RFC 7009 §2.1. The client id is ignored, as at the token endpoint. */
 export function createRevocation(dependencies: RevokeDependencies): Handler {
-  const { bodies, providers, revocations } = dependencies;
+  const { clock, providers, revocations } = dependencies;
   return async (request) => {
-    const parameters = await readParameters(request.raw, bodies, PARAMETERS);
+    const parameters = await readParameters(request.raw, clock, PARAMETERS);
     if (parameters === undefined) return refuse('invalid_request');
     const found = providers.find(request.parameter);
     if (!found.ok) return found;

@@ -1,13 +1,15 @@
 /** What users open themselves: the home page, the form for a user code, short links, and unknown paths. docs/person.md. */
 import { codeFormOf } from '../../pages/pages.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
+import type { Clock } from '../../sign-ins/time.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
-  type BodyReader,
   isUnseen,
   MAX_FORM_BYTES,
+  parseParameters,
   type RelayRequest,
+  readBody,
   shortLinkOf,
 } from '../request.ts';
 import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
@@ -37,13 +39,10 @@ const readQueryCode = (request: RelayRequest) =>
   request.query('code') ?? request.query('user_code');
 
 /** `POST /link`. Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
-export function createTakeCode(
-  pages: PageResponses,
-  basePath: string,
-  bodies: BodyReader,
-): Handler {
+export function createTakeCode(pages: PageResponses, basePath: string, clock: Clock): Handler {
   return async (request) => {
-    const typed = (await bodies.readForm(request.raw, MAX_FORM_BYTES)).get('code') ?? '';
+    const { text } = await readBody(request.raw, MAX_FORM_BYTES, clock);
+    const typed = parseParameters(text).get('code') ?? '';
     return respondToTypedCode(pages, basePath, request, typed);
   };
 }
