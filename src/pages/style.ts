@@ -64,7 +64,7 @@ form{margin-top:1.5rem}
 label{display:block;margin-bottom:.5rem;font-size:.9375rem;font-weight:600}
 small{display:block;margin-top:.5rem;font-size:.875rem;color:var(--quiet);text-wrap:balance}
 input,button{width:100%;border:1px solid var(--line);border-radius:.875rem;font:inherit}
-input{min-height:max(4rem,44px);padding:.25rem .5rem;background:var(--card);color:var(--text);font-size:max(min(1.75rem,8vw),17px);letter-spacing:.1em;text-align:center;text-transform:uppercase}
+input{min-height:max(4rem,44px);padding:.25rem;background:var(--card);color:var(--text);font-size:max(min(1.75rem,6.4vw),17px);text-align:center;text-transform:uppercase}
 input::placeholder{color:var(--line);opacity:1;font-weight:400}
 [aria-invalid]{border-color:var(--bad)}
 button{min-height:max(3.25rem,44px);margin-top:1rem;font-size:min(1.0625rem,10vw);padding:.5rem;border-color:currentColor;background:var(--accent);color:var(--on-accent);font-weight:600;overflow-wrap:normal;cursor:pointer}

@@ -54,7 +54,8 @@ function findFaults(page: Page) {
     texts.forEach(({ style }, index) => {
       style.fontSize = `${2 * (sizes[index] ?? 0)}px`;
     });
-    if (root.scrollWidth > root.clientWidth) faults.push('zoomed: scrolls sideways');
+    for (const element of document.querySelectorAll('html, input'))
+      if (element.scrollWidth > element.clientWidth) faults.push(`zoomed: ${element.tagName}`);
     for (const { style } of texts) style.fontSize = '';
     for (const target of document.querySelectorAll('button, input:not([type=hidden])')) {
       const { height, width } = target.getBoundingClientRect();
