@@ -78,7 +78,7 @@ export function createRoutes(options: RoutesOptions): Route[] {
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
     // So does an app whose base URL has a wrong path, and CORS lets a web app read that.
     ...['*/services', '*/auth/start'].map((path) => ({ path, ...forDevices })),
-    { path: '/*', respond: createNotFound(endpoints.pages, basePath) },
+    { path: '/*', respond: createNotFound(endpoints.pages, baseUrl) },
   ];
 }
 
@@ -142,15 +142,15 @@ const createPageAnswers = (pages: PageResponses) => ({
 
 /** What users' browsers open. docs/protocol.md §5, docs/person.md. */
 function createPageRoutes(endpoints: Dependencies): Route[] {
-  const { pages, basePath, clock, confirm } = endpoints;
+  const { pages, baseUrl, clock, confirm } = endpoints;
   const page = createPageAnswers(pages);
   const done = (request: RelayRequest) => pages.respondWithPage('signed_in', request);
   const confirmLink = createConfirmLink(endpoints);
   const link =
     confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: createLink(endpoints) };
   const home = createHome(pages);
-  const codeForm = createCodeForm(pages, basePath);
-  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(pages, basePath, clock) };
+  const codeForm = createCodeForm(pages, baseUrl);
+  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(pages, baseUrl, clock) };
   const shortLink = createShortLink(endpoints);
   const code = { GET: shortLink, POST: shortLink };
   return [

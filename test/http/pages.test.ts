@@ -88,6 +88,10 @@ describe('a mistyped address', () => {
     ['/link?user_code=ＷＤＪＢーＭＪＨＴ', CODE],
     ['/LINK?code=wdjb-mjht', CODE],
     ['/link/?user_code=WDJBMJHT', CODE],
+    // A whole link of this relay, as users paste it.
+    ['/link?code=%20https://relay.test/relay/L/WDJB-MJHT.', CODE],
+    ['/link?code=HTTPS://RELAY.TEST/relay/L/wdjb-mjht/?fbclid=x', CODE],
+    ['/link?code=relay.test/relay/link?code=WDJB%E2%80%8BMJHT', CODE],
   ])('%s redirects to %s, whether or not there is such a code', async (path, location) => {
     const answer = await service.ask(basePath + path);
     expect([answer.status, answer.headers.get('location')]).toEqual([302, location]);
@@ -105,6 +109,10 @@ describe('a mistyped address', () => {
     ['/l/%E0%A4%A', 404, 'This code is not valid'],
     ['/link?code=WDJB', 400, 'That code is incomplete'],
     ['/link/?code=WDJB', 400, 'That code is incomplete'],
+    ['/link?code=https://evil.test/relay/L/WDJB-MJHT', 400, 'That code is incomplete'],
+    ['/link?code=https://relay.test@evil.test/L/WDJB-MJHT', 400, 'That code is incomplete'],
+    ['/link?code=//relay.test.evil.test/WDJB-MJHT', 400, 'That code is incomplete'],
+    ['/link?code=https://relay.test//evil.test/', 400, 'That code is incomplete'],
     ['/link/nowhere/else', 404, 'This page doesn’t exist'],
     ['/%E0%A4%A', 404, 'This page doesn’t exist'],
   ])('%s is %d, with the form', async (path, status, said) => {

@@ -5,6 +5,7 @@ import type { Clock } from '../../sign-ins/time.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
+  basePathOf,
   isUnseen,
   MAX_FORM_BYTES,
   parseParameters,
@@ -25,13 +26,13 @@ export function createHome({ respond, pagesFor }: PageResponses): Handler {
 }
 
 /** `GET /link`. A code in the query counts as typed. */
-export function createCodeForm(pages: PageResponses, basePath: string): Handler {
+export function createCodeForm(pages: PageResponses, baseUrl: string): Handler {
   const { respond, pagesFor } = pages;
   return (request) => {
     const typed = readQueryCode(request);
     return typed === undefined
       ? respond(200, pagesFor(request).codeForm, 'code')
-      : respondToTypedCode(pages, basePath, request, typed);
+      : respondToTypedCode(pages, baseUrl, request, typed);
   };
 }
 
@@ -39,23 +40,24 @@ const readQueryCode = (request: RelayRequest) =>
   request.query('code') ?? request.query('user_code');
 
 /** `POST /link`. Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
-export function createTakeCode(pages: PageResponses, basePath: string, clock: Clock): Handler {
+export function createTakeCode(pages: PageResponses, baseUrl: string, clock: Clock): Handler {
   return async (request) => {
     const { text } = await readBody(request.raw, MAX_FORM_BYTES, clock);
     const typed = parseParameters(text).get('code') ?? '';
-    return respondToTypedCode(pages, basePath, request, typed);
+    return respondToTypedCode(pages, baseUrl, request, typed);
   };
 }
 
 function respondToTypedCode(
   { respond, pagesFor }: PageResponses,
-  basePath: string,
+  baseUrl: string,
   request: RelayRequest,
   typed: string,
 ): Response {
+  const basePath = basePathOf(baseUrl);
   const isPost = request.method === 'POST';
   const status = isPost ? 303 : 302;
-  const userCode = parseUserCode(typed);
+  const userCode = parseUserCode(codeIn(typed, new URL(baseUrl).host));
   // Only the path, because the browser may use another host name of the relay.
   if (userCode !== undefined) return redirectResponse(shortLinkOf(basePath, userCode), status);
   // A browser that goes back to the response to a POST shows an error of its own.
@@ -66,6 +68,16 @@ function respondToTypedCode(
     );
   }
   return respond(400, pagesFor(request).codeIncomplete(shorten(typed)), 'code');
+}
+
+/** The code in a pasted link of this host. Any other text stays as it is: no foreign link has a code. */
+function codeIn(typed: string, host: string): string {
+  const address = typed.trim().replace(/^(?!https?:)/i, 'https://');
+  if (!URL.canParse(address)) return typed;
+  const { host: pastedHost, pathname, searchParams } = new URL(address);
+  if (pastedHost !== host) return typed;
+  const code = searchParams.get('code') ?? searchParams.get('user_code');
+  return code ?? decode(pathname.split('/').findLast(Boolean) ?? '');
 }
 
 export type ShortLinkDependencies = ConfirmationDependencies &
@@ -118,7 +130,8 @@ export function createConfirmLink(dependencies: ConfirmationDependencies): Handl
 }
 
 /** Any unknown path. A mistyped code or a mistyped `/link` is redirected. */
-export function createNotFound(pages: PageResponses, basePath: string) {
+export function createNotFound(pages: PageResponses, baseUrl: string) {
+  const basePath = basePathOf(baseUrl);
   return (request: RelayRequest): Response => {
     const { path } = request;
     const local = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;
@@ -128,7 +141,7 @@ export function createNotFound(pages: PageResponses, basePath: string) {
     if (isForm === undefined) return pages.respond(404, pages.pagesFor(request).notFound, 'code');
     const typed = readQueryCode(request);
     return typed
-      ? respondToTypedCode(pages, basePath, request, typed)
+      ? respondToTypedCode(pages, baseUrl, request, typed)
       : redirectResponse(codeFormOf(basePath));
   };
 }
