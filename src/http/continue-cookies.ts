@@ -1,6 +1,6 @@
 /**
- * With CONFIRM=always a cookie for the callback identifies the browser that pressed Continue.
- * Otherwise an attacker could press Continue, and send a victim the provider's URL to which that
+ * With CONFIRM=always, and in open sign-ins, a cookie for the callback identifies the browser that
+ * pressed Continue. Otherwise an attacker could press Continue, and send a victim the provider's URL to which that
  * redirects. RFC 9700 §4.7.1. The relay stores nothing about the cookies, so any instance can
  * check them.
  *
@@ -21,11 +21,7 @@ const MAX_COOKIES = 32;
 
 export type ContinueCookies = ReturnType<typeof createContinueCookies>;
 
-export function createContinueCookies(
-  baseUrl: string,
-  sessionSeconds: number,
-  asksAlways: boolean,
-) {
+export function createContinueCookies(baseUrl: string, sessionSeconds: number) {
   // The parser lowercases the scheme.
   const secure = new URL(baseUrl).protocol === 'https:';
   const prefix = `${secure ? '__Host-' : ''}continued-`;
@@ -42,19 +38,12 @@ export function createContinueCookies(
     // Lax: the redirect back from the provider comes from another site.
     generateCookie(name, value, { path: '/', maxAge, httpOnly: true, secure, sameSite: 'Lax' });
 
-  /** False unless CONFIRM=always. */
-  const hasContinued = (request: RelayRequest, browserState: string) =>
-    asksAlways && (cookiesOf(request)[nameOf(browserState)] ?? '') !== '';
-
   return {
     /** True if the user pressed Continue in this browser. */
-    hasContinued,
-    /** True if this browser's callback is accepted. Without CONFIRM=always every one is. */
-    allowsCallback: (request: RelayRequest, browserState: string) =>
-      !asksAlways || hasContinued(request, browserState),
-    /** Sets the cookie with the response to Continue, if CONFIRM=always. */
+    hasContinued: (request: RelayRequest, browserState: string) =>
+      (cookiesOf(request)[nameOf(browserState)] ?? '') !== '',
+    /** Sets the cookie with the response to Continue. */
     set(request: RelayRequest, response: Response, browserState: string): void {
-      if (!asksAlways) return;
       const name = nameOf(browserState);
       const others = Object.keys(cookiesOf(request)).filter(isOwn);
       // Browsers send the oldest first. RFC 6265 §5.4.

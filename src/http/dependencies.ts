@@ -52,7 +52,9 @@ export interface Dependencies extends RoutesOptions {
   readonly basePath: string;
   readonly pages: PageResponses;
   readonly admission: Admission;
-  readonly cookies: ContinueCookies;
+  /** Undefined unless CONFIRM=always: then every browser may finish. */
+  readonly cookies: ContinueCookies | undefined;
+  /** Undefined if open sign-ins are disabled. They are confirmed as with CONFIRM=always, whatever the setting says. */
   readonly openCookies: ContinueCookies | undefined;
 }
 

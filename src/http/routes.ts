@@ -56,16 +56,14 @@ export function createRoutes(options: RoutesOptions): Route[] {
   const providerNames = providers.offered.map(({ displayName }) => displayName);
   const names = { branding, host, basePath, providers: providerNames };
   const origins = [origin, ...corsOrigins];
-  const asksAlways = confirm === 'always';
-  // Open sign-ins are confirmed as with CONFIRM=always, whatever the setting says.
-  const openCookies = openEndpoints && createContinueCookies(baseUrl, sessionSeconds, true);
+  const cookies = createContinueCookies(baseUrl, sessionSeconds);
   const endpoints = {
     ...options,
     basePath,
     pages: createPageResponses(createPages(names)),
     admission: createAdmission(trustedProxyCidrs, origins, monitor),
-    cookies: createContinueCookies(baseUrl, sessionSeconds, asksAlways),
-    openCookies,
+    cookies: confirm === 'always' ? cookies : undefined,
+    openCookies: openEndpoints && cookies,
   };
   return [
     ...createDeviceRoutes(endpoints),

@@ -73,14 +73,12 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     const session = { service, browserState };
-    if (!cookies.allowsCallback(request, browserState)) {
-      return respondToOtherBrowser(dependencies, request, session);
-    }
+    const hasContinued = cookies?.hasContinued(request, browserState);
+    if (hasContinued === false) return respondToOtherBrowser(dependencies, request, session);
     const ended = await endSignIn(request, provider, browserState, dependencies);
     const { outcome, deviceName } = ended;
     signInLog.finished(request, service, browserState, outcome);
     if (!isFinal(outcome)) {
-      const hasContinued = cookies.hasContinued(request, browserState);
       return respondToSecondCallback(dependencies, request, session, outcome, hasContinued);
     }
     // If the device has no name, it is the page of /auth/done.
@@ -101,7 +99,7 @@ export async function respondToSecondCallback(
   request: RelayRequest,
   { service, browserState }: { readonly service: string; readonly browserState: string },
   outcome: NotFinal,
-  hasContinued: boolean,
+  hasContinued: boolean | undefined,
 ): Promise<Response> {
   const found =
     outcome === 'link_invalid' && hasContinued && (await signIns.find({ browserState }, service));

@@ -108,7 +108,7 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
     const session = { service: OPEN_SERVICE, browserState };
-    if (!openCookies.allowsCallback(request, browserState)) {
+    if (!openCookies.hasContinued(request, browserState)) {
       return respondToOtherBrowser(dependencies, request, session);
     }
     const found = await signIns.find({ browserState }, OPEN_SERVICE);
