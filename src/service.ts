@@ -26,12 +26,12 @@ import { createRevocations } from './providers/revocations.ts';
 import { TokenEndpoint } from './providers/token-endpoint.ts';
 import type { EnabledSettings } from './settings/index.ts';
 import type { RateLimiter, RateLimitPolicy } from './sign-ins/rate-limits.ts';
-import { createMemoryRateLimiter } from './sign-ins/rate-limits.ts';
 import type { RandomBytes } from './sign-ins/secrets.ts';
 import { createSignIns } from './sign-ins/sign-ins.ts';
 import type { RefreshStore, Store, StoreProblem } from './sign-ins/store.ts';
 import type { Clock } from './sign-ins/time.ts';
 import type { Vault } from './sign-ins/vault.ts';
+import { createMemoryRateLimiter } from './stores/memory.ts';
 
 /** What the service uses of its process. Tests pass fakes. */
 export interface ServiceDependencies {

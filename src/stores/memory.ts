@@ -1,9 +1,10 @@
 /**
- * Sessions and refreshes in this process, and their vault. Every function of a store runs to its
+ * Sessions, refreshes and rate limits in this process, and their vault. Every function of a store runs to its
  * end without awaiting, which makes it atomic. A `Journal` also keeps sessions outside, so that they
  * survive the process.
  */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
+import { intervalMsOf, type RateLimiter, type RateLimitPolicy } from '../sign-ins/rate-limits.ts';
 import { digestOf } from '../sign-ins/secrets.ts';
 import type { Delivery, NewSession, Protected, Session } from '../sign-ins/session.ts';
 import { createPending, keptUntilMs, stateAt } from '../sign-ins/session.ts';
@@ -201,6 +202,61 @@ export function createMemoryRefreshStore(clock: Clock) {
       return byId.size;
     },
   } satisfies RefreshStore & { readonly size: number };
+}
+
+/** How many addresses a limit remembers, in about 10 MB. Beyond that the least recently used one is evicted. */
+export const MAX_RATE_LIMIT_ADDRESSES = 100_000;
+
+/** Full buckets are removed in batches, because a large map slows garbage collection. */
+const TAKES_BETWEEN_REMOVALS = 256;
+
+/**
+ * A bucket is one number: when it will be full. Taking a token moves that time one interval
+ * later, to at most `burst` intervals from now.
+ */
+export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy) {
+  const intervalMs = intervalMsOf(policy);
+  /** When each bucket will be full. The longest untouched bucket is first. */
+  const fullAtMs = new Map<string, number>();
+  let takes = 0;
+
+  /** Stops at the first bucket that is not full. A full one behind it stays for up to `burst / rate` seconds. */
+  function removeFull(nowMs: number): void {
+    for (const [key, fullAt] of fullAtMs) {
+      if (fullAt > nowMs) return;
+      fullAtMs.delete(key);
+    }
+  }
+
+  return {
+    take(key) {
+      const nowMs = clock.now();
+      const fullAt = Math.max(fullAtMs.get(key) ?? 0, nowMs) + intervalMs;
+      const missingMs = fullAt - nowMs - policy.burst * intervalMs;
+      // Less than a millisecond counts as 0: at a rate such as 0.7 the sums are rounded, and a
+      // bucket of one token would otherwise never be full.
+      if (missingMs >= 1) return Math.floor(missingMs);
+      fullAtMs.delete(key);
+      takes += 1;
+      const isCrowded = fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES;
+      if (isCrowded || takes % TAKES_BETWEEN_REMOVALS === 0) removeFull(nowMs);
+      const [oldest] = fullAtMs.size >= MAX_RATE_LIMIT_ADDRESSES ? fullAtMs.keys() : [];
+      if (oldest !== undefined) fullAtMs.delete(oldest);
+      fullAtMs.set(key, fullAt);
+      return 0;
+    },
+    refund(key) {
+      const fullAt = fullAtMs.get(key);
+      // Keeps its place in the order, although it is full earlier now.
+      if (fullAt !== undefined) fullAtMs.set(key, fullAt - intervalMs);
+    },
+    sweep() {
+      removeFull(clock.now());
+    },
+    get size() {
+      return fullAtMs.size;
+    },
+  } satisfies RateLimiter & { readonly size: number };
 }
 
 /** Keeps secrets as they are, except that a digest of the poll secret and of refresh tokens is enough. */

@@ -5,12 +5,12 @@ import { startLog } from '../../src/log.ts';
 import type { Fetch, ProviderConfig } from '../../src/providers/config.ts';
 import { createService, type Stores } from '../../src/service.ts';
 import type { EnabledSettings, Settings } from '../../src/settings/index.ts';
-import { createMemoryRateLimiter } from '../../src/sign-ins/rate-limits.ts';
 import type { Event, Pending } from '../../src/sign-ins/session.ts';
 import type { Awaitable, SessionKey, Store } from '../../src/sign-ins/store.ts';
 import type { Vault } from '../../src/sign-ins/vault.ts';
 import { startBackgroundTasks } from '../../src/start-service.ts';
 import {
+  createMemoryRateLimiter,
   createMemoryRefreshStore,
   createMemoryStore,
   plainVault,

@@ -7,7 +7,6 @@ import { expect } from 'bun:test';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Stores } from '../../src/service.ts';
 import type { RateLimiter, RateLimitPolicy } from '../../src/sign-ins/rate-limits.ts';
-import { createMemoryRateLimiter } from '../../src/sign-ins/rate-limits.ts';
 import {
   createCapability,
   createUserCode,
@@ -27,6 +26,7 @@ import type { Store } from '../../src/sign-ins/store.ts';
 import { type Clock, systemClock } from '../../src/sign-ins/time.ts';
 import type { Vault } from '../../src/sign-ins/vault.ts';
 import {
+  createMemoryRateLimiter,
   createMemoryRefreshStore,
   createMemoryStore,
   plainVault,

@@ -18,11 +18,15 @@ import {
   readSettings,
   type Settings,
 } from '../../settings/index.ts';
-import { createMemoryRateLimiter } from '../../sign-ins/rate-limits.ts';
 import { digestOf } from '../../sign-ins/secrets.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { startBackgroundTasks } from '../../start-service.ts';
-import { createMemoryRefreshStore, createMemoryStore, plainVault } from '../../stores/memory.ts';
+import {
+  createMemoryRateLimiter,
+  createMemoryRefreshStore,
+  createMemoryStore,
+  plainVault,
+} from '../../stores/memory.ts';
 import { readTextFile } from '../../text-file.ts';
 import { CommandError } from '../command-line.ts';
 import type { Plan } from './endings.ts';
