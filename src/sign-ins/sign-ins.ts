@@ -61,6 +61,12 @@ export interface SessionInfo {
   readonly deviceName: string | undefined;
 }
 
+/** What a page shows of any other. */
+export interface EndedInfo {
+  readonly service: string;
+  readonly outcome: SessionOutcome;
+}
+
 /** The result that a code leads to: tokens, or the code itself if the relay does not exchange it. */
 export type CodeOutcome<Failure> =
   | { readonly ok: true; readonly result: SessionResult }
@@ -162,12 +168,17 @@ export function createSignIns(options: SignInOptions) {
     async find(
       by: { readonly browserState: string } | { readonly userCode: string },
       ofService?: string,
-    ): Promise<SessionInfo | SessionOutcome | undefined> {
+    ): Promise<SessionInfo | EndedInfo | undefined> {
       const code = 'userCode' in by ? vault.code(by.userCode) : undefined;
       const key: SessionKey =
         'browserState' in by ? { link: vault.link(by.browserState).id } : { code: code?.id ?? '' };
-      const found = await store.update(key, forService(ofService, machine.find));
-      if (typeof found !== 'object') return found;
+      const event = forService(ofService, machine.find);
+      const found = await store.update(key, (session, nowMs) => {
+        const { reply } = event(session, nowMs);
+        const { service } = session;
+        return { reply: typeof reply === 'string' ? { service, outcome: reply } : reply };
+      });
+      if (found === undefined || 'outcome' in found) return found;
       const { pending, ageMs } = found;
       const browserState = 'browserState' in by ? by.browserState : code?.browserStateOf(pending);
       if (browserState === undefined) return undefined;

@@ -51,7 +51,7 @@ async function beginAndContinue(service: Service, authorizationUrl = urlOf(), mo
   const { headers } = await user.decide(link, 'continue');
   const location = headers.get('location') ?? '';
   const state = new URL(location).searchParams.get('state');
-  return { session, user, location, state, callback: `/open/callback?state=${state}` };
+  return { session, user, link, location, state, callback: `/open/callback?state=${state}` };
 }
 
 const refusalOf = async (service: Service, authorizationUrl: unknown) => {
@@ -239,11 +239,14 @@ describe('the callback', () => {
 
   test('says to return to the device, which the operator’s app is not', async () => {
     const service = createOpenService({ branding: { appName: 'The operator' } });
-    const { user, callback } = await beginAndContinue(service, urlOf(), { device: 'A shell' });
+    const asked = { device: 'A shell', code: true };
+    const { user, link, callback } = await beginAndContinue(service, urlOf(), asked);
     const page = await textOf(await user.open(`${callback}&code=c`));
     expect(page).toContain('close this tab and return to A shell.');
-    const again = await textOf(await user.open(`${callback}&code=c`));
-    expect(again).toContain('close this tab and return to the app.');
+    for (const address of [`${callback}&code=c`, link]) {
+      const again = await textOf(await user.open(address));
+      expect(again).toContain('close this tab and return to the app.');
+    }
   });
 
   test('in a browser without Continue is logged, and the sign-in continues', async () => {

@@ -121,7 +121,8 @@ function createTestStore(store: Store, vault: Vault) {
     async find(by: { readonly browserState: string } | { readonly userCode: string }) {
       const key = 'browserState' in by ? { browserState: by.browserState } : by;
       const found = await signIns.find(key);
-      if (typeof found !== 'object') return found;
+      if (found === undefined) return undefined;
+      if ('outcome' in found) return found.outcome;
       const { ageMs: _, ...shown } = found;
       return shown;
     },

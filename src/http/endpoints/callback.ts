@@ -46,7 +46,7 @@ export function createLink({ signIns, providers, signInLog, pages }: BrowserDepe
 
 async function findDelivery(signIns: SignIns, service: string, browserState: string) {
   const found = await signIns.find({ browserState }, service);
-  return typeof found === 'object' ? found.delivery : found;
+  return found && 'outcome' in found ? found.outcome : found?.delivery;
 }
 
 const OTHER_BROWSER_HINT =
@@ -103,7 +103,7 @@ export async function respondToSecondCallback(
 ): Promise<Response> {
   const found =
     outcome === 'link_invalid' && hasContinued && (await signIns.find({ browserState }, service));
-  const page = typeof found === 'string' ? outcomePageOf(found, service) : outcome;
+  const page = found && 'outcome' in found ? outcomePageOf(found) : outcome;
   return pages.respondWithPage(page, request);
 }
 
@@ -115,9 +115,7 @@ export async function respondToOtherBrowser(
 ): Promise<Response> {
   const found = await signIns.find({ browserState }, service);
   // Stale links are routine.
-  if (typeof found !== 'object') {
-    return pages.respondWithPage('link_invalid', request);
-  }
+  if (!found || 'outcome' in found) return pages.respondWithPage('link_invalid', request);
   const signIn = signInIdOf(browserState);
   const hint = OTHER_BROWSER_HINT;
   log.info('callback_without_cookie', { requestId: request.id, service, signIn, hint });

@@ -6,8 +6,7 @@
 import { OPEN_SERVICE, type OpenDestination, openDestinationOf } from '../../providers/open.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
-import type { SessionOutcome } from '../../sign-ins/session.ts';
-import type { SessionInfo } from '../../sign-ins/sign-ins.ts';
+import type { EndedInfo, SessionInfo } from '../../sign-ins/sign-ins.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
   isSameOrigin,
@@ -65,7 +64,7 @@ export async function handleChoice(
   dependencies: ConfirmationDependencies,
   request: RelayRequest,
   choice: Choice,
-  found: SessionInfo | SessionOutcome,
+  found: SessionInfo | EndedInfo,
   userCode?: string,
 ): Promise<Response> {
   const { pages, signInLog } = dependencies;
@@ -73,7 +72,7 @@ export async function handleChoice(
     signInLog.warnOfHiddenOrigin();
     return pages.respondWithPage(choice, request);
   }
-  if (typeof found === 'string') return pages.respondWithPage(outcomePageOf(found), request);
+  if ('outcome' in found) return pages.respondWithPage(outcomePageOf(found), request);
   const { browserState } = found;
   const lookup = findDestination(dependencies, found);
   if (lookup === undefined) return pages.respondWithPage('link_invalid', request);
@@ -143,7 +142,10 @@ async function redirectToProvider(
 ): Promise<Response> {
   const { name } = provider;
   const opened = await signIns.open(name, browserState);
-  if (typeof opened !== 'object') return respondWithOutcome(pages, request, browserState, opened);
+  if (typeof opened !== 'object') {
+    const found = opened && { service: name, outcome: opened };
+    return respondWithOutcome(pages, request, browserState, found);
+  }
   signInLog.opened(request, name, browserState);
   const response = redirectResponse(provider.authorizeUrl(browserState, opened), 303);
   const continueCookies = name === OPEN_SERVICE ? openCookies : cookies;
@@ -156,14 +158,14 @@ function respondWithOutcome(
   pages: PageResponses,
   request: RelayRequest,
   browserState: string,
-  outcome: SessionInfo | SessionOutcome | undefined,
+  found: SessionInfo | EndedInfo | undefined,
 ): Response {
-  const page = typeof outcome === 'object' ? 'busy' : outcomePageOf(outcome ?? 'link_invalid');
+  const page = !found ? 'link_invalid' : 'outcome' in found ? outcomePageOf(found) : 'busy';
   return pages.respondWithPage(page, request, { browserState });
 }
 
 /** The page for an outcome. Nothing failed for a user who declined, here or at the provider. */
-export function outcomePageOf(outcome: SessionOutcome | 'link_invalid', service?: string) {
+export function outcomePageOf({ service, outcome }: EndedInfo) {
   if (outcome === 'signed_in' && service === OPEN_SERVICE) return 'signed_in_open';
   return outcome === 'access_denied' ? 'declined' : outcome;
 }

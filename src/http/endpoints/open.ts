@@ -27,7 +27,7 @@ import {
   respondToOtherBrowser,
   respondToSecondCallback,
 } from './callback.ts';
-import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
+import { type ConfirmationDependencies, confirmLink, outcomePageOf } from './confirmation.ts';
 import { describeStarted } from './device.ts';
 
 /** Enough for an authorization URL of 2,000 characters, escaped in JSON. */
@@ -112,7 +112,7 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
       return respondToOtherBrowser(dependencies, request, session);
     }
     const found = await signIns.find({ browserState }, OPEN_SERVICE);
-    if (typeof found !== 'object' || found.delivery.kind !== 'callback') {
+    if (!found || 'outcome' in found || found.delivery.kind !== 'callback') {
       return respondToSecondCallback(dependencies, request, session, 'link_invalid', true);
     }
     const query = request.parameters(MAX_CALLBACK_CHARACTERS);
@@ -123,7 +123,10 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     }
     const { host } = openDestinationOf(found.delivery.authorizationUrl, baseUrl);
     const names = { deviceName: found.deviceName, provider: host };
-    const page = outcome === 'signed_in' ? 'signed_in_open' : cancelledPageOf(outcome, request);
+    const page =
+      outcome === 'signed_in'
+        ? outcomePageOf({ ...session, outcome })
+        : cancelledPageOf(outcome, request);
     return pages.respondWithPage(page, request, { names });
   };
 }

@@ -23,7 +23,8 @@ export function createQr({ signIns, admission, qrLimits, baseUrl }: QrDependenci
   async function findLink(browserState: string): Promise<string | undefined> {
     if (!isCapability(browserState)) return undefined;
     const found = await signIns.find({ browserState });
-    return typeof found === 'object' ? linkOf(baseUrl, found.service, browserState) : undefined;
+    if (!found || 'outcome' in found) return undefined;
+    return linkOf(baseUrl, found.service, browserState);
   }
 
   return async (request) => {
