@@ -1,7 +1,10 @@
 /** `sign-in-relay check`, against servers, proxies and providers that fail in each way. */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describeFindings, fault, warning } from '../../src/cli/check/finding.ts';
 import { startRequest } from '../kit/device.ts';
+import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes, serveUpstream, startSilentIssuer } from '../kit/provider.ts';
@@ -229,7 +232,11 @@ test('a relay that runs here with open sign-ins alone', async () => {
 const PATIENCE_MS = 60_000;
 
 /** In front of a port: adds headers, and cuts polls that take longer than that, or does not answer them. */
-function startFront(port: number, { headers = {}, cutMs = PATIENCE_MS, isSilent = false } = {}) {
+function startFront(
+  port: number,
+  { headers = {}, cutMs = PATIENCE_MS, isSilent = false } = {},
+  tls?: Parameters<typeof serveUpstream>[1],
+) {
   return serveUpstream(({ url }) => {
     const { pathname, search } = new URL(url);
     const isPoll = pathname === '/auth/result';
@@ -238,7 +245,7 @@ function startFront(port: number, { headers = {}, cutMs = PATIENCE_MS, isSilent 
     return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { headers, signal }).catch(
       () => new Response('', { status: 504, headers: { Server: 'front/1.0' } }),
     );
-  });
+  }, tls);
 }
 
 describe.concurrent('a proxy in front', () => {
@@ -275,23 +282,33 @@ describe.concurrent('a proxy in front', () => {
     });
   });
 
+  const authority = join(newFolder(), 'ca.pem');
+  const FROM = { 'X-Forwarded-For': '192.0.2.1' };
+  const ADD = 'let it add X-Forwarded-For';
+  const TRUST = 'set TRUSTED_PROXY_CIDRS=127.0.0.1';
+
   test.each([
-    ['not trusted', { 'X-Forwarded-For': '192.0.2.1' }, '', 'set TRUSTED_PROXY_CIDRS=127.0.0.1'],
-    ['silent', {}, '127.0.0.1', 'let the proxy add X-Forwarded-For'],
+    ['not trusted', FROM, '', TRUST],
+    ['silent', {}, '127.0.0.1', ADD],
+    ['silent, for https', {}, '', `${ADD}, and ${TRUST}`],
     [
       'malformed',
       { 'X-Forwarded-For': 'unknown' },
       '127.0.0.1',
       'let the proxy write only addresses',
     ],
-    ['trusted', { 'X-Forwarded-For': '192.0.2.1' }, '127.0.0.0/8', undefined],
-  ])('that is %s', async (_, headers, TRUSTED_PROXY_CIDRS, remedy) => {
+    ['trusted', FROM, '127.0.0.0/8', undefined],
+  ])('that is %s', async (name, headers, TRUSTED_PROXY_CIDRS, remedy) => {
     const port = await findFreePort();
-    using front = startFront(port, { headers });
+    const tls = name.endsWith('https') ? await makeSelfSigned() : undefined;
+    if (tls) writeFileSync(authority, tls.cert);
+    using front = startFront(port, { headers }, tls);
     const env = { OAUTH_BASE_URL: front.origin, PORT: String(port), TRUSTED_PROXY_CIDRS };
-    const { find } = await runCheck(env);
-    expect(find('client address')?.mark).toBe(remedy === undefined ? 'ok' : 'fault');
-    expect(find('client address')?.remedy).toBe(remedy);
+    const { find } = await runCheck({ ...env, ...(tls && { NODE_EXTRA_CA_CERTS: authority }) });
+    const found = find('client address');
+    expect(found?.remedy).toBe(remedy);
+    expect(found?.mark).toBe(remedy === undefined ? 'ok' : 'fault');
+    if (remedy === undefined) expect(found?.text).toEndWith(' says that the client is 192.0.2.1');
   });
 });
 

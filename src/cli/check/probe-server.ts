@@ -17,6 +17,8 @@ import type { EnabledSettings } from '../../settings/index.ts';
 export interface Arrival {
   readonly path: string;
   readonly peerAddress: string | undefined;
+  /** The client's address as the relay takes it. */
+  readonly client: string | undefined;
   readonly hasForwardedFor: boolean;
   readonly forwardedProblem: ForwardedProblem | undefined;
 }
@@ -45,10 +47,10 @@ export async function startProbeServer(runtime: Runtime, settings: EnabledSettin
   });
   const handle: HandleRequest = (request, addresses) => {
     if (request.url.includes(word)) {
-      findBucket({ raw: request, addresses });
       arrivals.push({
         path: readPath(request.url),
         peerAddress: addresses.requestIP(request)?.address,
+        client: findBucket({ raw: request, addresses }),
         hasForwardedFor: request.headers.has('x-forwarded-for'),
         forwardedProblem,
       });

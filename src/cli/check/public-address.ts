@@ -4,7 +4,7 @@ import type { Fetch } from '../../providers/config.ts';
 import { codeOf } from '../../providers/connect-problem.ts';
 import { describeListenFailure } from '../../server/listen.ts';
 import type { Runtime } from '../../server/runtime.ts';
-import type { EnabledSettings, Settings } from '../../settings/index.ts';
+import type { EnabledSettings } from '../../settings/index.ts';
 import { askHealth } from '../health.ts';
 import { type Finding, fault, ok } from './finding.ts';
 import { checkPollOfSignIn, timePoll } from './poll.ts';
@@ -85,16 +85,21 @@ async function checkByProbe(
   ];
 }
 
-function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): Finding {
-  const { peerAddress = '', hasForwardedFor, forwardedProblem } = arrival;
+function checkClientAddress(settings: EnabledSettings, arrival: Arrival): Finding {
+  const { baseUrl, trustedProxyCidrs } = settings;
+  const { peerAddress = '', client, hasForwardedFor, forwardedProblem } = arrival;
+  const peer = peerAddress.replace(/^::ffff:/, '');
+  const trustPeer = `set TRUSTED_PROXY_CIDRS=${peer}`;
   if (!hasForwardedFor) {
-    return trustedProxyCidrs.length === 0
-      ? ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is the peer')
-      : fault(
+    const isTrusted = trustedProxyCidrs.length > 0;
+    // The relay has no TLS, so what serves https is a proxy.
+    return isTrusted || new URL(baseUrl).protocol === 'https:'
+      ? fault(
           CLIENT,
-          'TRUSTED_PROXY_CIDRS is set, but X-Forwarded-For does not arrive: all devices share one rate limit',
-          'let the proxy add X-Forwarded-For',
-        );
+          `the proxy ${peer} sends no X-Forwarded-For: all devices share one rate limit`,
+          `let it add X-Forwarded-For${isTrusted ? '' : `, and ${trustPeer}`}`,
+        )
+      : ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is the peer');
   }
   if (forwardedProblem === 'malformed') {
     return fault(
@@ -103,12 +108,11 @@ function checkClientAddress({ trustedProxyCidrs }: Settings, arrival: Arrival): 
       'let the proxy write only addresses',
     );
   }
-  const peer = peerAddress.replace(/^::ffff:/, '');
   return forwardedProblem === 'ignored'
     ? fault(
         CLIENT,
         `X-Forwarded-For comes from ${peer}, which is not trusted: all devices share one rate limit`,
-        `set TRUSTED_PROXY_CIDRS=${peer}`,
+        trustPeer,
       )
-    : ok(CLIENT, `the proxy ${peer} is trusted, and names the client`);
+    : ok(CLIENT, `the proxy ${peer} is trusted, and says that the client is ${client}`);
 }
