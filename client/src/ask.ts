@@ -75,6 +75,11 @@ export function stop(call: Call): void {
   call.abandon?.();
 }
 
+function tell(call: Call, failure: string | undefined): void {
+  call.failure = failure;
+  call.onReply?.(failure);
+}
+
 /**
  * Repeats a request until `read` returns a value, or throws. With `sessionEndMs` it tries until that
  * time, and once more, because the device may have slept during the last try. Otherwise it tries for
@@ -107,8 +112,7 @@ export async function ask<Value>(
     const refusal = isRefusal ? new SignInError('refused', detail, cause) : undefined;
     const value = read({ status, detail, json, isJson, refusal, tookMs: now() - askedAtMs });
     if (value !== undefined) {
-      call.failure = undefined;
-      call.onReply?.(undefined);
+      tell(call, undefined);
       return value;
     }
     const isFinal = !sessionEndMs && (isRefusal || (status === 200 && isJson));
@@ -118,8 +122,7 @@ export async function ask<Value>(
       const code = status > 399 && !isHtml ? 'busy' : 'unreachable';
       throw new SignInError(isFinal ? 'refused' : sessionEndMs ? 'expired' : code, detail, cause);
     }
-    call.failure = detail;
-    call.onReply?.(detail);
+    tell(call, detail);
     const leastMs = Math.min(Number(response.retryAfter) * 1_000 || 0, LONGEST_RETRY_AFTER_MS);
     await pause(call, Math.max((pauseMs * (1 + random())) / 2, leastMs));
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);

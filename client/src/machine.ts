@@ -39,8 +39,6 @@ export interface State {
   readonly unsaved?: { readonly before: string | undefined } | undefined;
   /** The access token that no longer works. The storage may still have it, if it could not be deleted. */
   readonly ended?: string | undefined;
-  /** The last access token that the API refused. */
-  readonly rejected?: string | undefined;
   /** What is shown while there is no sign-in, and after one that failed. */
   readonly account: SessionState;
   readonly failure?: SessionState | undefined;
@@ -75,8 +73,8 @@ type Step = readonly [State, ...Effect[]];
 
 export type Event = (state: State, dateMs: number) => Step;
 
-const LOADING: SessionState = { status: 'loading' };
-export const FIRST_STATE: State = { version: 1, account: LOADING, attempt: 0 };
+const STARTING: SessionState = { status: 'starting' };
+export const FIRST_STATE: State = { version: 1, account: { status: 'loading' }, attempt: 0 };
 
 export const shownOf = ({ account, failure, signIn }: State): SessionState =>
   signIn ? signIn.outage || signIn.shown : failure || account;
@@ -93,11 +91,10 @@ export const signIn: Event = (state) => {
   if (state.signIn) return [state];
   const { account } = state;
   const attempt = state.attempt + 1;
-  const begun = { attempt, signIn: { shown: { status: 'starting' } as const } };
   // A sign-in that has begun is no longer resumable.
   const kept = account.status === 'signed-out' ? signedOut(account.error) : account;
   return [
-    { ...state, ...begun, account: kept, failure: undefined },
+    { ...state, attempt, signIn: { shown: STARTING }, account: kept, failure: undefined },
     { type: 'sign-in', attempt },
   ];
 };
@@ -192,11 +189,6 @@ export const storageRead = (
     if (!isNew) return [next, ...lost];
     return signIn ? endSignIn(next, 'overtaken') : [{ ...next, failure: undefined }];
   });
-
-/** The API refused this access token. */
-export const rejected =
-  (token: string): Event =>
-  (state) => [state.tokens?.accessToken === token ? { ...state, rejected: token } : state];
 
 /** The storage could not be read, which says nothing about who is signed in. */
 export const storageFailed = (version: number, error: SignInError): Event =>

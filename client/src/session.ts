@@ -4,7 +4,6 @@ import { SignInError, type SignInErrorCode } from './errors.ts';
 import {
   type Link,
   ownTokenUrl,
-  type Prompt,
   poll,
   resume,
   type StartOptions,
@@ -112,7 +111,6 @@ export function openOnce<Own extends Session>(
 
 const NOBODY = 'Nobody is signed in';
 const ignore = () => {};
-const promptOf = (shown: machine.SessionState) => (shown as { readonly prompt?: Prompt }).prompt;
 const hasCode = (code: SignInErrorCode, error: unknown) => (error as SignInError)?.code === code;
 
 /** The sign-in in progress. */
@@ -140,15 +138,16 @@ export function createCore(
   let saving: Promise<void> | undefined;
   let signingOut: Promise<SignedOut>;
   let pausedUntilMs = 0;
+  /** The last access token that the API refused. */
+  let refused: string | undefined;
 
   function apply(event: machine.Event): void {
     const [next, ...effects] = event(state, date());
     state = next;
-    // The same object until it changes, as React requires.
+    // The same object until it changes, as React requires. Two links are never equal.
     const before = shown;
     const after = machine.shownOf(state);
-    const isSame = promptOf(after) === promptOf(before);
-    if (!isSame || JSON.stringify(after) !== JSON.stringify(before)) shown = after;
+    if (JSON.stringify(after) !== JSON.stringify(before)) shown = after;
     effects.forEach(carryOut);
     if (shown !== before) listeners.forEach(notify);
   }
@@ -337,16 +336,16 @@ export function createCore(
 
   async function tokenFor(rejected?: string): Promise<string> {
     await read();
-    if (rejected) apply(machine.rejected(rejected));
     const tokens = requireTokens();
-    if (!state.unsaved && isValid(tokens, date(), state.rejected)) {
+    if (tokens.accessToken === rejected) refused = rejected;
+    if (!state.unsaved && isValid(tokens, date(), refused)) {
       if (isDue(tokens, date()) && now() >= pausedUntilMs) refreshOnce().catch(ignore);
       return tokens.accessToken;
     }
     await refreshOnce().catch((error) => {
       // While a refresh is impossible, a token that may work is better than none.
       const { tokens: kept, unsaved } = state;
-      const isUsable = kept?.accessToken && kept.accessToken !== state.rejected && !unsaved;
+      const isUsable = kept?.accessToken && kept.accessToken !== refused && !unsaved;
       if (!isUsable || isExpired(kept, date())) throw error;
     });
     return requireTokens().accessToken;
@@ -366,17 +365,17 @@ export function createCore(
   async function refreshLocked(): Promise<void> {
     // `read` could share a run that began before the lock was held.
     await readNow();
-    const { version, tokens, unsaved, rejected } = state;
+    const { version, tokens, unsaved } = state;
     if (!tokens) return;
     if (unsaved) {
       await (saving || save(tokens));
       return refreshLocked();
     }
-    if (!isDue(tokens, date()) && isValid(tokens, date(), rejected)) return;
+    if (!isDue(tokens, date()) && isValid(tokens, date(), refused)) return;
     const { accessToken, refreshToken: spent } = tokens;
     if (!spent) {
       // The device's clock may be wrong, so only a refusal by the API ends the session.
-      if (accessToken !== rejected) throw machine.noRefreshToken('has expired');
+      if (accessToken !== refused) throw machine.noRefreshToken('has expired');
       return apply(machine.ended(version, machine.noRefreshToken('was not accepted')));
     }
     const fresh = await refresh(newCall(), options, tokens, spent).catch(async (error) => {

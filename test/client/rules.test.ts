@@ -191,8 +191,12 @@ describe('starting', () => {
 describe('a session that ends', () => {
   test('is renewed with a new prompt, three times on a screen that nobody looks at', async () => {
     const link = [...Array(299).fill([204]), GONE];
+    const started = (nth: number): Answer => [
+      200,
+      JSON.stringify({ session: 'secret', url: LINK + nth, expiresIn: 600 }),
+    ];
     const network = createNetwork({
-      '/auth/start': [STARTED],
+      '/auth/start': [1, 2, 3, 4].map(started),
       '/auth/result': [...link, ...link, ...link, ...link],
     });
     const { ends, prompts } = begin(network);
