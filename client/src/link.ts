@@ -69,11 +69,12 @@ export interface Prompt {
 export interface Link {
   readonly prompt: Prompt;
   readonly countdown: ReturnType<typeof createCountdown>;
+  readonly resultUrl: string;
   /** What another process needs to continue it. Not in the prompt, so that apps don't log its secrets. */
   readonly kept: ResumableSignIn;
 }
 
-interface ResumableSignIn extends RelayService {
+interface ResumableSignIn {
   readonly started: NonNullable<ReturnType<typeof parseStart>>;
   readonly extensions: readonly string[];
   readonly verifier: string | undefined;
@@ -124,21 +125,20 @@ function parseStart(json: Reply['json']) {
   };
 }
 
-/** Restores a stored sign-in. Undefined if it belongs to another relay or service, or is damaged. */
+/** Restores a stored sign-in of this relay and service. Undefined if it is damaged. */
 export function resume(platform: Platform, options: StartOptions, text: unknown): Link | undefined {
   const stored = Object(parse(text));
-  const { relay, service, extensions, verifier, startedAtMs } = stored;
+  const { extensions, verifier, startedAtMs } = stored;
   const started = isObject(stored.started) && parseStart(stored.started);
-  const isOurs = relay === addressOf(options.relay) && service === options.service;
-  if (!started || !isOurs || typeof startedAtMs !== 'number') return undefined;
+  if (!started || typeof startedAtMs !== 'number') return undefined;
   // If there is no verifier, the tokens come from the relay.
   if ((verifier || options.blind || options.open) && !isText(verifier)) return undefined;
-  const kept = { relay, service, started, startedAtMs, verifier };
-  return linkOf(platform, { ...kept, extensions: textsOf(extensions) });
+  const kept = { started, extensions: textsOf(extensions), verifier, startedAtMs };
+  return linkOf(platform, options, kept);
 }
 
-function linkOf(platform: Platform, kept: ResumableSignIn): Link {
-  const { link, userCode, qr, expiresIn } = kept.started;
+function linkOf(platform: Platform, { relay }: RelayService, kept: ResumableSignIn): Link {
+  const { session, link, userCode, qr, expiresIn } = kept.started;
   const countdown = createCountdown(platform, expiresIn * 1_000, kept.startedAtMs);
   return {
     prompt: {
@@ -150,6 +150,7 @@ function linkOf(platform: Platform, kept: ResumableSignIn): Link {
       secondsLeft: () => Math.floor(countdown.leftMs() / 1_000),
     },
     countdown,
+    resultUrl: `${addressOf(relay)}/auth/result?session=${encodeURIComponent(session)}`,
     kept,
   };
 }
@@ -193,7 +194,7 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
       const sinceMs = platform.date() - askedAtMs;
       const ageMs = sinceMs < started.expiresIn * 1_000 ? Math.max(sinceMs, tookMs) : tookMs;
       const startedAtMs = platform.date() - ageMs;
-      return linkOf(platform, { relay, service, started, extensions, verifier, startedAtMs });
+      return linkOf(platform, options, { started, extensions, verifier, startedAtMs });
     },
   );
 }
@@ -211,9 +212,6 @@ function authorizationUrlOf(open: OpenClient, challenge: string | undefined): st
 
 const offers = ({ kept }: Link, name: string) => kept.extensions.indexOf(name) >= 0;
 
-const resultUrlOf = ({ kept }: Link) =>
-  `${kept.relay}/auth/result?session=${encodeURIComponent(kept.started.session)}`;
-
 /**
  * Acknowledges the result, or cancels the sign-in, so that its link says so. Best effort. An older
  * relay would take a cancellation for a poll.
@@ -224,7 +222,7 @@ export function sendAckOrCancel(
   what: 'ack' | 'cancel',
 ): void {
   if (what === 'cancel' && !offers(link, what)) return;
-  const url = `${resultUrlOf(link)}&${what}=1`;
+  const url = `${link.resultUrl}&${what}=1`;
   ask(
     { platform, options },
     () => ({ url }),
@@ -239,11 +237,10 @@ export async function poll(
   link: Link,
   onOpened: () => void,
 ): Promise<Tokens> {
-  const { kept, countdown } = link;
+  const { kept, countdown, resultUrl } = link;
   const { endMs, leftMs, restMs } = countdown;
   const { now, date } = call.platform;
   const hasWait = offers(link, 'wait');
-  const resultUrl = resultUrlOf(link);
   const progress = offers(link, 'progress') ? '&progress=1' : '';
   let wasOpened = false;
   let askedSkewMs = 0;

@@ -319,6 +319,7 @@ test("a session's name in the storage is unique, and one that SecureStore takes"
     { ...place, account: 'ann' },
     { ...place, account: 'Ann' },
     { ...place, relay: 'http://relay.example' },
+    { ...place, service: 'anilist' },
     { ...place, relay: 'https://relay.example__mal', service: 'x' },
   ].map(keyOf);
   expect(new Set(others).size).toBe(others.length);
