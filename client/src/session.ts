@@ -155,7 +155,8 @@ export function createCore(
   /** Rethrows an exception of the listener asynchronously, so that it does not affect other listeners. */
   function notify(listener: () => void): void {
     try {
-      listener();
+      // Another listener may have unsubscribed it.
+      if (listeners.indexOf(listener) >= 0) listener();
     } catch (error) {
       later(0, () => {
         throw error;
@@ -187,6 +188,7 @@ export function createCore(
       }
       case 'clear':
         signingOut = clear(effect.known);
+        signingOut.catch(ignore);
         break;
       case 'revoke':
         void revoke(newCall(), options, effect.tokens);
@@ -246,18 +248,19 @@ export function createCore(
   }
 
   /** Starts a sign-in, and stores its link so that another process can continue it. */
-  const startLink = (own: Running): Promise<Link> =>
-    start(own.call, options).then((link) => {
-      own.link = link;
-      return storage.unfinished.save(JSON.stringify(link.kept)).then(
-        () => link,
-        (error) => {
-          // No user has seen this link.
-          sendAckOrCancel(own.call, link, 'cancel');
-          throw error;
-        },
-      );
+  async function startLink(own: Running): Promise<Link> {
+    const link = await start(own.call, options);
+    own.link = link;
+    const text = JSON.stringify(link.kept);
+    // A listener may have cancelled as soon as the response was there.
+    const kept = own.call.isStopped ? Promise.reject() : storage.unfinished.save(text);
+    await kept.catch((error) => {
+      // No user has seen this link.
+      sendAckOrCancel(own.call, link, 'cancel');
+      throw error;
     });
+    return link;
+  }
 
   function end(how: machine.End, error?: SignInError): void {
     const { call, link, settle } = running;
@@ -403,9 +406,11 @@ export function createCore(
       return shown;
     },
     subscribe(listener) {
-      listeners = listeners.concat(listener);
+      // An app may subscribe one function twice.
+      const own = () => listener();
+      listeners = listeners.concat(own);
       return () => {
-        listeners = listeners.filter((each) => each !== listener);
+        listeners = listeners.filter((each) => each !== own);
       };
     },
     signIn() {
@@ -415,7 +420,6 @@ export function createCore(
     cancel: () => apply(machine.cancel),
     signOut() {
       apply(machine.signOut);
-      signingOut.catch(ignore);
       return signingOut;
     },
     getToken: ({ rejected } = {}) => tokenFor(rejected),

@@ -236,6 +236,40 @@ describe('cancelling', () => {
     expect(network.asksOf('&cancel=1')).toEqual([]);
   });
 
+  test('by a listener while the start is answered stores no link, and cancels it', async () => {
+    const network = createNetwork({
+      '/services': [OFFER(['cancel'])],
+      '/auth/start': [[0], STARTED],
+      '&cancel=1': [[204]],
+    });
+    const { session, states, items } = open(network);
+    // 'starting' again: the relay is back.
+    session.subscribe(() => states.length > 2 && session.cancel());
+    expect(await Promise.all([session.signIn(), network.advance(5_000)])).toEqual([
+      false,
+      undefined,
+    ]);
+    expect(items.getItem(`unfinished-${KEY}`)).toBeUndefined();
+    expect(network.asksOf('/auth/result').map(({ url }) => url)).toEqual([
+      `${RELAY}/auth/result?session=secret&cancel=1`,
+    ]);
+    expect(session.state).toEqual({ status: 'signed-out' });
+  });
+
+  test('a listener that another one unsubscribes is not called, but one left of two is', async () => {
+    const network = createNetwork({});
+    const { session } = open(network);
+    const called: string[] = [];
+    const note = () => called.push('left');
+    session.subscribe(() => {
+      for (const stop of stops) stop();
+    });
+    const stops = [session.subscribe(note), session.subscribe(() => called.push('unsubscribed'))];
+    session.subscribe(note);
+    await network.advance(0);
+    expect(called).toEqual(['left']);
+  });
+
   test('what a listener of the app throws disturbs nobody else', async () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GRANTED] });
     const trouble = new Error('no screen');

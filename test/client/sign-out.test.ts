@@ -120,6 +120,21 @@ describe('the storage', () => {
     },
   );
 
+  test('that fails is no unhandled rejection where a listener signs out as well', async () => {
+    const removeItem = () => Promise.reject(new Error('read-only storage'));
+    const network = createNetwork({});
+    const { session } = open(network, {
+      items: { ...createMemory(), removeItem, setItem: removeItem },
+    });
+    const stop = session.subscribe(() => {
+      stop();
+      void session.signOut();
+    });
+    const failed = expect(session.signOut()).rejects.toMatchObject({ code: 'storage_failed' });
+    await network.advance(0);
+    await failed;
+  });
+
   test('that can write and not delete: the tokens are overwritten', async () => {
     const removeItem = () => Promise.reject(new Error('no deletion'));
     const { advance, ends, items } = begin([REVOKED], TOKENS, { removeItem } as object);
