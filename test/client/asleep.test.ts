@@ -32,7 +32,7 @@ function createRelay(clock: FakeClock) {
     forgetAtMs = 0;
     const started = {
       session: 's',
-      url: `${RELAY}/auth/mal?state=s`,
+      url: `${RELAY}/auth/mal?state=${startedAtMs}`,
       expiresIn: SESSION_MS / 1_000,
     };
     respond(200, started);
