@@ -44,7 +44,7 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
     private val obtaining = Mutex()
     private val refreshing = Mutex()
 
-    /** What could not be saved: the app goes on with it until it ends. */
+    /** What could not be saved: the app goes on with it, and each call tries to save it. */
     @Volatile private var unsaved: SavedTokens? = null
 
     /** Those that are saved, if need be refreshed, or those of a new sign-in. One call shows a link while the others wait. */
@@ -97,7 +97,15 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
     }
 
     // In the app's own storage, which other apps cannot read; noBackupFilesDir is in no backup.
-    private suspend fun load(): SavedTokens? = unsaved ?: withContext(Dispatchers.IO) {
+    private suspend fun load(): SavedTokens? = withContext(Dispatchers.IO) {
+        unsaved?.let {
+            try {
+                write(it)
+            } catch (full: SignInFailure) {
+                // The app goes on.
+            }
+            return@withContext it
+        }
         try {
             val json = JSONObject(file.readText())
             fun seconds(name: String) = if (json.has(name)) json.getLong(name) else null
@@ -112,7 +120,10 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
 
     private suspend fun save(tokens: Tokens, oldRefreshToken: String? = null): SavedTokens = withContext(Dispatchers.IO) {
         val expiresAt = tokens.expiresIn?.let { System.currentTimeMillis() + it * 1_000 }
-        val saved = SavedTokens(tokens.accessToken, tokens.refreshToken ?: oldRefreshToken, tokens.expiresIn, expiresAt)
+        SavedTokens(tokens.accessToken, tokens.refreshToken ?: oldRefreshToken, tokens.expiresIn, expiresAt).also(::write)
+    }
+
+    private fun write(saved: SavedTokens) {
         val json = JSONObject().put("accessToken", saved.accessToken).putOpt("refreshToken", saved.refreshToken)
             .putOpt("expiresIn", saved.expiresIn).putOpt("expiresAt", saved.expiresAt)
         // Never half written.
@@ -125,6 +136,5 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
             throw SignInFailure("not_saved", full.message.orEmpty())
         }
         unsaved = null
-        saved
     }
 }

@@ -75,7 +75,7 @@ class RelayTokens {
   int _cancels = 0; // Not a flag: the next sign-in may begin before the cancelled one has noticed.
   Future<void> _obtained = Future.value();
   Future<SavedTokens>? _refreshing;
-  SavedTokens? _unsaved; // What could not be saved: the app goes on with it until it ends.
+  SavedTokens? _unsaved; // What could not be saved: the app goes on with it, and each call tries to save it.
 
   /// Those that are saved, if need be refreshed, or those of a new sign-in. One call shows a link while the others wait.
   Future<SavedTokens> tokens(String device, {required void Function(Started) onStarted}) {
@@ -165,7 +165,10 @@ class RelayTokens {
   }
 
   Future<SavedTokens?> _load() async {
-    if (_unsaved != null) return _unsaved;
+    if (_unsaved case final unsaved?) {
+      await _save(unsaved).then<void>((_) {}, onError: (_) {}); // If it fails again, the app goes on.
+      return unsaved;
+    }
     final text = await read();
     if (text == null) return null;
     try {

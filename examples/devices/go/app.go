@@ -23,7 +23,8 @@ const (
 	links         = 3  // A link that has expired is replaced, but not for ever on a forgotten screen.
 	marginSeconds = 60 // Tokens are refreshed this long before they expire, or halfway if that is later.
 	// Another process may have used a refused refresh token first, and be about to save the next.
-	othersSeconds = 3
+	othersSeconds  = 3
+	unsavedSeconds = 5 // A program that ended would lose tokens that could not be saved.
 )
 
 // Saved are tokens with the time at which they expire, in Unix seconds; 0 if the provider names none.
@@ -48,17 +49,18 @@ type Keeper struct {
 	Relay, Service, File string
 	Show                 func(Link)
 	oneAtATime           sync.Mutex // The others then find what the first has saved.
+	unsaved              *Saved     // What could not be saved: the app goes on with it until it ends.
 }
 
 // Tokens are valid: the saved ones, refreshed if they are due, or those of a new sign-in.
 // rejected is an access token that the provider's API answered with 401, or empty.
-// With not_saved there are tokens too: after a refresh use them, since the saved ones may be used up.
+// With not_saved there are tokens too: use them. The next call saves them first.
 func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 	k.oneAtATime.Lock()
 	defer k.oneAtATime.Unlock()
-	saved := k.load()
+	saved, err := k.load()
 	if saved.AccessToken != "" && saved.AccessToken != rejected && !saved.isDue() {
-		return saved.Tokens, nil
+		return saved.Tokens, err
 	}
 	if saved.RefreshToken != "" {
 		// Not with ctx: a refresh token may be good for one use, so the new one is saved even after a cancellation.
@@ -70,7 +72,8 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
 			return Tokens{}, err // The saved tokens stay: try later.
 		}
 		sleep(ctx, othersSeconds*time.Second)
-		if newer := k.load(); newer.RefreshToken != "" && newer.RefreshToken != saved.RefreshToken {
+		k.unsaved = nil
+		if newer, _ := k.load(); newer.RefreshToken != "" && newer.RefreshToken != saved.RefreshToken {
 			return newer.Tokens, nil
 		}
 	}
@@ -96,19 +99,27 @@ func (k *Keeper) refresh(ctx context.Context, saved Tokens) (Tokens, error) {
 	return fresh.tokens(), err
 }
 
-func (k *Keeper) load() (saved Saved) {
+func (k *Keeper) load() (saved Saved, err error) {
+	if k.unsaved != nil {
+		saved = *k.unsaved
+		return saved, k.write(saved)
+	}
 	if text, err := os.ReadFile(k.File); err == nil {
 		_ = json.Unmarshal(text, &saved)
 	}
-	return saved
+	return saved, nil
 }
 
-// save writes a file that only this user can read, and that is never half written.
 func (k *Keeper) save(tokens Tokens) error {
 	saved := Saved{Tokens: tokens}
 	if tokens.ExpiresIn > 0 {
 		saved.ExpiresAt = time.Now().Unix() + tokens.ExpiresIn
 	}
+	return k.write(saved)
+}
+
+// write makes a file that only this user can read, and that is never half written.
+func (k *Keeper) write(saved Saved) error {
 	text, _ := json.Marshal(saved)
 	written := fmt.Sprintf("%s.%d", k.File, os.Getpid()) // Another process may be saving too.
 	err := os.WriteFile(written, text, 0o600)
@@ -117,8 +128,10 @@ func (k *Keeper) save(tokens Tokens) error {
 	}
 	if err != nil {
 		_ = os.Remove(written)
+		k.unsaved = &saved
 		return &Failure{"not_saved", err.Error()}
 	}
+	k.unsaved = nil
 	return nil
 }
 
@@ -148,6 +161,11 @@ func main() {
 	}
 	keeper := &Keeper{Relay: relay, Service: service, File: "tokens-" + service + ".json", Show: show}
 	_, err := keeper.Tokens(ctx, "")
+	for keeper.unsaved != nil && ctx.Err() == nil {
+		fmt.Fprintf(os.Stderr, "\n%v\nTrying again until Ctrl-C.\n", err)
+		sleep(ctx, unsavedSeconds*time.Second)
+		_, err = keeper.Tokens(ctx, "")
+	}
 	if err == nil {
 		fmt.Println("Signed in.")
 		return

@@ -130,7 +130,7 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 		}
 	}
 	if err := save(tokens); err != nil {
-		return Tokens{}, err
+		return tokens, err
 	}
 	tell(result + "&ack=1")
 	return tokens, nil

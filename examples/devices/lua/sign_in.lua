@@ -20,8 +20,8 @@ local MAX_BYTES = 65536 -- More than any response of a relay: one that never end
 local M = { ca_file = '/etc/ssl/certs/ca-certificates.crt', tick = function() socket.sleep(0.05) end }
 
 -- Raises a table. code: access_denied, authorization_failed, missing_code (from the relay), exchange_failed,
--- expired, cancelled, refused, unreachable, not_saved (after a refresh the saved tokens may be used up),
--- invalid_grant (refresh only: sign in again).
+-- expired, cancelled, refused, unreachable, not_saved (the next calls return the tokens), invalid_grant (refresh
+-- only: sign in again).
 function M.fail(code, detail)
   local text = (detail or '') ~= '' and code .. ': ' .. detail or code
   error(setmetatable({ code = code }, { __tostring = function() return text end }), 0)
@@ -237,9 +237,13 @@ local function code_of(answer, state, client)
   return { code = callback.code, redirectUri = answer.redirectUri, tokenUrl = client.tokenUrl, clientId = client.clientId }
 end
 
+-- By path: tokens that could not be saved. The app goes on with them; each call tries to save them.
+local unsaved = {}
+
 -- Readable by this user only, and never half written.
 local function save_tokens(path, tokens)
-  if tokens.expiresIn then tokens.expiresAt = os.time() + tokens.expiresIn end
+  if tokens.expiresIn then tokens.expiresAt = tokens.expiresAt or os.time() + tokens.expiresIn end
+  unsaved[path] = tokens
   local umask = ffi.C.umask(63) -- 077 in octal.
   local file, problem = io.open(path .. '.new', 'w')
   ffi.C.umask(umask)
@@ -249,10 +253,16 @@ local function save_tokens(path, tokens)
     os.remove(path .. '.new')
     M.fail('not_saved', path)
   end
+  unsaved[path] = nil
   return tokens
 end
 
 local function load_tokens(path)
+  local kept = unsaved[path]
+  if kept then
+    pcall(save_tokens, path, kept)
+    return kept
+  end
   local file = io.open(path)
   if not file then return {} end
   local text = file:read('*a')
@@ -343,6 +353,7 @@ function M.tokens_for(relay, service, path, show, client, rejected)
     local is_fresh, fresh = pcall(refresh, relay, service, saved)
     if is_fresh then return save_tokens(path, fresh) end
     if fresh.code ~= 'invalid_grant' then error(fresh, 0) end -- The saved tokens stay: try later.
+    unsaved[path] = nil
   end
   for link = 1, LINKS do
     local is_signed_in, tokens = pcall(sign_in, relay, service, path, show, client)
@@ -372,6 +383,12 @@ local function show(session)
 end
 local client = arg[3] and { authorizationUrl = arg[3], tokenUrl = arg[4], clientId = arg[5] }
 local relay = arg[1]:gsub('/+$', '')
-local is_signed_in, problem = pcall(M.tokens_for, relay, arg[2], 'tokens-' .. arg[2] .. '.json', show, client)
+local function provide_tokens() return M.tokens_for(relay, arg[2], 'tokens-' .. arg[2] .. '.json', show, client) end
+local is_signed_in, problem = pcall(provide_tokens)
+if next(unsaved) then io.stderr:write(tostring(problem), '\nTrying again until Ctrl-C.\n') end
+while next(unsaved) do -- They would be lost if the program ended.
+  socket.sleep(5)
+  is_signed_in, problem = pcall(provide_tokens)
+end
 print(is_signed_in and 'Signed in.' or tostring(problem))
 os.exit(is_signed_in and 0 or type(problem) == 'table' and problem.code == 'cancelled' and 130 or 1)

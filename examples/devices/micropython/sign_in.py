@@ -21,11 +21,12 @@ LINKS = 3  # A link that has expired is replaced, but not for ever on a forgotte
 MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire, or in the middle of a shorter life.
 MAX_BYTES = 16_384  # More than any response of a relay: one that never ends fills no memory.
 
+unsaved = {}  # By path: tokens that could not be saved. The app goes on with them; each call tries to save them.
+
 
 class SignInError(Exception):
     """code: access_denied, authorization_failed, missing_code, exchange_failed, expired, cancelled, refused,
-    unreachable, not_saved (after a refresh the saved tokens may be used up), invalid_grant (refresh only: sign
-    in again)."""
+    unreachable, not_saved (the next calls return the tokens), invalid_grant (refresh only: sign in again)."""
 
     def __init__(self, code, detail=''):
         super().__init__(code + ': ' + detail if detail else code)
@@ -46,6 +47,7 @@ def tokens_for(relay, service, path, show, tick=lambda session: None, client=Non
         except SignInError as error:
             if error.code != 'invalid_grant':
                 raise  # The saved tokens stay: try later.
+        unsaved.pop(path, None)
     for link in range(1, LINKS + 1):
         try:
             return sign_in(relay, service, path, show, tick, client)
@@ -197,7 +199,7 @@ def is_due(tokens):
 def save_tokens(path, tokens):
     """Never half written, even if the power fails."""
     if tokens.get('expiresIn'):
-        tokens['expiresAt'] = time.time() + tokens['expiresIn']
+        tokens.setdefault('expiresAt', time.time() + tokens['expiresIn'])
     try:
         with open(path + '.new', 'w') as file:
             json.dump(tokens, file)
@@ -207,11 +209,20 @@ def save_tokens(path, tokens):
             os.remove(path + '.new')  # It has the tokens.
         except OSError:
             pass
+        unsaved[path] = tokens
         raise SignInError('not_saved', '%s, %s' % (path, error))
+    unsaved.pop(path, None)
     return tokens
 
 
 def load_tokens(path):
+    if path in unsaved:
+        tokens = unsaved[path]
+        try:
+            save_tokens(path, tokens)
+        except SignInError:
+            pass
+        return tokens
     try:
         with open(path) as file:
             saved = json.load(file)
@@ -343,10 +354,15 @@ if __name__ == '__main__':
         print('Usage: micropython sign_in.py RELAY SERVICE [AUTHORIZATION_URL TOKEN_URL CLIENT_ID]')
         sys.exit(1)
     own = dict(zip(('authorizationUrl', 'tokenUrl', 'clientId'), sys.argv[3:]))
+    path = 'tokens-%s.json' % sys.argv[2]
     try:
-        path = 'tokens-%s.json' % sys.argv[2]
         tokens_for(sys.argv[1].rstrip('/'), sys.argv[2], path, print_session, stop_at_enter, own)
-        print('Signed in.')
     except SignInError as error:
         print(error)
-        sys.exit(130 if error.code == 'cancelled' else 1)
+        if error.code != 'not_saved':
+            sys.exit(130 if error.code == 'cancelled' else 1)
+        print('Trying again until Ctrl-C.')
+    while unsaved:  # They would be lost if the program ended.
+        time.sleep(5)
+        load_tokens(path)
+    print('Signed in.')

@@ -5,6 +5,7 @@ for one that has expired, a QR code, and Ctrl-C.
 
 The QR code is drawn by the package qrcode (Debian: python3-qrcode), if it is installed.
 """
+import contextlib
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ MARGIN_SECONDS = 60  # Tokens are refreshed this long before they expire, or in 
 OTHERS_SECONDS = 3  # Another process may have used a refused refresh token first, and be about to save the next.
 
 one_at_a_time = threading.Lock()  # The others then find what the first has saved.
-unsaved = {}  # By path: tokens that could not be saved. The app goes on with them until it ends.
+unsaved = {}  # By path: tokens that could not be saved. The app goes on with them; each call tries to save them.
 
 
 def tokens_for(relay, service, path, show, rejected=None):
@@ -76,7 +77,7 @@ def is_due(tokens):
 def save_tokens(path, tokens):
     """Readable by this user only, and never half written, even if the power fails."""
     if tokens.get('expiresIn'):
-        tokens['expiresAt'] = int(time.time()) + tokens['expiresIn']
+        tokens.setdefault('expiresAt', int(time.time()) + tokens['expiresIn'])
     written = f'{path}.{os.getpid()}'  # Another process may be saving too.
     try:
         descriptor = os.open(written, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -96,7 +97,10 @@ def save_tokens(path, tokens):
 
 def load_tokens(path):
     if path in unsaved:
-        return unsaved[path]
+        tokens = unsaved[path]
+        with contextlib.suppress(SignInError):
+            save_tokens(path, tokens)
+        return tokens
     try:
         with open(path) as file:
             saved = json.load(file)
@@ -131,11 +135,18 @@ if __name__ == '__main__':
     if len(sys.argv) != 3:
         sys.exit('Usage: python3 app.py RELAY SERVICE, such as https://relay.example mal')
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # Like Ctrl-C: a KeyboardInterrupt.
+    path = f'tokens-{sys.argv[2]}.json'
     try:
-        tokens_for(sys.argv[1].rstrip('/'), sys.argv[2], f'tokens-{sys.argv[2]}.json', show_in_terminal)
+        try:
+            tokens_for(sys.argv[1].rstrip('/'), sys.argv[2], path, show_in_terminal)
+        except SignInError as error:
+            if error.code != 'not_saved':
+                sys.exit(str(error))
+            print(f'{error}\nTrying again until Ctrl-C.', file=sys.stderr)
+        while unsaved:  # They would be lost if the program ended.
+            time.sleep(5)
+            load_tokens(path)
         print('Signed in.')
-    except SignInError as error:
-        sys.exit(str(error))
     except KeyboardInterrupt:
         print('\ncancelled', file=sys.stderr)
         sys.exit(130)

@@ -6,7 +6,8 @@
 '   cancel             set it to true on Back
 '   prompt             show link, userCode with codeAddress, and a Poster with the picture at qr
 '   secondsLeft        once a second
-'   outcome            { tokens } or { error, detail }
+'   outcome            { tokens } or { error, detail }. After not_saved run this node again, which has the tokens
+'   unsaved            tokens that could not be saved: each run tries it again
 
 sub init()
     m.top.functionName = "provideTokens"
@@ -35,6 +36,7 @@ function validTokens() as object
     if saved["refreshToken"] <> invalid then
         outcome = refresh(saved["refreshToken"])
         if outcome.error <> "invalid_grant" then return outcome ' The saved tokens stay: try later.
+        m.top.unsaved = invalid
     end if
     outcome = invalid
     for link = 1 to m.LINKS
@@ -67,12 +69,22 @@ end function
 
 ' The registry has 16 KB for the whole app. It is removed with the app. False: it is full.
 function saveTokens(tokens as object) as boolean
-    if tokens["expiresIn"] <> invalid then tokens["expiresAt"] = CreateObject("roDateTime").AsSeconds() + tokens["expiresIn"]
+    if tokens["expiresIn"] <> invalid and tokens["expiresAt"] = invalid then
+        tokens["expiresAt"] = CreateObject("roDateTime").AsSeconds() + tokens["expiresIn"]
+    end if
     section = CreateObject("roRegistrySection", "SignInRelay")
-    return section.Write(m.top.service, FormatJson(tokens)) and section.Flush()
+    isSaved = section.Write(m.top.service, FormatJson(tokens)) and section.Flush()
+    m.top.unsaved = invalid
+    if not isSaved then m.top.unsaved = tokens
+    return isSaved
 end function
 
 function loadTokens() as object
+    unsaved = m.top.unsaved
+    if unsaved <> invalid then
+        saveTokens(unsaved)
+        return unsaved
+    end if
     section = CreateObject("roRegistrySection", "SignInRelay")
     if not section.Exists(m.top.service) then return {}
     saved = ParseJson(section.Read(m.top.service))

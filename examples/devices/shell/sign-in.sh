@@ -29,7 +29,7 @@ sign_in() {
       200)
         [ -z "$(field error)" ] || fail "$(field error)"
         if [ -n "$(field accessToken)" ]; then
-          save || fail not_saved
+          save
           stop_countdown
           trap 'echo "Signed in."; exit 0' $signals
           tell ack # Only now: until then a lost response, or a crash, costs no sign-in.
@@ -172,7 +172,14 @@ save() {
   lifetime=$(number expiresIn)
   [ -z "$lifetime" ] || kept="$kept,\"expiresIn\":$lifetime,\"expiresAt\":$(($(date +%s) + lifetime))"
   # Another program may be saving too. Into a folder of that name `mv` would move the file.
-  [ ! -d "$tokens" ] && printf '%s\n' "$kept}" >"$tokens.$$" && mv "$tokens.$$" "$tokens"
+  until [ ! -d "$tokens" ] && printf '%s\n' "$kept}" >"$tokens.$$" && mv -f "$tokens.$$" "$tokens"; do
+    # A program that ended would lose the tokens.
+    rm -f "$tokens.$$"
+    stop_countdown
+    trap cancel $signals
+    printf '\nnot_saved: %s\nTrying again until Ctrl-C.\n' "$tokens" >&2
+    nap 5
+  done
 }
 
 # Where the provider names no expiry, only its API says it, with a 401.
@@ -196,7 +203,7 @@ use_saved() {
   # A refresh token may be good for one use: nothing stops the program before the new one is saved.
   trap '' $signals
   if ask_until_answered /refresh "$body" accessToken; then
-    save || fail not_saved
+    save
     return 0
   fi
   trap cancel $signals

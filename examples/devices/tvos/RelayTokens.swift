@@ -26,7 +26,7 @@ actor RelayTokens {
     nonisolated let signIn: RelaySignIn
     private var obtaining: Task<SavedTokens, Error>?
     private var refreshing: Task<SavedTokens, Error>?
-    private var unsaved: SavedTokens? // What could not be saved: the app goes on with it until it ends.
+    private var unsaved: SavedTokens? // What could not be saved: the app goes on with it, and each call tries to save it.
 
     init(relay: String, service: String) {
         signIn = RelaySignIn(relay: relay, service: service)
@@ -115,6 +115,11 @@ actor RelayTokens {
             expiresIn: tokens.expiresIn,
             expiresAt: tokens.expiresIn.map { Date(timeIntervalSinceNow: Double($0)) }
         )
+        try write(saved)
+        return saved
+    }
+
+    private func write(_ saved: SavedTokens) throws {
         let value: [CFString: Any] = [
             kSecValueData: try JSONEncoder().encode(saved),
             kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
@@ -126,11 +131,13 @@ actor RelayTokens {
         }
         unsaved = status == errSecSuccess ? nil : saved
         if status != errSecSuccess { throw SignInFailure(code: "not_saved", detail: "\(status)") }
-        return saved
     }
 
     private func load() -> SavedTokens? {
-        if let unsaved { return unsaved }
+        if let kept = unsaved {
+            try? write(kept)
+            return kept
+        }
         var item = keychainItem
         item[kSecReturnData] = true
         var found: CFTypeRef?

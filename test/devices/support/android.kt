@@ -15,7 +15,8 @@ import okhttp3.OkHttpClient
 import okhttp3.Request
 
 fun main(args: Array<String>) {
-    val relay = RelayTokens(RelaySignIn(args[0].trimEnd('/'), args[1]), File("tokens-${args[1]}.json"))
+    val file = File("tokens-${args[1]}.json")
+    val relay = RelayTokens(RelaySignIn(args[0].trimEnd('/'), args[1]), file)
     try {
         val tokens = runBlocking(Dispatchers.Default) {
             val signingIn = async {
@@ -27,12 +28,13 @@ fun main(args: Array<String>) {
         if (args.size > 2) askThrice(args[2], relay, tokens.accessToken)
         println("Signed in.")
     } catch (failure: SignInFailure) {
-        if (failure.code == "not_saved") {
+        System.err.println(failure.message)
+        if (failure.code != "not_saved") exitProcess(1)
+        while (!file.isFile) {
             runBlocking { relay.tokens("Living room", onStarted = { println("Open ${it.link}") }) }
             println("Goes on.")
+            Thread.sleep(200)
         }
-        System.err.println(failure.message)
-        exitProcess(1)
     } catch (cancelled: CancellationException) {
         System.err.println("cancelled")
         exitProcess(130)

@@ -91,6 +91,10 @@ export function installProgram(
     fillStorage() {
       for (const path of [file, written]) block(path);
     },
+    /** From now on there is room again. */
+    freeStorage() {
+      for (const path of [file, written]) rmSync(path, { force: true, recursive: true });
+    },
     /** The power failed while tokens were saved: the file is there, and empty. */
     truncate() {
       writeFileSync(file, '');

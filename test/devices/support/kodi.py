@@ -109,16 +109,19 @@ make('xbmcvfs', translatePath=lambda path: '.', mkdirs=lambda path: True)
 
 sys.path.insert(0, programs)
 threading.Thread(target=read_keys, daemon=True).start()
+from app import unsaved  # noqa: E402
 from kodi import SignInError, tokens_in_kodi  # noqa: E402
 
 try:
     tokens = tokens_in_kodi(relay, service)
 except SignInError as error:
-    if error.code == 'not_saved':
-        tokens_in_kodi(relay, service)
-        print('Goes on.')
-    print(error, file=sys.stderr)
-    sys.exit(1)
+    print(error, file=sys.stderr, flush=True)
+    if error.code != 'not_saved':
+        sys.exit(1)
+    while unsaved:
+        tokens = tokens_in_kodi(relay, service)
+        print('Goes on.', flush=True)
+        time.sleep(0.2)
 if tokens is None:
     print('cancelled', file=sys.stderr)
     sys.exit(130)

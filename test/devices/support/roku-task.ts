@@ -43,7 +43,8 @@ export interface Outcome {
 export type FromProgram =
   | Transfer
   | { readonly field: 'prompt'; readonly value: { readonly link: string } }
-  | { readonly field: 'outcome'; readonly value: Outcome };
+  | { readonly field: 'outcome'; readonly value: Outcome }
+  | { readonly field: 'unsaved'; readonly value: object | undefined };
 
 export type ToProgram = 'back' | Reply;
 

@@ -31,8 +31,12 @@ async function answer({ id, url, body }: Transfer): Promise<void> {
   }
 }
 
+let isUnsaved = false;
+
 function end({ error, detail }: Outcome): void {
   if (error !== undefined) console.error(detail ? `${error}: ${detail}` : error);
+  else if (isUnsaved) console.log('Goes on.');
+  if (isUnsaved) return;
   process.exit(error === undefined ? 0 : error === 'cancelled' ? 130 : 1);
 }
 
@@ -40,5 +44,6 @@ process.on('SIGINT', () => send('back'));
 port1.on('message', (message: FromProgram) => {
   if ('id' in message) void answer(message);
   else if (message.field === 'prompt') console.log(`Open ${message.value.link}`);
+  else if (message.field === 'unsaved') isUnsaved = message.value !== undefined;
   else if (message.field === 'outcome') end(message.value);
 });
