@@ -19,7 +19,7 @@ async function signIn(service: 'mal' | 'demo', decision = agree): Promise<string
   const device = await startDevice(service);
   const { page, close } = await openPhone();
   await page.goto(device.url);
-  await comeBack(page, () => decision(page, service));
+  await comeBack(page, () => decision(page));
   await close();
   const { accessToken = '' } = await device.poll();
   return [device.state, device.session, accessToken].filter(Boolean);

@@ -6,12 +6,12 @@ import {
   type Device,
   follow,
   leave,
-  NAMES,
   open,
   press,
   pressContinue,
   SIGNED_IN,
   setUp,
+  USER,
 } from '../kit/chromium.ts';
 
 const { relay, providers, openPhone, startDeviceWithCode, stop } = await setUp({
@@ -29,7 +29,7 @@ const IN_APP_BROWSER =
 async function expectDelivered({ poll }: Device) {
   const { status, accessToken = '' } = await poll();
   expect(status).toBe(200);
-  expect(await providers.mal.findOwner(accessToken)).toBe(NAMES.mal);
+  expect(await providers.mal.findOwner(accessToken)).toBe(USER);
 }
 
 test('typed, continued, signed in: the device gets tokens', async () => {
@@ -47,7 +47,7 @@ test('typed, continued, signed in: the device gets tokens', async () => {
     `Device Television Started just now Service MyAnimeList Next sign in at ${host}`,
   );
   await pressContinue(page);
-  expect(await comeBack(page, () => agree(page, 'mal'))).toMatchObject(SIGNED_IN);
+  expect(await comeBack(page, () => agree(page))).toMatchObject(SIGNED_IN);
 
   await expectDelivered(device);
   expect(complaints).toEqual([]);
@@ -97,7 +97,7 @@ test('the keyboard alone is enough, and the focus is visible', async () => {
     expect(await focused()).toEqual({ name, isShown: true });
   }
   await leave(page, () => keyboard.press('Space'));
-  expect(await comeBack(page, () => agree(page, 'mal'))).toMatchObject(SIGNED_IN);
+  expect(await comeBack(page, () => agree(page))).toMatchObject(SIGNED_IN);
   await expectDelivered(device);
 });
 

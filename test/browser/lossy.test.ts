@@ -6,6 +6,8 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { type Device, press, setUp } from '../kit/chromium.ts';
 import { type Exchange, type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
+import { serveUpstream } from '../kit/provider.ts';
+import { makeCode } from '../kit/user.ts';
 import { inLanes, pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(180_000);
@@ -100,6 +102,18 @@ const USER_HEADER = 'x-user';
 /** What happens to the requests of one user. */
 type Network = (exchange: Exchange) => Fate;
 
+/** Its page may be used again after Back, as that of openid.ts may not. */
+function startAllowingProvider() {
+  return serveUpstream(({ url }) => {
+    const { pathname, searchParams: asked } = new URL(url);
+    if (pathname === '/token') return Response.json({ access_token: makeCode() });
+    const html = `<link rel="icon" href="data:,"><form action="${asked.get('redirect_uri')}">
+<input type="hidden" name="state" value="${asked.get('state')}">
+<button name="code" value="${makeCode()}">Allow</button></form>`;
+    return new Response(html, { headers: { 'Content-Type': 'text/html' } });
+  });
+}
+
 async function setUpLossy(confirm: 'code' | 'always') {
   const networks = new Map<string, Network>();
   let target = '';
@@ -107,7 +121,13 @@ async function setUpLossy(confirm: 'code' | 'always') {
     () => target,
     (exchange) => networks.get(exchange.headers[USER_HEADER] ?? '')?.(exchange) ?? {},
   );
-  const setup = await setUp({ CONFIRM: confirm }, proxy.url);
+  const provider = startAllowingProvider();
+  const env = {
+    CONFIRM: confirm,
+    MAL_AUTHORIZE_URL: `${provider.origin}/authorize`,
+    MAL_TOKEN_URL: provider.url,
+  };
+  const setup = await setUp(env, proxy.url);
   target = setup.relay.baseUrl;
   return {
     confirm,
@@ -123,6 +143,7 @@ async function setUpLossy(confirm: 'code' | 'always') {
     },
     async stop() {
       await setup.stop();
+      provider.stop();
       proxy[Symbol.dispose]();
     },
   };

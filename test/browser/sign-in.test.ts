@@ -1,12 +1,11 @@
 /** Whole sign-ins at each kind of provider, and what users do besides. Every part is real. */
 import { afterAll, expect, test } from 'bun:test';
-import { agree, comeBack, NAMES, SERVICES, SIGNED_IN, setUp } from '../kit/chromium.ts';
+import { agree, comeBack, SERVICES, SIGNED_IN, setUp, USER } from '../kit/chromium.ts';
 import { serveUpstream } from '../kit/provider.ts';
 
 const { relay, providers, openPhone, startDevice, stop } = await setUp();
 afterAll(stop);
 
-// `demo` is an OpenID provider with a client secret and S256, `mal` knows a public client and PKCE plain.
 test.each(SERVICES)(
   '%s: the device gets once tokens that the provider accepts and refreshes',
   async (service) => {
@@ -15,16 +14,16 @@ test.each(SERVICES)(
     const polled = device.poll();
     const { page, complaints } = await openPhone();
     await page.goto(device.url);
-    expect(await comeBack(page, () => agree(page, service))).toMatchObject(SIGNED_IN);
+    expect(await comeBack(page, () => agree(page))).toMatchObject(SIGNED_IN);
     expect(complaints).toEqual([]);
     const { status, accessToken = '', refreshToken = '', expiresIn } = await polled;
     expect(status).toBe(200);
-    expect(await providers[service].findOwner(accessToken)).toBe(NAMES[service]);
+    expect(await providers[service].findOwner(accessToken)).toBe(USER);
     expect(expiresIn).toBeWithin(3_500, 3_601);
     expect(providers[service].exchanges()).toBe(before + 1);
     expect(await device.poll()).toEqual({ status: 410 });
     const refreshed = (await providers[service].refresh(refreshToken)) ?? '';
-    expect(await providers[service].findOwner(refreshed)).toBe(NAMES[service]);
+    expect(await providers[service].findOwner(refreshed)).toBe(USER);
   },
 );
 
@@ -40,7 +39,7 @@ test('no Referer reaches the provider, except from its own pages', async () => {
   const { page } = await openPhone();
   await page.goto(`${elsewhere.origin}/?where-the-user-was`);
   await page.getByRole('link', { name: 'the link' }).click();
-  expect(await comeBack(page, () => agree(page, 'demo'))).toMatchObject(SIGNED_IN);
+  expect(await comeBack(page, () => agree(page))).toMatchObject(SIGNED_IN);
 
   const { origin } = new URL(authorizeUrl);
   const referrers = requests.slice(before).map(({ headers }) => headers.referer);
@@ -54,7 +53,7 @@ test('the tab is closed during the exchange: the device gets its tokens', async 
   const phone = await openPhone();
   await phone.page.goto(device.url);
   const held = providers.demo.tokenGate.close();
-  await agree(phone.page, 'demo');
+  await agree(phone.page);
   await held.arrived;
   await phone.close();
   // The response to a later connection: by then the relay knows that the first one is closed.
@@ -62,5 +61,5 @@ test('the tab is closed during the exchange: the device gets its tokens', async 
   held.release();
   const { status, accessToken = '' } = await polled;
   expect(status).toBe(200);
-  expect(await providers.demo.findOwner(accessToken)).toBe(NAMES.demo);
+  expect(await providers.demo.findOwner(accessToken)).toBe(USER);
 });

@@ -5,7 +5,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NAMES, type Service, SIGNED_IN, startServers } from '../kit/chromium.ts';
+import { type Service, SIGNED_IN, startServers, USER } from '../kit/chromium.ts';
 import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has, isHere, type Need, PYTHON } from '../kit/needs.ts';
@@ -164,19 +164,19 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
       const app = install(client, setup.relay.baseUrl, service);
       const { findOwner } = setup.providers[service];
       const { link, ended } = app.run();
-      const page = await answerLink(NAMES[service], await link);
+      const page = await answerLink(USER, await link);
       // What the relay says of it, if the page is another.
       const lines = page.status === 200 ? [] : setup.relay.events().slice(-20);
       expect({ page, lines }).toMatchObject({ page: SIGNED_IN });
       expect(await ended).toMatchObject({ exitCode: 0 });
       const first = app.readTokens();
-      expect(await findOwner(first.access_token)).toBe(NAMES[service]);
+      expect(await findOwner(first.access_token)).toBe(USER);
       if (checksIdToken) expect(first.id_token).toBeString();
 
       expect(await app.run().ended).toEqual({ exitCode: 0, output: '' });
       const second = app.readTokens();
       expect(second.access_token).not.toBe(first.access_token);
-      expect(await findOwner(second.access_token)).toBe(NAMES[service]);
+      expect(await findOwner(second.access_token)).toBe(USER);
     },
     LONGEST_MS,
   );
@@ -187,7 +187,7 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
       const app = install(client, setup.relay.baseUrl, service);
       app.saveTokens({ access_token: 'gone', refresh_token: 'revoked' });
       const { link, ended } = app.run();
-      expect(await answerLink(NAMES[service], await link)).toMatchObject(SIGNED_IN);
+      expect(await answerLink(USER, await link)).toMatchObject(SIGNED_IN);
       expect(await ended).toMatchObject({ exitCode: 0 });
       expect(app.readTokens().refresh_token).not.toBe('revoked');
     },
@@ -199,7 +199,7 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
     async () => {
       const app = install(client, setup.relay.baseUrl, service);
       const { link, ended } = app.run();
-      const page = await answerLink(NAMES[service], await link, declined);
+      const page = await answerLink(USER, await link, declined);
       const text = expect.stringContaining(
         declined === 'decline' ? 'Sign-in cancelled' : 'Sign-in was cancelled.',
       );
@@ -226,7 +226,7 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
         using proxy = await startFaultProxy(setup.relay.baseUrl, ({ nth }) => fates[nth] ?? cut);
         const app = install(client, proxy.url, service);
         const { link, ended } = app.run();
-        expect(await answerLink(NAMES[service], await link)).toMatchObject(SIGNED_IN);
+        expect(await answerLink(USER, await link)).toMatchObject(SIGNED_IN);
         expect(await ended).toMatchObject({ exitCode: 0 });
         // The tokens came twice.
         expect(proxy.counts.exchanges).toBeGreaterThanOrEqual(fates.length + 2);

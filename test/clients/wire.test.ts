@@ -5,7 +5,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
-import { NAMES, SIGNED_IN, startServers } from '../kit/chromium.ts';
+import { SIGNED_IN, startServers, USER } from '../kit/chromium.ts';
 import { REFRESH_LIMIT } from '../kit/limits.ts';
 import { findFreePort } from '../kit/process.ts';
 import { startRelay } from '../kit/relay.ts';
@@ -38,7 +38,7 @@ test("a client with the relay's metadata refuses an ID token of the provider", a
   const authorization = await openid.initiateDeviceAuthorization(config, {});
   const polled = refusalOf(openid.pollDeviceAuthorizationGrant(config, authorization));
   const link = authorization.verification_uri_complete ?? '';
-  expect(await answerLink(NAMES.demo, link)).toMatchObject(SIGNED_IN);
+  expect(await answerLink(USER, link)).toMatchObject(SIGNED_IN);
   expect(await polled).toBe(oauth.JWT_CLAIM_COMPARISON);
 });
 

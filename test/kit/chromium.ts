@@ -7,7 +7,6 @@ import type { Branding } from '../../src/pages/pages.ts';
 import { poll, type Started, start, startWithCode } from './device.ts';
 import { CHROMIUM } from './needs.ts';
 import { startOpenId } from './openid.ts';
-import { PLAIN_OWNER, startPlainPkce } from './plain-pkce.ts';
 import { findFreePort } from './process.ts';
 import { type RelayProcess, startRelay } from './relay.ts';
 import { plantIfLong, plantSecret } from './secrets.ts';
@@ -49,12 +48,12 @@ export async function showPage(page: Page, html: string, { logo }: Branding): Pr
   );
 }
 
-/** The services: OpenID found by its issuer, and OAuth with PKCE `plain`. */
+/** OpenID found by its issuer, with a client secret; and OAuth without ID tokens, with a public client. */
 export const SERVICES = ['demo', 'mal'] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** Who signs in at each. */
-export const NAMES: Readonly<Record<Service, string>> = { demo: 'Ada', mal: PLAIN_OWNER };
+/** Who signs in. */
+export const USER = 'Ada';
 
 /**
  * `env` overrides settings; `publicUrl` is where browsers reach the relay, if that
@@ -66,7 +65,7 @@ export async function startServers(env: Readonly<Record<string, string>> = {}, p
   const redirectUri = (service: Service) => `${baseUrl}/auth/${service}/callback`;
   const clientSecret = plantSecret('a-client-secret-of-the-browser-tests');
   const demo = await startOpenId(redirectUri('demo'), clientSecret);
-  const mal = await startPlainPkce(redirectUri('mal'));
+  const mal = await startOpenId(redirectUri('mal'));
   const relay = await startRelay(
     {
       OAUTH_BASE_URL: baseUrl,
@@ -78,12 +77,12 @@ export async function startServers(env: Readonly<Record<string, string>> = {}, p
       DEMO_ISSUER: demo.issuer,
       DEMO_CLIENT_ID: demo.clientId,
       DEMO_CLIENT_SECRET: clientSecret,
-      DEMO_SCOPE: 'openid profile offline_access',
-      // OpenID Connect Core §11: without it there is no refresh token.
-      DEMO_AUTHORIZE_PARAMS: 'prompt=consent',
+      DEMO_SCOPE: 'openid profile',
       MAL_CLIENT_ID: mal.clientId,
       MAL_AUTHORIZE_URL: mal.authorizeUrl,
       MAL_TOKEN_URL: mal.tokenUrl,
+      MAL_PKCE: 'S256',
+      MAL_SCOPE: 'profile',
       ...env,
     },
     { port },
@@ -219,15 +218,13 @@ export async function leave(page: Page, act: () => Promise<unknown>): Promise<vo
 /** Presses Continue on the confirmation page. */
 export const pressContinue = (page: Page) => leave(page, () => press(page, 'Continue'));
 
-export async function agree(page: Page, service: Service, name = NAMES[service]): Promise<void> {
-  if (service === 'mal') return press(page, 'Allow');
-  await page.getByLabel('Name').fill(name);
+export async function agree(page: Page): Promise<void> {
+  await page.getByLabel('Name').fill(USER);
   await page.getByLabel('Password').fill('any');
   await press(page, 'Sign in');
 }
 
-export const declineAtProvider = (page: Page, service: Service) =>
-  press(page, service === 'mal' ? 'Deny' : 'Cancel');
+export const declineAtProvider = (page: Page) => press(page, 'Cancel');
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 

@@ -9,6 +9,9 @@ declare module 'oidc-provider/lib/provider.js' {
       accountId: string;
       clientId: string;
     }) => { addOIDCScope(scope: string): void; save(): Promise<string> };
+    readonly AccessToken: {
+      find(token: string): Promise<{ readonly accountId: string } | undefined>;
+    };
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>;
     interactionDetails(
       request: IncomingMessage,

@@ -1,4 +1,4 @@
-/** A real provider that this project did not write: `oidc-provider`, which is certified. One with PKCE `plain` is in plain-pkce.ts. */
+/** A real provider that this project did not write: `oidc-provider`, which is certified. */
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -19,54 +19,7 @@ process.noDeprecation = true;
 
 const HOUR_SECONDS = 3_600;
 
-export type RealProvider = ReturnType<typeof describe>;
 export type OpenIdProvider = Awaited<ReturnType<typeof startOpenId>>;
-
-/** Every request to a provider, without its query. */
-export function createWatch() {
-  const requests: { method: string; path: string; headers: IncomingHttpHeaders }[] = [];
-  const tokenGate = createGate();
-  async function see(method: string, path: string, headers: IncomingHttpHeaders): Promise<void> {
-    requests.push({ method, path, headers });
-    if (path === '/token') await tokenGate.pass();
-  }
-  return { requests, tokenGate, see };
-}
-
-export function describe(
-  origin: string,
-  client: { readonly client_id: string; readonly client_secret?: string },
-  { requests, tokenGate }: ReturnType<typeof createWatch>,
-  stop: () => Promise<void>,
-) {
-  const tokenUrl = `${origin}/token`;
-  return {
-    authorizeUrl: `${origin}/auth`,
-    tokenUrl,
-    clientId: client.client_id,
-    requests,
-    /** Closed, it holds every request to the token endpoint. */
-    tokenGate,
-    stop,
-    /** Requests to the token endpoint so far. */
-    exchanges: () =>
-      requests.filter(({ method, path }) => method === 'POST' && path === '/token').length,
-    /** Asks the provider itself: the name of the token's owner, undefined if the provider does not accept the token. */
-    async findOwner(accessToken: string): Promise<string | undefined> {
-      const headers = { Authorization: `Bearer ${accessToken}` };
-      const response = await fetch(`${origin}/me`, { headers });
-      return response.ok ? ((await response.json()) as { name: string }).name : undefined;
-    },
-    /** Redeems the refresh token: the new access token, undefined if the provider refuses. */
-    async refresh(refreshToken: string): Promise<string | undefined> {
-      const form = { grant_type: 'refresh_token', refresh_token: refreshToken, ...client };
-      const body = new URLSearchParams(form);
-      const response = await fetch(tokenUrl, { method: 'POST', body });
-      if (!response.ok) return undefined;
-      return plantSecret(((await response.json()) as { access_token: string }).access_token);
-    },
-  };
-}
 
 /**
  * A provider that requires PKCE with S256. One page signs the user in, by any name, and asks for
@@ -74,29 +27,33 @@ export function describe(
  * client is good for one use, and a second use revokes all tokens of the sign-in.
  */
 export async function startOpenId(redirectUri: string, clientSecret?: string) {
-  const watch = createWatch();
-  const clientId = 'relay-at-openid';
+  /** Every request, without its query. */
+  const requests: { method: string; path: string; headers: IncomingHttpHeaders }[] = [];
+  const tokenGate = createGate();
   // Node's 5 s would end connections just as a client on a busy machine sends its next request.
   const server = createServer({ keepAliveTimeout: 60_000 }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const tokenUrl = `${issuer}/token`;
   const secret = clientSecret !== undefined && { client_secret: plantSecret(clientSecret) };
+  const client = { client_id: 'relay-at-openid', ...secret };
   const authMethod = clientSecret === undefined ? 'none' : 'client_secret_post';
   const provider = new Provider(
     issuer,
     configure({
-      client_id: clientId,
+      ...client,
       redirect_uris: [redirectUri],
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       token_endpoint_auth_method: authMethod,
-      ...secret,
     }),
   );
   const handle = provider.callback();
   server.on('request', async (request, response) => {
     const { method = '', url = '', headers } = request;
-    await watch.see(method, new URL(url, issuer).pathname, headers);
+    const { pathname: path } = new URL(url, issuer);
+    requests.push({ method, path, headers });
+    if (path === '/token') await tokenGate.pass();
     if (!url.startsWith('/interaction/')) return handle(request, response);
     await showOrTakeForm(provider, request, response);
   });
@@ -112,8 +69,28 @@ export async function startOpenId(redirectUri: string, clientSecret?: string) {
     plantFields(oidc.params);
   });
   return {
-    ...describe(issuer, { client_id: clientId, ...secret }, watch, stop),
     issuer,
+    authorizeUrl: `${issuer}/auth`,
+    tokenUrl,
+    clientId: client.client_id,
+    requests,
+    /** Closed, it holds every request to the token endpoint. */
+    tokenGate,
+    stop,
+    /** Requests to the token endpoint so far. */
+    exchanges: () =>
+      requests.filter(({ method, path }) => method === 'POST' && path === '/token').length,
+    /** The name of the token's owner, undefined if the provider does not accept the token. */
+    findOwner: async (accessToken: string) =>
+      (await provider.AccessToken.find(accessToken))?.accountId,
+    /** Redeems the refresh token: the new access token, undefined if the provider refuses. */
+    async refresh(refreshToken: string): Promise<string | undefined> {
+      const form = { grant_type: 'refresh_token', refresh_token: refreshToken, ...client };
+      const body = new URLSearchParams(form);
+      const response = await fetch(tokenUrl, { method: 'POST', body });
+      if (!response.ok) return undefined;
+      return plantSecret(((await response.json()) as { access_token: string }).access_token);
+    },
   };
 }
 
@@ -143,6 +120,7 @@ function configure(client: object) {
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     responseTypes: ['code'],
     pkce: { required: () => true },
+    issueRefreshToken: () => true,
     claims: { openid: ['sub'], profile: ['name'] },
     findAccount: (_context: unknown, accountId: string) => ({
       accountId,

@@ -114,23 +114,25 @@ function createVisitor(signal: AbortSignal | null = null) {
 export async function signInAs(name: string, link: string, signal: AbortSignal) {
   const visit = createVisitor(signal);
   const { url } = await visit(new URL(link));
-  const form = { name, password: 'any', answer: 'allow' };
-  return visit(url, { method: 'POST', body: new URLSearchParams(form) });
+  return visit(url, providerForm(name, 'allow'));
 }
 
 export type Choice = 'agree' | 'decline' | 'decline at the provider';
 
-/** A user without a browser: decides at the page of a short link, then in the form of openid.ts or plain-pkce.ts. Returns the last page. */
+/** The same with a short link, at whose page the user decides first. */
 export async function answerLink(name: string, link: string, choice: Choice = 'agree') {
   const visit = createVisitor();
   const address = new URL(link);
   await visit(address);
   const decided = await visit(address, decision(choice === 'decline' ? 'decline' : 'continue'));
   if (choice === 'decline') return decided;
-  const [answer, allowed] = choice === 'agree' ? ['allow', 'true'] : ['deny', 'false'];
-  const form = { name, password: 'any', answer, allowed };
-  return visit(decided.url, { method: 'POST', body: new URLSearchParams(form) });
+  return visit(decided.url, providerForm(name, choice === 'agree' ? 'allow' : 'deny'));
 }
+
+const providerForm = (name: string, answer: 'allow' | 'deny'): RequestInit => ({
+  method: 'POST',
+  body: new URLSearchParams({ name, password: 'any', answer }),
+});
 
 /** Between two tries; a user or a device is not faster. */
 const PAUSE_MS = 50;
