@@ -1,14 +1,13 @@
 /** `login` against a relay, a proxy or a network that does harm: nothing of it reaches the terminal as it is, and everything ends. */
 import { afterEach, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { EXIT_CODES } from '../../src/cli/login/options.ts';
 import { jsonText, printable } from '../../src/cli/terminal.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
-import { startChild } from '../kit/process.ts';
-import { serveBytes } from '../kit/provider.ts';
+import { runChild, startChild } from '../kit/process.ts';
+import { serveBytes, serveUpstream } from '../kit/provider.ts';
 import { TERMINAL_SEQUENCES, testSeed, UNSEEN } from '../kit/random.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
@@ -23,43 +22,30 @@ const STARTED = {
   userCode: 'BCDF-GHJK',
 };
 
-const servers: Disposable[] = [];
+const servers: ReturnType<typeof serveUpstream>[] = [];
 afterEach(() => {
-  for (const server of servers.splice(0)) server[Symbol.dispose]();
+  for (const server of servers.splice(0)) server.stop();
 });
 
-/** Writes what the test says, byte by byte, to each client. */
-async function serve(answer: (path: string, socket: Socket) => void): Promise<string> {
-  const asked = new WeakMap<Socket, string>();
-  const server = await serveBytes((socket, _, part) => {
-    const text = (asked.get(socket) ?? '') + part;
-    const [head = '', body] = text.split('\r\n\r\n');
-    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    const isWhole = body !== undefined && body.length >= length;
-    asked.set(socket, isWhole ? '' : text);
-    if (isWhole) answer(/^\w+ (\S+)/.exec(head)?.[1] ?? '', socket);
+type Answer = () => Response | Promise<Response>;
+
+const start: Answer = () => Response.json(STARTED);
+const gone: Answer = () => new Response('gone', { status: 410 });
+const done: Answer = () => new Response(null, { status: 204 });
+
+/** A relay that gives these answers to a start, to a poll, and to an acknowledgement or a cancellation. */
+function serve({ started = start, polled = gone, ended = done }) {
+  const server = serveUpstream(({ url }) => {
+    const { pathname, search } = new URL(url);
+    if (pathname === '/services') {
+      return Response.json({ services: [], extensions: ['wait', 'progress', 'cancel'] });
+    }
+    if (pathname === '/auth/start') return started();
+    return /&(ack|cancel)=1$/.test(search) ? ended() : polled();
   });
   servers.push(server);
-  return server.origin;
+  return server;
 }
-
-const respond = (status: number, body: string, headers = '') =>
-  `HTTP/1.1 ${status} x\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${headers}Connection: close\r\n\r\n${body}`;
-
-/** What it offers, a start, each poll, and the last request. */
-function answerTo(path: string, started: string, polled: string): string {
-  if (path === '/services') return OFFER;
-  if (path === '/auth/start') return started;
-  return /&(ack|cancel)=1$/.test(path) ? respond(204, '') : polled;
-}
-
-const OFFER = respond(
-  200,
-  JSON.stringify({ services: [], extensions: ['wait', 'progress', 'cancel'] }),
-);
-
-const serveAnswers = (started: string, polled = respond(410, 'gone')) =>
-  serve((path, socket) => void socket.end(answerTo(path, started, polled)));
 
 const folder = newFolder();
 
@@ -68,11 +54,7 @@ const command = (relay: string) => [
   ...['--tokens', folder],
 ];
 
-async function runLogin(relay: string) {
-  const child = startChild(command(relay), { env: { NO_PROXY: '127.0.0.1' } });
-  const exitCode = await child.exited;
-  return { exitCode, output: child.output() };
-}
+const ENV = { NO_PROXY: '127.0.0.1' };
 
 /** Whether it would deceive a terminal, or its reader. */
 const isHarmful = (text: string) => /[^\n\r\P{C}]|[\u2028\u2029]/u.test(text);
@@ -82,25 +64,23 @@ const withoutDrawing = (text: string) => text.replace(/\p{Cc}\[[?\d;]*[Km]/gu, '
 
 describe('login: what a relay sends is text', () => {
   test.each([
-    ['the body of an error', respond(400, HARM), EXIT_CODES.relay],
-    ['an error', respond(200, JSON.stringify(STARTED)), EXIT_CODES.failed],
+    ['the body of an error', () => new Response(HARM, { status: 400 }), EXIT_CODES.relay],
+    ['an error', start, EXIT_CODES.failed],
   ])('%s', async (name, started, exitCode) => {
-    const polled = respond(200, JSON.stringify({ error: HARM }));
-    const ended = await runLogin(await serveAnswers(started, polled));
+    const relay = serve({ started, polled: () => Response.json({ error: HARM }) });
+    const ended = await runChild(command(relay.origin), { env: ENV });
     expect(ended.exitCode).toBe(exitCode);
     expect(isHarmful(ended.output)).toBe(false);
     if (name === 'the body of an error') expect(ended.output).toContain(']52;c;');
   });
 
   test('in a terminal too: problems, on the screen that it draws', async () => {
-    let polls = 0;
-    const relay = await serve((path, socket) => {
-      polls += path.startsWith('/auth/result') ? 1 : 0;
-      const page = respond(200, '<html>Welcome to the hotel', 'Content-Type: text/html\r\n');
-      const polled = [page, respond(500, HARM)][polls - 1] ?? respond(410, '');
-      socket.end(answerTo(path, respond(200, JSON.stringify(STARTED)), polled));
-    });
-    const terminal = startInTerminal(command(relay));
+    const pages = [
+      new Response('<html>Welcome to the hotel', { headers: { 'Content-Type': 'text/html' } }),
+      new Response(HARM, { status: 500 }),
+    ];
+    const relay = serve({ polled: () => pages.shift() ?? gone() });
+    const terminal = startInTerminal(command(relay.origin));
     expect(await terminal.exited).toBe(EXIT_CODES.expired);
     const drawn = withoutDrawing(terminal.output());
     expect(drawn).toContain('A website or a proxy answered');
@@ -110,40 +90,28 @@ describe('login: what a relay sends is text', () => {
 });
 
 test('login: Ctrl-C cancels, and waits for no answer; the countdown is removed', async () => {
-  let isCancelled = false;
-  const relay = await serve((path, socket) => {
-    if (path.endsWith('&cancel=1')) isCancelled = true;
-    else if (!path.includes('&wait=')) {
-      socket.end(answerTo(path, respond(200, JSON.stringify(STARTED)), ''));
-    }
-  });
-  const terminal = startInTerminal(command(relay));
+  const never: Answer = () => new Promise(() => {});
+  const relay = serve({ polled: never, ended: never });
+  const terminal = startInTerminal(command(relay.origin));
   await terminal.untilShown('Waiting for you');
   terminal.type(CTRL_C);
   expect(await terminal.exited).toBe(EXIT_CODES.interrupted);
-  expect(isCancelled).toBe(true);
+  expect(relay.requests.at(-1)?.path).toEndWith('&cancel=1');
   const after = terminal.output().split('\r\x1b[K').at(-1);
   expect(after).toBe('Stopped. The sign-in was cancelled.\r\n');
 });
 
 test('login: a disk that takes a part of the tokens: no acknowledgement, no half file', async () => {
-  const asked: string[] = [];
-  const tokens = JSON.stringify({ accessToken: 'a'.repeat(5_000) });
-  const relay = await serve((path, socket) => {
-    asked.push(path);
-    socket.end(answerTo(path, respond(200, JSON.stringify(STARTED)), respond(200, tokens)));
-  });
+  const relay = serve({ polled: () => Response.json({ accessToken: 'a'.repeat(5_000) }) });
   // The first write stops at 1 KiB, and the next one fails.
   const limited = `trap '' XFSZ; ulimit -f 2; exec "$@"`;
-  const child = startChild(['sh', '-c', limited, 'login', ...command(relay)], {
-    env: { NO_PROXY: '127.0.0.1' },
-  });
+  const child = startChild(['sh', '-c', limited, 'login', ...command(relay.origin)], { env: ENV });
   expect(await child.exited).toBe(EXIT_CODES.storage);
   expect(child.output()).toContain('The storage failed to write: EFBIG');
   // The unfinished sign-in, which another start may go on with.
-  const own = readdirSync(folder).filter((name) => name.includes(new URL(relay).port));
+  const own = readdirSync(folder).filter((name) => name.includes(String(relay.port)));
   expect(own).toEqual([expect.stringMatching(/^unfinished-/)]);
-  expect(asked.filter((path) => path.endsWith('&ack=1'))).toEqual([]);
+  expect(relay.requests.filter(({ path }) => path.endsWith('&ack=1'))).toEqual([]);
 });
 
 const residentBytes = (pid: number) =>
@@ -155,7 +123,7 @@ onLinux('login: a body without an end, of which little is sent, is not read', as
   let sentBytes = 0;
   let ask = () => {};
   const chunk = Bun.gzipSync(Buffer.alloc(60_000_000));
-  const relay = await serve((_path, socket) => {
+  using relay = await serveBytes((socket) => {
     ask();
     socket.write('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n');
     const more = () => {
@@ -165,7 +133,7 @@ onLinux('login: a body without an end, of which little is sent, is not read', as
     more();
   });
   let mostBytes = 0;
-  const child = startChild(command(relay), { env: { NO_PROXY: '127.0.0.1' } });
+  const child = startChild(command(relay.origin), { env: ENV });
   ask = () => {
     mostBytes = Math.max(mostBytes, residentBytes(child.pid));
   };
