@@ -38,7 +38,7 @@ function encode({ method = 'GET', path, body }: Request): string {
 type Connection = Awaited<ReturnType<typeof connect>>;
 
 /** A connection that carries one request at a time. */
-export async function connect(port: number) {
+async function connect(port: number) {
   const received = { text: '' };
   const connection = { isOpen: true, send, close };
   let waiting: PromiseWithResolvers<{ status: number; body: string }> | undefined;

@@ -5,61 +5,22 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FETCHES_AT_ONCE } from '../src/limits.ts';
 import { newFolder } from '../test/kit/folder.ts';
-import { findFreePort } from '../test/kit/process.ts';
+import { findFreePort, startChild } from '../test/kit/process.ts';
 import type { RedisServer } from '../test/kit/redis/server.ts';
-import { connect, type Ports, signIns } from './load.ts';
+import { untilHealthy } from '../test/kit/relay.ts';
+import { type Ports, signIns } from './load.ts';
 import type { Plan } from './plan.ts';
 
 export const ROOT = join(import.meta.dir, '..');
 
-const children = new Set<Bun.Subprocess>();
 /** The folder of the sessions files. */
 const folder = newFolder();
-process.once('exit', () => {
-  for (const child of children) child.kill('SIGKILL');
-});
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 /** Relays have the first core to themselves. The load and Redis share the last. */
 const LAST_CORE = availableParallelism() - 1;
 export const isPinned = LAST_CORE > 0 && Bun.which('taskset') !== null;
 if (isPinned) Bun.spawnSync(['taskset', '-acp', String(LAST_CORE), String(process.pid)]);
-
-type Env = Readonly<Record<string, string>>;
-
-function launch(command: readonly string[], env: Env) {
-  // The kernel ends the process with this one, however this one ends.
-  const wrapper = Bun.which('setpriv') === null ? [] : ['setpriv', '--pdeathsig', 'KILL', '--'];
-  if (isPinned) wrapper.push('taskset', '-c', '0');
-  const child = Bun.spawn([...wrapper, ...command], {
-    env: { PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH ?? ''}`, ...env },
-    cwd: ROOT,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  children.add(child);
-  // A log is read, as under a supervisor.
-  child.stdout.pipeTo(new WritableStream()).catch(() => {});
-  void child.exited.then((code) => {
-    if (!children.delete(child)) return;
-    console.error(`${command.join(' ')} ended with ${code}`);
-    process.exit(1);
-  });
-  async function stop(): Promise<void> {
-    children.delete(child);
-    child.kill('SIGTERM');
-    await child.exited;
-  }
-  return { pid: child.pid, stop };
-}
-
-/** Tries every millisecond. */
-async function untilConnected(port: number) {
-  for (;;) {
-    const connection = await connect(port).catch(() => undefined);
-    if (connection !== undefined) return connection;
-    await Bun.sleep(1);
-  }
-}
 
 /** Passed to every section. */
 export interface Bench {
@@ -70,24 +31,43 @@ export interface Bench {
   readonly redis: RedisServer | undefined;
 }
 
+type Env = Readonly<Record<string, string>>;
+
 const FROM_SOURCE = 'bun src/cli/main.ts';
 
-/** Starts the relay as bin/sign-in-relay.cjs does, but with this program. Resolves with the first response. */
+/** Starts the relay as bin/sign-in-relay.cjs does, but with this program. Resolves once it answers. */
 async function startRelay(env: Env, program = FROM_SOURCE) {
   const port = await findFreePort();
-  const command = `exec env BUN_CONFIG_MAX_HTTP_REQUESTS=${FETCHES_AT_ONCE} ${program}`;
-  const relay = launch(['/bin/sh', '-c', command], {
-    HOST: '127.0.0.1',
-    PORT: String(port),
-    OAUTH_BASE_URL: `http://127.0.0.1:${port}`,
-    // The load forwards the addresses of its clients, as a proxy does.
-    TRUSTED_PROXY_CIDRS: '127.0.0.1',
-    ...env,
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const relay = startChild([...(isPinned ? ['taskset', '-c', '0'] : []), ...program.split(' ')], {
+    cwd: ROOT,
+    stdout: 'unread',
+    env: {
+      PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH ?? ''}`,
+      BUN_CONFIG_MAX_HTTP_REQUESTS: String(FETCHES_AT_ONCE),
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      OAUTH_BASE_URL: baseUrl,
+      // The load forwards the addresses of its clients, as a proxy does.
+      TRUSTED_PROXY_CIDRS: '127.0.0.1',
+      ...env,
+    },
   });
-  const connection = await untilConnected(port);
-  await connection.send({ path: '/health' });
-  connection.close();
-  return { ...relay, port };
+  // A log is read, as under a supervisor.
+  relay.streams[0]?.resume();
+  let isStopping = false;
+  void relay.exited.then((code) => {
+    if (isStopping) return;
+    console.error(`${program} ended with ${code}:\n${relay.stderr()}`);
+    process.exit(1);
+  });
+  await untilHealthy(baseUrl);
+  async function stop(): Promise<void> {
+    isStopping = true;
+    relay.kill();
+    await relay.exited;
+  }
+  return { pid: relay.pid, port, stop };
 }
 
 export type Column = 'memory' | 'one file' | 'Redis, one relay' | 'Redis, two relays';
@@ -112,7 +92,7 @@ const HIGH_LIMITS = { MAX_SESSIONS: '1000000', SESSION_SECONDS: '3600' };
 export async function start(bench: Bench, column: Column, program?: string): Promise<Target> {
   const isTwo = column === 'Redis, two relays';
   const redis = { REDIS_URL: bench.redis?.url ?? '', REDIS_PREFIX: isTwo ? 'two:' : 'one:' };
-  const file = { SESSIONS_FILE: join(folder, `${children.size}.db`) };
+  const file = { SESSIONS_FILE: join(folder, `${crypto.randomUUID()}.db`) };
   const store = column === 'one file' ? file : column.startsWith('Redis') ? redis : {};
   const provider = {
     MAL_CLIENT_ID: 'bench',
