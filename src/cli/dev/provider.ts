@@ -4,16 +4,17 @@
  * `/next`. For development only: anyone can make its tokens.
  */
 import { randomBytes } from 'node:crypto';
+import { hostname as machineName } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type Next } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
+import { cannotBeRegistered, isSameOrigin } from '../../http/request.ts';
 import { OPEN_SERVICE, openRedirectUri } from '../../providers/open.ts';
 import { redirectUriOf } from '../../providers/provider.ts';
 import { systemClock } from '../../sign-ins/time.ts';
 import { ENDING_NAMES, findEnding, type Plan, planFor } from './endings.ts';
 import { createMcpServer } from './mcp.ts';
-import { rejectCrossSite } from './origin.ts';
 import { say } from './output.ts';
 import { authorizePage, listPage, messagePage } from './pages.tsx';
 import type { DevRelay } from './relay.ts';
@@ -166,6 +167,25 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
     app.route('/', createMcpServer(providerUrl, openRedirectUri(baseUrl), readUser));
   }
   return async (request) => app.fetch(request);
+}
+
+/**
+ * Accepts requests of programs and of our own pages. A page of another site in a browser on this
+ * machine reaches `127.0.0.1` too. It must not choose how sign-ins end, or read what happened.
+ */
+async function rejectCrossSite(c: Context, next: Next): Promise<Response | undefined> {
+  const { host, hostname, origin } = new URL(c.req.url);
+  const { method, headers } = c.req.raw;
+  const own = machineName().toLowerCase();
+  const isHere = cannotBeRegistered(hostname) || [own, `${own}.local`].includes(hostname);
+  const isRead = method === 'GET' || method === 'HEAD';
+  const isOwn = headers.get('sec-fetch-site') === 'none' || isSameOrigin(headers, origin);
+  if (isHere && (isRead || isOwn)) return void (await next());
+  const error = isHere
+    ? 'only programs and pages of this origin may do this'
+    : `${host} is not a name of this machine: use its IP address, or localhost`;
+  say(`${method} ${c.req.path} got 403: ${error}`);
+  return c.json({ error }, 403);
 }
 
 /** The page reads the relay's base URL from its own query. */

@@ -57,13 +57,12 @@ export class DevSignIn {
   }
 
   noteChange({ opening }: Session, { next, reply }: Change<unknown>, request?: DevRequest): void {
+    if (next !== undefined) this.isWaitingForUser = false;
     if (isDelivery(reply)) {
       this.#noteDelivery(describeResult(resultOf(reply.session)), request);
     } else if (next?.state === 'pending' && opening === 'none') {
-      this.isWaitingForUser = false;
       this.note('the user is redirected to the provider');
     } else if (next?.state === 'completed') {
-      this.isWaitingForUser = false;
       this.note(describeCompletion(resultOf(next)));
     } else if (next?.state === 'ended') {
       this.note('the device acknowledged what it received');
@@ -93,14 +92,12 @@ function describeCompletion(result: SessionResult): string {
     : 'the relay has the code, which the device exchanges itself';
 }
 
+/** A code in a blind sign-in (docs/extensions.md), and in an open one. */
+const describeResult = (result: SessionResult) =>
+  'error' in result ? result.error : 'accessToken' in result ? 'tokens' : 'a code';
+
 const isDelivery = (reply: unknown): reply is Extract<Polled, { readonly state: 'delivered' }> =>
   Object(reply).state === 'delivered';
-
-function describeResult(result: SessionResult): string {
-  if ('error' in result) return result.error;
-  // A code in a blind sign-in (docs/extensions.md), and in an open one.
-  return 'accessToken' in result ? 'tokens' : 'a code';
-}
 
 /** The request that is being handled: what the store must know of it, and what the store reports. */
 export interface DevRequest {

@@ -12,8 +12,6 @@ const built = typeof BUILD_TELEVISION === 'undefined' ? undefined : BUILD_TELEVI
 /** Three folders above this source. */
 const rootFile = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
 
-let client: Promise<string> | undefined;
-
 /** Undefined if this build has no television. A checkout reads the file each time, because it may have changed. */
 export function readTvPage(): string | undefined {
   if (built !== undefined) return built.page;
@@ -21,16 +19,9 @@ export function readTvPage(): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-/**
- * A checkout bundles the client once, not as ES5: the compiler for old televisions is installed only
- * for building packages.
- */
+/** A checkout bundles it each time too, not as ES5: the compiler for old televisions is installed only for building packages. */
 export async function readTvClient(): Promise<string> {
-  client ??= built === undefined ? bundle() : Promise.resolve(built.client);
-  return client;
-}
-
-async function bundle(): Promise<string> {
+  if (built !== undefined) return built.client;
   const command = ['build', 'client/src/tv.ts', '--target=browser', '--format=iife'];
   // Bun obeys the bunfig.toml and tsconfig.json of the current folder.
   const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: rootFile('') });
