@@ -57,7 +57,9 @@ describe('CONFIRM=always', () => {
       other.ask(`${CALLBACK}?state=${state}&code=c`, { headers: { Cookie: cookie } });
     const page = await comeBack(write(state, name));
     expect(page.status).toBe(404);
-    expect(await textOf(page)).toContain('Continue was pressed in another browser.');
+    expect(await textOf(page)).toContain(
+      'Continue was pressed in another browser, or this one blocks cookies.',
+    );
     expect((await comeBack(`${name}=${value}`)).status).toBe(200);
   });
 
@@ -90,7 +92,7 @@ describe('CONFIRM=always', () => {
     const user = createUser(service);
     await user.decide(url, 'continue');
     const page = await (await callback(service, state)).text();
-    expect(page).toContain('or open the link from your device in this one.');
+    expect(page).toContain('or allow cookies and open the link from your device in this one.');
     expect(page).toContain('<form method="post" action="/link">');
     expect(page).toContain(signInIdOf(state));
     const line = { level: 'info', service: 'mal', signIn: signInIdOf(state) };

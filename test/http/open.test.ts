@@ -254,7 +254,9 @@ describe('the callback', () => {
     const log = captureLog();
     const { user, callback } = await beginAndContinue(service);
     const other = await service.ask(`${callback}&code=c`);
-    expect(await textOf(other)).toContain('or open the link from your device in this one.');
+    expect(await textOf(other)).toContain(
+      'or allow cookies and open the link from your device in this one.',
+    );
     expect(log.named('callback_without_cookie')).toMatchObject([{ service: 'open' }]);
     expect(await textOf(await user.open(`${callback}&code=c`))).toContain('You’re signed in');
   });

@@ -19,7 +19,7 @@ export const de: Messages = {
     linkEnded:
       'Er ist abgelaufen oder wurde schon benutzt. Wenn Sie sich gerade angemeldet haben, ist Ihr Gerät vielleicht schon angemeldet.',
     otherBrowser:
-      '„Fortfahren“ wurde in einem anderen Browser gewählt. Schließen Sie die Anmeldung dort ab, oder öffnen Sie den Link von Ihrem Gerät in diesem Browser. Falls es derselbe Browser ist, lassen Sie dort zuerst Cookies zu.',
+      '„Fortfahren“ wurde in einem anderen Browser gewählt, oder dieser blockiert Cookies. Schließen Sie die Anmeldung dort ab, oder lassen Sie Cookies zu und öffnen Sie hier den Link von Ihrem Gerät.',
     providerFault: (provider) => `Bei ${provider} ist ein Problem aufgetreten.`,
     refused: (provider) =>
       `${provider} hat die Anmeldung abgelehnt. Vielleicht hat sie zu lange gedauert.`,

@@ -27,7 +27,7 @@ export const en = {
       'It has expired or been used already. If you’ve just signed in, your device may be signed in.',
     /** With CONFIRM=always: the user came back in a browser that lacks the cookie of Continue. */
     otherBrowser:
-      'Continue was pressed in another browser. Finish signing in there, or open the link from your device in this one. If this is the same browser, allow its cookies first.',
+      'Continue was pressed in another browser, or this one blocks cookies. Finish signing in there, or allow cookies and open the link from your device in this one.',
     /** The provider failed. */
     providerFault: (provider: string) => `${provider} had a problem.`,
     /** The provider refused: too late, or the relay is configured wrongly. */

@@ -18,7 +18,7 @@ export const es: Messages = {
     linkEnded:
       'Ha caducado o ya se ha usado. Si acabas de iniciar sesión, puede que tu dispositivo ya tenga la sesión iniciada.',
     otherBrowser:
-      'Se pulsó «Continuar» en otro navegador. Termina allí o abre en este navegador el enlace de tu dispositivo. Si es el mismo navegador, permite antes las cookies.',
+      'Se pulsó «Continuar» en otro navegador, o este bloquea las cookies. Termina allí, o permite las cookies y abre aquí el enlace de tu dispositivo.',
     providerFault: (provider) => `${provider} no ha respondido correctamente.`,
     refused: (provider) =>
       `${provider} ha rechazado el inicio de sesión. Puede que haya tardado demasiado.`,

@@ -21,7 +21,7 @@ export const fr: Messages = {
     linkEnded:
       'Il a expiré ou a déjà servi. Si vous venez de vous connecter, votre appareil est peut-être déjà connecté.',
     otherBrowser:
-      'Le bouton «\u00a0Continuer\u00a0» a été utilisé dans un autre navigateur. Terminez la connexion là-bas, ou ouvrez le lien de votre appareil dans ce navigateur. Si c’est le même navigateur, autorisez d’abord les cookies.',
+      'Le bouton «\u00a0Continuer\u00a0» a été utilisé dans un autre navigateur, ou celui où vous êtes bloque les cookies. Terminez la connexion dans l’autre, ou autorisez les cookies et ouvrez ici le lien de votre appareil.',
     providerFault: (provider) => `${provider} a rencontré un problème.`,
     refused: (provider) =>
       `${provider} a refusé la connexion. Elle a peut-être pris trop de temps.`,

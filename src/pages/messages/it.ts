@@ -18,7 +18,7 @@ export const it: Messages = {
     linkEnded:
       'È scaduto o è già stato usato. Se hai appena effettuato l’accesso, il dispositivo potrebbe essere già collegato.',
     otherBrowser:
-      '«Continua» è stato premuto in un altro browser. Completa lì l’accesso, oppure apri in questo browser il link del tuo dispositivo. Se il browser è lo stesso, consenti prima i cookie.',
+      '«Continua» è stato premuto in un altro browser, oppure questo blocca i cookie. Completa lì l’accesso, oppure consenti i cookie e apri qui il link del tuo dispositivo.',
     providerFault: (provider) => `${provider} ha avuto un problema.`,
     refused: (provider) => `${provider} ha rifiutato l’accesso. Forse è passato troppo tempo.`,
     tellOperator: 'Se succede di nuovo, comunica il riferimento a chi gestisce questo servizio.',

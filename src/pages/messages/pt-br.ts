@@ -19,7 +19,7 @@ export const ptBr: Messages = {
     linkEnded:
       'Ele expirou ou já foi usado. Se você acabou de fazer login, talvez o dispositivo já esteja conectado.',
     otherBrowser:
-      'O botão “Continuar” foi usado em outro navegador. Conclua o login por lá ou abra neste navegador o link do seu dispositivo. Se for o mesmo navegador, permita os cookies antes.',
+      'O botão “Continuar” foi usado em outro navegador, ou este bloqueia cookies. Conclua o login por lá, ou permita os cookies e abra aqui o link do seu dispositivo.',
     providerFault: (provider) => `Houve um problema em ${provider}.`,
     refused: (provider) => `${provider} recusou o login. Talvez tenha demorado demais.`,
     tellOperator: 'Se acontecer de novo, informe a referência ao responsável por este serviço.',

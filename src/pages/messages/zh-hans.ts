@@ -16,7 +16,7 @@ export const zhHans: Messages = {
     linkInvalid: (app = '应用') => `此登录链接已失效，请从${app}重新开始。`,
     linkEnded: '它已过期或已被使用。如果您刚刚登录，设备可能已经登录。',
     otherBrowser:
-      '“继续”是在另一个浏览器中点击的。请在那里完成登录，或在此浏览器中打开设备上显示的链接。如果是同一个浏览器，请先允许使用 Cookie。',
+      '“继续”是在另一个浏览器中点击的，或者此浏览器禁用了 Cookie。请在那里完成登录，或先允许使用 Cookie，再在此浏览器中打开设备上显示的链接。',
     providerFault: (provider) => `${provider}出现了问题。`,
     refused: (provider) => `${provider}拒绝了此次登录，可能是因为用时过长。`,
     tellOperator: '如果再次出现，请将参考编号告诉此服务的管理员。',

@@ -16,7 +16,7 @@ export const zhHant: Messages = {
     linkInvalid: (app = '應用程式') => `此登入連結已失效，請從${app}重新開始。`,
     linkEnded: '它已過期或已被使用。如果您剛剛登入，裝置可能已經登入。',
     otherBrowser:
-      '「繼續」是在另一個瀏覽器中按下的。請在那裡完成登入，或在此瀏覽器中開啟裝置上顯示的連結。如果是同一個瀏覽器，請先允許使用 Cookie。',
+      '「繼續」是在另一個瀏覽器中按下的，或者此瀏覽器封鎖了 Cookie。請在那裡完成登入，或先允許使用 Cookie，再在此瀏覽器中開啟裝置上顯示的連結。',
     providerFault: (provider) => `${provider}發生問題。`,
     refused: (provider) => `${provider}拒絕了這次登入，可能是因為花費的時間過長。`,
     tellOperator: '如果再次發生，請將參考編號告訴此服務的管理員。',
