@@ -54,10 +54,10 @@ dl>div+div,.compare+*{border-top:1px solid var(--rule)}
 dt{color:var(--quiet);overflow-wrap:break-word}
 dd{margin:0;font-weight:600}
 @container (min-width:14rem){dl>div{display:flex;justify-content:space-between;gap:1rem}dt{flex:none;max-width:50%}dd{text-align:end}}
-.compare{padding-bottom:.5rem;text-align:center}
+.compare{padding-bottom:.5rem;text-align:center;text-wrap:balance}
 .compare+*{padding-top:.375rem}
 .code{font-family:ui-monospace,"SF Mono",Menlo,Consolas,monospace;font-weight:600;letter-spacing:.06em}
-.compare bdi{display:block;color:var(--text);font-size:min(2.25rem,10vw);font-weight:700;line-height:1.2;text-wrap:balance}
+.compare bdi{display:block;color:var(--text);font-size:min(2.25rem,10vw);font-weight:700;line-height:1.2}
 .link{display:block;user-select:all;-webkit-user-select:all;color:var(--text);font-weight:600}
 .link span{white-space:nowrap}
 form{margin-top:1.5rem}
