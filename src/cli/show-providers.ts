@@ -38,17 +38,27 @@ const OTHERS = `Any other provider is enabled by <NAME>_ISSUER, or by <NAME>_AUT
 
 /** Adds to each section what its profile says, and what is the same for every provider. */
 function completeGuide(name: string, profile: Profile, guide: string): string {
-  const redirectUri = `\`https://relay.example/auth/${name}/callback\`, with your own \`OAUTH_BASE_URL\``;
-  const sections = guide.replace('[redirect URI]', redirectUri).split(/^(?=## )/m);
-  const completed = sections.map((section) => {
-    if (section.startsWith('## Register')) return section + describeRefusedRedirects(profile);
+  const sections = guide.split(/^(?=## )/m).map((section) => {
+    if (section.startsWith('## Register')) {
+      return addRedirectUri(name, section) + describeRefusedRedirects(profile);
+    }
     if (section.startsWith('## What goes wrong')) {
       return describeSettings(name, profile) + describeTokens(name, profile) + section;
     }
     return section.startsWith('## Sources') ? describeUse(name, profile) + section : section;
   });
-  return completed.join('');
+  return sections.join('');
 }
+
+/** Writes the redirect URI in its place, or as the last step. */
+function addRedirectUri(name: string, section: string): string {
+  const uri = `\`https://relay.example/auth/${name}/callback\`, with your own \`OAUTH_BASE_URL\``;
+  const { length } = section.match(/^\d\. /gm) ?? [];
+  if (section.includes(PLACE) || !length) return section.replace(PLACE, uri);
+  return `${section.trimEnd()}\n${length + 1}. Enter the redirect URI: ${uri}.\n\n`;
+}
+
+const PLACE = '[redirect URI]';
 
 function describeRefusedRedirects({ displayName, refusedRedirects }: Profile): string {
   if (refusedRedirects === undefined) return '';
