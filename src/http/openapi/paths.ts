@@ -34,204 +34,187 @@ const body = (limitBytes: number, schema: Element, example: unknown) => ({
 /** Refusals of a request that the provider may refuse too. */
 const WRONG_REQUEST = lines('invalid_client_address', 'invalid_json', 'unknown_service');
 
+/** One method of a path. */
+const device = (method: 'get' | 'post', { operationId, ...operation }: Element) => ({
+  [method]: { operationId, tags: ['device'], ...operation },
+});
+
 const devicePaths = {
-  '/auth/start': {
-    post: {
-      operationId: 'start',
-      tags: ['device'],
-      summary: 'Starts a sign-in',
-      requestBody: body(
-        MAX_START_BYTES,
+  '/auth/start': device('post', {
+    operationId: 'start',
+    summary: 'Starts a sign-in',
+    requestBody: body(
+      MAX_START_BYTES,
+      open({
+        service: SERVICE,
+        'code?': boolean('Also return a user code and a short link'),
+        'ack?': boolean('Keep the result until it is acknowledged'),
+        'device?': string('Shown on the confirmation page; at most 40 characters are kept'),
+        'details?': boolean('Also return `tokenType`, `scope` and `idToken`'),
+        'challenge?': matching(
+          '^[A-Za-z0-9_-]{43}$',
+          'S256 of RFC 7636: the result is the code, which the device exchanges itself',
+        ),
+      }),
+      { service: 'mal', code: true, ack: true, device: 'Living room' },
+    ),
+    responses: {
+      200: message(
+        'Started',
+        json(schema('Started'), {
+          session: 'kq0Vd3yQm8sT1uWx5zAbC7eF',
+          url: '{{BASE_URL}}/auth/mal?state=Zr4nB8vL2pXc6tYh0wGj9sKd',
+          expiresIn: 600,
+          userCode: 'WDJB-MJHT',
+          link: '{{BASE_URL}}/L/WDJB-MJHT',
+          qr: '{{BASE_URL}}/qr/WDJB-MJHT.png',
+        }),
+      ),
+      ...refusals(
+        'invalid_client_address',
+        'invalid_json',
+        'unknown_service',
+        'invalid_challenge',
+        'challenge_not_supported',
+        'challenge_required',
+        'origin_not_allowed',
+        'rate_limited',
+        'busy',
+      ),
+    },
+  }),
+  '/auth/result': device('get', {
+    operationId: 'result',
+    summary: 'The device waits for its tokens',
+    description: `Held until the sign-in ends, for at most ${MAX_WAIT_SECONDS} seconds. Without \`ack\` at the start the result is delivered once: then, as after a cancellation or the end of the session, polls get a 410. A 503 is only for \`ack=1\` and \`cancel=1\`: repeat it.`,
+    parameters: [
+      { ...query('session', 'The poll secret'), required: true },
+      query('wait', 'Hold the poll for at most this many seconds; 0 returns at once', {
+        type: 'integer',
+        minimum: 0,
+        maximum: MAX_WAIT_SECONDS,
+      }),
+      query('ack', 'With 1: acknowledges the result, which the relay then removes'),
+      query('progress', 'With 1: also return when the user has opened the link, once a session'),
+      query('cancel', 'With 1: cancels the sign-in'),
+    ],
+    responses: {
+      200: message(
+        'The sign-in has ended. With `progress=1` also: poll again at once',
+        json({ oneOf: [schema('Result'), schema('Progress')] }, TOKENS),
+      ),
+      204: message('Not yet: poll again at once. Or acknowledged, or cancelled'),
+      ...refusals('invalid_wait', 'session_not_found', 'busy'),
+    },
+  }),
+  '/refresh': device('post', {
+    operationId: 'refresh',
+    summary: 'Refreshes tokens',
+    description: 'After a 503 the refresh token may still be valid.',
+    requestBody: body(
+      MAX_TOKEN_REQUEST_BYTES,
+      open({
+        service: SERVICE,
+        refreshToken: string(),
+        'scope?': string('Fewer scopes, as the provider writes them'),
+        'details?': boolean('Also return `tokenType`, `scope` and `idToken`'),
+      }),
+      { service: 'mal', refreshToken: '…' },
+    ),
+    responses: {
+      200: message('New tokens', json(schema('Tokens'), TOKENS)),
+      400: message('Only `invalid_grant` means that the user has to sign in again', {
+        ...json(schema('Refused'), { error: 'invalid_grant' }),
+        ...WRONG_REQUEST,
+      }),
+      ...refusals('origin_not_allowed', 'rate_limited', 'undecided'),
+    },
+  }),
+  '/revoke': device('post', {
+    operationId: 'revoke',
+    summary: 'Revokes tokens at the provider: the user signs out',
+    description:
+      'Needs at least one token. May be repeated: it succeeds too if the provider does not know the tokens. After a 503 they may still be valid.',
+    requestBody: body(
+      MAX_TOKEN_REQUEST_BYTES,
+      open({ service: SERVICE, 'refreshToken?': string(), 'accessToken?': string() }),
+      { service: 'google', refreshToken: '…', accessToken: '…' },
+    ),
+    responses: {
+      200: message(
+        'The provider no longer accepts the tokens',
+        json({ type: 'object', additionalProperties: false }, {}),
+      ),
+      400: message('`unsupported` if the provider has no revocation endpoint', {
+        ...json(schema('NotRevoked'), {
+          error: 'unsupported',
+          removeAt: 'https://anilist.co/settings/apps',
+        }),
+        ...WRONG_REQUEST,
+      }),
+      ...refusals('origin_not_allowed', 'rate_limited', 'undecided'),
+    },
+  }),
+  '/services': device('get', {
+    operationId: 'services',
+    summary: 'The providers and extensions of this relay',
+    responses: {
+      200: message(
+        'In the order of PROVIDERS',
+        json(schema('Services'), {
+          services: [{ service: 'mal', name: 'MyAnimeList', blind: 'no', revoke: false }],
+          extensions: EXTENSIONS,
+        }),
+      ),
+    },
+  }),
+  '/open': device('post', {
+    operationId: 'openStart',
+    summary: 'Starts an open sign-in, if the operator sets OPEN_ENDPOINTS (docs/open.md)',
+    requestBody: message(
+      'At most 4 KiB are read.',
+      json(
         open({
-          service: SERVICE,
-          'code?': boolean('Also return a user code and a short link'),
-          'ack?': boolean('Keep the result until it is acknowledged'),
-          'device?': string('Shown on the confirmation page; at most 40 characters are kept'),
-          'details?': boolean('Also return `tokenType`, `scope` and `idToken`'),
-          'challenge?': matching(
-            '^[A-Za-z0-9_-]{43}$',
-            'S256 of RFC 7636: the result is the code, which the device exchanges itself',
-          ),
+          authorizationUrl: {
+            type: 'string',
+            maxLength: 2_000,
+            description:
+              "The client's authorization request, with PKCE S256. Its redirect_uri and state are replaced",
+          },
+          'code?': boolean(),
+          'ack?': boolean(),
+          'device?': string(),
         }),
-        { service: 'mal', code: true, ack: true, device: 'Living room' },
       ),
-      responses: {
-        200: message(
-          'Started',
-          json(schema('Started'), {
-            session: 'kq0Vd3yQm8sT1uWx5zAbC7eF',
-            url: '{{BASE_URL}}/auth/mal?state=Zr4nB8vL2pXc6tYh0wGj9sKd',
-            expiresIn: 600,
-            userCode: 'WDJB-MJHT',
-            link: '{{BASE_URL}}/L/WDJB-MJHT',
-            qr: '{{BASE_URL}}/qr/WDJB-MJHT.png',
-          }),
-        ),
-        ...refusals(
-          'invalid_client_address',
-          'invalid_json',
-          'unknown_service',
-          'invalid_challenge',
-          'challenge_not_supported',
-          'challenge_required',
-          'origin_not_allowed',
-          'rate_limited',
-          'busy',
-        ),
-      },
+    ),
+    responses: {
+      200: message('Started', json({ ...schema('Started'), required: ['redirectUri'] })),
+      400: message('What is wrong', { 'text/plain': { schema: string() } }),
+      ...refusals('origin_not_allowed', 'rate_limited', 'busy'),
     },
-  },
-  '/auth/result': {
-    get: {
-      operationId: 'result',
-      tags: ['device'],
-      summary: 'The device waits for its tokens',
-      description: `Held until the sign-in ends, for at most ${MAX_WAIT_SECONDS} seconds. Without \`ack\` at the start the result is delivered once: then, as after a cancellation or the end of the session, polls get a 410. A 503 is only for \`ack=1\` and \`cancel=1\`: repeat it.`,
-      parameters: [
-        { ...query('session', 'The poll secret'), required: true },
-        query('wait', 'Hold the poll for at most this many seconds; 0 returns at once', {
-          type: 'integer',
-          minimum: 0,
-          maximum: MAX_WAIT_SECONDS,
-        }),
-        query('ack', 'With 1: acknowledges the result, which the relay then removes'),
-        query('progress', 'With 1: also return when the user has opened the link, once a session'),
-        query('cancel', 'With 1: cancels the sign-in'),
-      ],
-      responses: {
-        200: message(
-          'The sign-in has ended. With `progress=1` also: poll again at once',
-          json({ oneOf: [schema('Result'), schema('Progress')] }, TOKENS),
-        ),
-        204: message('Not yet: poll again at once. Or acknowledged, or cancelled'),
-        ...refusals('invalid_wait', 'session_not_found', 'busy'),
-      },
-    },
-  },
-  '/refresh': {
-    post: {
-      operationId: 'refresh',
-      tags: ['device'],
-      summary: 'Refreshes tokens',
-      description: 'After a 503 the refresh token may still be valid.',
-      requestBody: body(
-        MAX_TOKEN_REQUEST_BYTES,
-        open({
-          service: SERVICE,
-          refreshToken: string(),
-          'scope?': string('Fewer scopes, as the provider writes them'),
-          'details?': boolean('Also return `tokenType`, `scope` and `idToken`'),
-        }),
-        { service: 'mal', refreshToken: '…' },
-      ),
-      responses: {
-        200: message('New tokens', json(schema('Tokens'), TOKENS)),
-        400: message('Only `invalid_grant` means that the user has to sign in again', {
-          ...json(schema('Refused'), { error: 'invalid_grant' }),
-          ...WRONG_REQUEST,
-        }),
-        ...refusals('origin_not_allowed', 'rate_limited', 'undecided'),
-      },
-    },
-  },
-  '/revoke': {
-    post: {
-      operationId: 'revoke',
-      tags: ['device'],
-      summary: 'Revokes tokens at the provider: the user signs out',
-      description:
-        'Needs at least one token. May be repeated: it succeeds too if the provider does not know the tokens. After a 503 they may still be valid.',
-      requestBody: body(
-        MAX_TOKEN_REQUEST_BYTES,
-        open({ service: SERVICE, 'refreshToken?': string(), 'accessToken?': string() }),
-        { service: 'google', refreshToken: '…', accessToken: '…' },
-      ),
-      responses: {
-        200: message(
-          'The provider no longer accepts the tokens',
-          json({ type: 'object', additionalProperties: false }, {}),
-        ),
-        400: message('`unsupported` if the provider has no revocation endpoint', {
-          ...json(schema('NotRevoked'), {
-            error: 'unsupported',
-            removeAt: 'https://anilist.co/settings/apps',
-          }),
-          ...WRONG_REQUEST,
-        }),
-        ...refusals('origin_not_allowed', 'rate_limited', 'undecided'),
-      },
-    },
-  },
-  '/services': {
-    get: {
-      operationId: 'services',
-      tags: ['device'],
-      summary: 'The providers and extensions of this relay',
-      responses: {
-        200: message(
-          'In the order of PROVIDERS',
-          json(schema('Services'), {
-            services: [{ service: 'mal', name: 'MyAnimeList', blind: 'no', revoke: false }],
-            extensions: EXTENSIONS,
-          }),
-        ),
-      },
-    },
-  },
-  '/open': {
-    post: {
-      operationId: 'openStart',
-      tags: ['device'],
-      summary: 'Starts an open sign-in, if the operator sets OPEN_ENDPOINTS (docs/open.md)',
-      requestBody: message(
-        'At most 4 KiB are read.',
+  }),
+  '/open/client.json': device('get', {
+    operationId: 'openClient',
+    summary: 'A client id that nobody registers: a client metadata document',
+    responses: {
+      200: message(
+        "The metadata of a public client with this relay's redirect URI",
         json(
           open({
-            authorizationUrl: {
-              type: 'string',
-              maxLength: 2_000,
-              description:
-                "The client's authorization request, with PKCE S256. Its redirect_uri and state are replaced",
-            },
-            'code?': boolean(),
-            'ack?': boolean(),
-            'device?': string(),
+            client_id: string(),
+            redirect_uris: arrayOf(string()),
+            token_endpoint_auth_method: { const: 'none' },
           }),
         ),
       ),
-      responses: {
-        200: message('Started', json({ ...schema('Started'), required: ['redirectUri'] })),
-        400: message('What is wrong', { 'text/plain': { schema: string() } }),
-        ...refusals('origin_not_allowed', 'rate_limited', 'busy'),
-      },
     },
-  },
-  '/open/client.json': {
-    get: {
-      operationId: 'openClient',
-      tags: ['device'],
-      summary: 'A client id that nobody registers: a client metadata document',
-      responses: {
-        200: message(
-          "The metadata of a public client with this relay's redirect URI",
-          json(
-            open({
-              client_id: string(),
-              redirect_uris: arrayOf(string()),
-              token_endpoint_auth_method: { const: 'none' },
-            }),
-          ),
-        ),
-      },
-    },
-  },
+  }),
   '/qr/{file}': {
     parameters: [
       segment('file', 'A user code or a browser state, then `.svg` or `.png`', 'WDJB-MJHT.png'),
     ],
-    get: {
+    ...device('get', {
       operationId: 'qr',
-      tags: ['device'],
       summary: "The QR code of a sign-in's link",
       description: 'A user code is not looked up, so any code is drawn.',
       parameters: [
@@ -246,7 +229,7 @@ const devicePaths = {
         200: message('The picture', { 'image/svg+xml': { schema: string() }, 'image/png': {} }),
         ...refusals('invalid_size', 'invalid_client_address', 'not_found', 'rate_limited', 'busy'),
       },
-    },
+    }),
   },
 };
 
