@@ -133,11 +133,11 @@ export const connectionChanged = (attempt: number, detail: string | undefined): 
     return [{ ...state, signIn: { shown, outage } }];
   });
 
-/** The attempt returned tokens, which begin a new version of the account. Tokens of an outdated attempt are revoked. */
+/** The attempt returned tokens, which begin a new version of the account. */
 export const granted =
   (attempt: number, tokens: Tokens): Event =>
   (state, dateMs) => {
-    if (!state.signIn || state.attempt !== attempt) return [state, { type: 'revoke', tokens }];
+    if (!state.signIn || state.attempt !== attempt) return tooLate(state, tokens);
     const signIn = { shown: state.signIn.shown, isSaving: true };
     const next = withUnsaved(state, tokens, dateMs);
     return [
@@ -203,8 +203,7 @@ export const refreshed =
     if (state.version === version && state.tokens?.refreshToken === spent) {
       return [withUnsaved(state, tokens, dateMs), { type: 'save', tokens }];
     }
-    // Not revoked if the user has signed in again: some providers would revoke the new tokens too.
-    return state.tokens ? [state] : [state, { type: 'revoke', tokens }];
+    return tooLate(state, tokens);
   };
 
 /** The provider no longer accepts the tokens, or the storage could not delete them. */
@@ -225,6 +224,13 @@ export const saved =
     const next = { ...state, unsaved: undefined, failure: undefined };
     return state.signIn?.isSaving ? endSignIn(next, 'saved') : [next];
   };
+
+/**
+ * Revokes tokens that nothing uses, unless a user is signed in: two tabs that show one link get the
+ * same tokens, and some providers would revoke newer ones too.
+ */
+const tooLate = (state: State, tokens: Tokens): Step =>
+  state.tokens ? [state] : [state, { type: 'revoke', tokens }];
 
 /** The state with new tokens, which must be stored. */
 const withUnsaved = (state: State, tokens: Tokens, dateMs: number): State => ({

@@ -36,6 +36,17 @@ test('a sign-in of another tab ends a failure, and the sign-in here', () => {
   expect([status, effects]).toEqual(['signed-in', [{ type: 'end', how: 'overtaken' }]]);
 });
 
+test('tokens of a link that two tabs show are not revoked by the slower tab', () => {
+  const theirs = machine.storageRead(1, THEIRS, undefined, false);
+  const { state, effects } = apply(
+    NOBODY,
+    machine.signIn,
+    theirs,
+    machine.granted(1, { ...THEIRS }),
+  );
+  expect([state.tokens, effects]).toEqual([THEIRS, []]);
+});
+
 test('tokens that were not stored before another tab signed out are revoked', () => {
   const held = machine.storageRead(1, THEIRS, undefined, false);
   const { state, effects } = apply(held, machine.refreshed(1, 'other', OURS), NOBODY);
