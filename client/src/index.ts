@@ -42,10 +42,7 @@ export const discover = (options: DiscoverOptions): Promise<offers.Offer> =>
 export interface SessionOptions extends core.SessionOptions {
   /** Replaces the global `fetch`: for a proxy, a private certificate authority, or a test. */
   readonly fetch?: Fetch | undefined;
-  /**
-   * The origins of the app's API, such as `https://api.example`: then `fetch` of the session
-   * refuses any other. Default: the token goes to any https URL that the app passes.
-   */
+  /** The origins of the app's API. Default: the token goes to any https URL that the app passes. */
   readonly origins?: readonly string[] | undefined;
 }
 
@@ -54,7 +51,10 @@ type RuntimeFetch = typeof globalThis extends { fetch: infer Own }
   ? Own
   : (url: string, init?: object) => Promise<FetchResponse>;
 
-export interface TokenOptions extends core.TokenOptions, Cancellable {}
+export interface TokenOptions extends Cancellable {
+  /** The access token that the API refused, so that it is replaced. */
+  readonly rejected?: string | undefined;
+}
 
 export interface Session extends core.Session {
   /** An aborted signal cancels the sign-in. */
@@ -65,10 +65,7 @@ export interface Session extends core.Session {
   readonly fetch: RuntimeFetch;
 }
 
-/**
- * Opens the session of this relay, service, account and storage: the same object each time. Throws
- * `options_differ` if it is open with other options.
- */
+/** Returns the same session each time for the same relay, service, account and storage object. */
 export const createSession = (options: SessionOptions): Session =>
   core.openOnce(options, (items, key) => {
     const platform = createPlatform(options.fetch);

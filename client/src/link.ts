@@ -37,11 +37,7 @@ export interface StartOptions extends RelayService, RequestOptions {
   readonly code?: boolean | undefined;
   /** `true`: the tokens include `tokenType`, `scope` and `idToken` if the provider sends them. */
   readonly details?: boolean | undefined;
-  /**
-   * The device exchanges the code itself, so that the relay sees no token. Default:
-   * if the relay offers it, but not in a web page, where CORS may prevent it.
-   * `true`: fail with `refused` if that is impossible. `false`: only if the relay requires it.
-   */
+  /** The device exchanges the code itself. Default: where the relay offers it, but not in a web page. */
   readonly blind?: boolean | undefined;
   /** The provider's token endpoint, if the app knows it. Then the code, verifier and tokens of a blind sign-in go nowhere else. */
   readonly tokenUrl?: string | undefined;
@@ -212,10 +208,7 @@ function authorizationUrlOf(open: OpenClient, challenge: string | undefined): st
 
 const offers = ({ kept }: Link, name: string) => kept.extensions.indexOf(name) >= 0;
 
-/**
- * Acknowledges the result, or cancels the sign-in, so that its link says so. Best effort. An older
- * relay would take a cancellation for a poll.
- */
+/** Best effort. An older relay would take a cancellation for a poll. */
 export function sendAckOrCancel(
   { platform, options }: Call,
   link: Link,
@@ -242,7 +235,6 @@ export async function poll(
   const { now, date } = call.platform;
   const hasWait = offers(link, 'wait');
   const progress = offers(link, 'progress') ? '&progress=1' : '';
-  let wasOpened = false;
   let askedSkewMs = 0;
 
   function next() {
@@ -275,13 +267,8 @@ export async function poll(
       if (!restMs || now() >= endMs + PATIENCE_MS) {
         throw new SignInError('expired', 'The link has expired');
       }
-    } else if (!json.progress) {
-      return takeResult(call, options, link, json);
-    } else if (!wasOpened) {
-      wasOpened = true;
-      onOpened();
-      continue;
-    }
+    } else if (json.progress) onOpened();
+    else return takeResult(call, options, link, json);
     // Negative after a poll that was held: the next one follows at once.
     await pause(call, POLL_GAP_MS - tookMs);
   }

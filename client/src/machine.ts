@@ -1,8 +1,4 @@
-/**
- * The state of a session: a pure function for each event returns the next state, and effects.
- * Nothing else sets the state. An event that belongs to an earlier version of the account or to an
- * earlier attempt changes nothing.
- */
+/** The state of a session: a pure function for each event returns the next state, and effects. */
 import { SignInError } from './errors.ts';
 import type { Prompt } from './link.ts';
 import { isExpired, type Tokens, type UnverifiedUser, userOf } from './tokens.ts';
@@ -10,10 +6,7 @@ import { isExpired, type Tokens, type UnverifiedUser, userOf } from './tokens.ts
 export type SessionState =
   /** The storage has not answered yet. */
   | { readonly status: 'loading' }
-  /**
-   * `error`: why the user has to sign in again, or how the storage failed. `resumable`: `signIn`
-   * continues an unfinished sign-in, perhaps of an earlier process.
-   */
+  /** `error`: why the user has to sign in again. `resumable`: `signIn` continues an unfinished sign-in. */
   | { readonly status: 'signed-out'; readonly error?: SignInError; readonly resumable?: true }
   /** There is no link yet. */
   | { readonly status: 'starting' }
@@ -23,10 +16,7 @@ export type SessionState =
   | { readonly status: 'opened'; readonly prompt: Prompt }
   /** The relay cannot be reached, or cannot serve: `detail` says why. The client retries until it can. */
   | { readonly status: 'reconnecting'; readonly detail: string; readonly prompt?: Prompt }
-  /**
-   * `expiresAt`: when the access token expires, in milliseconds of `Date.now()`; it is refreshed
-   * before. `user`: if there is an ID token (option `details`), and not verified.
-   */
+  /** `expiresAt`: when the access token expires, in milliseconds of `Date.now()`. */
   | { readonly status: 'signed-in'; readonly expiresAt?: number; readonly user?: UnverifiedUser }
   /** The sign-in failed. A user who was signed in before still is. */
   | { readonly status: 'failed'; readonly error: SignInError };
@@ -114,12 +104,9 @@ export const signOut: Event = ({ version, attempt, tokens, unsaved, signIn }) =>
 /* What happens in a sign-in. */
 
 const inAttempt =
-  (
-    attempt: number | undefined,
-    event: (state: State, signIn: SignIn, dateMs: number) => Step,
-  ): Event =>
-  (state, dateMs) =>
-    state.signIn && state.attempt === attempt ? event(state, state.signIn, dateMs) : [state];
+  (attempt: number | undefined, event: (state: State, signIn: SignIn) => Step): Event =>
+  (state) =>
+    state.signIn && state.attempt === attempt ? event(state, state.signIn) : [state];
 
 export const linkShown = (attempt: number, status: 'waiting' | 'opened', prompt: Prompt): Event =>
   inAttempt(attempt, (state) => [{ ...state, signIn: { shown: { status, prompt } } }]);

@@ -1,27 +1,12 @@
 /** The session object: it runs the effects of the state machine (machine.ts), and refreshes tokens. */
 import { type Call, stop } from './ask.ts';
 import { SignInError, type SignInErrorCode } from './errors.ts';
-import {
-  type Link,
-  ownTokenUrl,
-  poll,
-  resume,
-  type StartOptions,
-  sendAckOrCancel,
-  start,
-} from './link.ts';
+import { type Link, poll, resume, type StartOptions, sendAckOrCancel, start } from './link.ts';
 import type { Lock } from './lock.ts';
 import * as machine from './machine.ts';
 import { type Platform, sleep } from './platform.ts';
 import { notRevoked, revoke, type SignedOut } from './revoke.ts';
-import {
-  createMemory,
-  keyOf,
-  type Owner,
-  openStorage,
-  type SessionStorage,
-  type StoredState,
-} from './storage.ts';
+import { createMemory, keyOf, type Owner, openStorage, type SessionStorage } from './storage.ts';
 import { isDue, isExpired, isValid, refresh, type Tokens } from './tokens.ts';
 
 export interface SessionOptions extends StartOptions, Owner {
@@ -29,34 +14,19 @@ export interface SessionOptions extends StartOptions, Owner {
   readonly storage?: SessionStorage | undefined;
 }
 
-export interface TokenOptions {
-  /** The access token that the API refused, so that it is replaced. */
-  readonly rejected?: string | undefined;
-}
-
 /** One account at one service. Its functions need no `this`. */
 export interface Session {
   readonly state: machine.SessionState;
   /** Calls the listener after each change of `state`. Returns a function that unsubscribes it. */
   subscribe(listener: () => void): () => void;
-  /**
-   * Resolves with true when the user has signed in and the tokens are stored, with false after
-   * `cancel`. Continues a sign-in that an earlier process has not ended. A call during a sign-in
-   * waits for that one.
-   */
+  /** Resolves with false after `cancel`. A call during a sign-in waits for that one. */
   signIn(): Promise<boolean>;
   /** Ends a sign-in, so that its link says so, and dismisses a failed one. Too late once the tokens have arrived. */
   cancel(): void;
-  /**
-   * Deletes the tokens, then asks the provider for up to 15 s to revoke them.
-   * Rejects only if the storage cannot delete them.
-   */
+  /** Rejects only if the storage cannot delete the tokens. */
   signOut(): Promise<SignedOut>;
-  /**
-   * An access token that is valid as far as the device knows. It is refreshed in time, once for
-   * all callers. Rejects with `signed_out` or `invalid_grant` if the user has to sign in.
-   */
-  getToken(options?: TokenOptions): Promise<string>;
+  /** Rejects with `signed_out` or `invalid_grant` if the user has to sign in. */
+  getToken(options?: { readonly rejected?: string | undefined }): Promise<string>;
   /** Everything that is stored, without a refresh. Undefined if nobody is signed in. */
   getTokens(): Promise<Tokens | undefined>;
 }
@@ -130,7 +100,7 @@ export function createCore(
 ): Session {
   const { now, date, later } = platform;
   const newCall = (): Call => ({ platform, options });
-  const storage = openStorage(platform, items, key, ownTokenUrl(options));
+  const storage = openStorage(platform, options, items, key);
   let state = machine.FIRST_STATE;
   let shown = machine.shownOf(state);
   let listeners: (() => void)[] = [];
@@ -318,7 +288,7 @@ export function createCore(
   async function clear(known: Tokens | undefined): Promise<SignedOut> {
     const { version } = state;
     // Queued now, before anything that the app does next.
-    const found: Promise<StoredState & { readonly detail?: string }> = storage
+    const found: Promise<{ tokens?: Tokens | undefined; detail?: string }> = storage
       .read()
       .catch(({ detail }) => ({ detail }));
     void storage.unfinished.remove();
@@ -361,10 +331,7 @@ export function createCore(
     }),
   );
 
-  /**
-   * Refreshes the stored tokens, unless they are still good: another process may have saved them
-   * before this one got the lock.
-   */
+  /** Refreshes the stored tokens, unless another process did before this one got the lock. */
   async function refreshLocked(): Promise<void> {
     // `read` could share a run that began before the lock was held.
     await readNow();

@@ -1,6 +1,7 @@
 /** What a session stores: the tokens, and an unfinished sign-in, under two keys. */
 import { isObject, parse } from './ask.ts';
 import { SignInError, visible } from './errors.ts';
+import { ownTokenUrl, type StartOptions } from './link.ts';
 import { type Platform, within } from './platform.ts';
 import { addressOf, type RelayService, storedTokens, type Tokens } from './tokens.ts';
 
@@ -11,10 +12,7 @@ export interface SessionStorage {
   getItem(key: string): Stored | PromiseLike<Stored>;
   setItem(key: string, value: string): unknown;
   removeItem(key: string): unknown;
-  /**
-   * Calls `run`, and holds a lock over all processes that share this storage until its promise settles.
-   * Default: `navigator.locks`, for the tabs and workers of a browser.
-   */
+  /** Holds a lock over all processes that share this storage until the promise of `run` settles. */
   lock?(key: string, run: () => Promise<void>): unknown;
 }
 
@@ -24,10 +22,7 @@ export interface Owner extends RelayService {
   readonly account?: string | undefined;
 }
 
-/**
- * Has only lowercase letters, digits, `.`, `-` and `_`: SecureStore requires that, and some file
- * systems ignore case. No part has two `_` in a row.
- */
+/** SecureStore allows few characters, some file systems ignore case. No part has two `_` in a row. */
 export const keyOf = ({ relay, service, account }: Owner): string =>
   ['sign-in-relay', addressOf(relay).replace(/^https:\/\//, ''), service, account]
     .filter((part) => part !== undefined)
@@ -52,7 +47,7 @@ const ANSWER_MS = 30_000;
 const MAX_REASON = 400;
 
 /** Empty if nobody is signed in. */
-export interface StoredState {
+interface StoredState {
   readonly tokens?: Tokens | undefined;
   /** Why the provider ended the last session. */
   readonly ended?: string | undefined;
@@ -63,9 +58,9 @@ export interface StoredState {
 /** Failures reject with `storage_failed`. */
 export function openStorage(
   platform: Platform,
+  options: StartOptions,
   items: SessionStorage,
   key: string,
-  ownTokenUrl: string | undefined,
 ) {
   const unfinishedKey = `unfinished-${key}`;
   let last: Promise<unknown> = Promise.resolve();
@@ -89,7 +84,7 @@ export function openStorage(
       get(key).then((text) => {
         const stored = parse(text);
         const { ended } = Object(stored);
-        const tokens = isObject(stored) ? storedTokens(stored, ownTokenUrl) : undefined;
+        const tokens = isObject(stored) ? storedTokens(stored, ownTokenUrl(options)) : undefined;
         if (tokens) return { tokens };
         const reason = typeof ended === 'string' ? visible(ended.slice(0, MAX_REASON)) : undefined;
         return get(unfinishedKey).then((unfinished) => ({ ended: reason, unfinished }));

@@ -21,10 +21,7 @@ export interface Tokens {
   readonly revocationUrl?: string;
 }
 
-/**
- * The user that the ID token names, for a greeting. NOT VERIFIED: its signature, issuer, audience
- * and time were not checked. Base no decision on it; a server asks the provider.
- */
+/** The user that the ID token names. Its signature, issuer and time were NOT VERIFIED: base no decision on it. */
 export interface UnverifiedUser {
   readonly sub?: string;
   readonly name?: string;
@@ -194,10 +191,7 @@ export function refresh(
     };
     return askForTokens(call, formTo(tokenUrl, form), tokens);
   }
-  const body = JSON.stringify({
-    service,
-    refreshToken,
-    details: !!tokens.tokenType,
-  });
+  const given = { service, refreshToken, details: !!tokens.tokenType };
+  const body = JSON.stringify(given);
   return askForTokens(call, { url: `${addressOf(relay)}/refresh`, body }, tokens);
 }
