@@ -32,7 +32,7 @@ describe('the page at the end', () => {
   });
 
   const THEIRS = 'MyAnimeList had a problem.';
-  const REFUSED = 'MyAnimeList declined the request; it may have taken too long.';
+  const REFUSED = 'MyAnimeList declined the sign-in; it may have taken too long.';
   test.each([
     ['code=of-an-exchange-that-fails', THEIRS],
     ['error=server_error', THEIRS],

@@ -31,7 +31,7 @@ export const en = {
     /** The provider failed. */
     providerFault: (provider: string) => `${provider} had a problem.`,
     /** The provider refused: too late, or the relay is configured wrongly. */
-    refused: (provider: string) => `${provider} declined the request; it may have taken too long.`,
+    refused: (provider: string) => `${provider} declined the sign-in; it may have taken too long.`,
     /** Below the reference, after `refused`. */
     tellOperator: 'If it happens again, tell the operator of this service the reference.',
     /** A proxy removes what shows that a form is of the relay’s own page. */
