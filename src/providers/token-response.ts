@@ -197,16 +197,11 @@ function matches(value: unknown, expected: Expected): boolean {
 
 const tryLater = (body: Expected): KnownError => ({ means: 'temporarily_unavailable', body });
 const badClient = (body: Expected): KnownError => ({ means: 'invalid_client', body });
-const badCode = (body: Expected): KnownError => ({
-  means: 'invalid_grant',
-  grant: 'exchange',
-  body,
-});
-const badRefreshToken = (body: Expected): KnownError => ({
-  means: 'invalid_grant',
-  grant: 'refresh',
-  body,
-});
+const badGrant =
+  (grant: Grant) =>
+  (body: Expected): KnownError => ({ means: 'invalid_grant', grant, body });
+const badCode = badGrant('exchange');
+const badRefreshToken = badGrant('refresh');
 
 /**
  * The provider has to ask the user. If the refresh named a scope, the reason may be that the user has

@@ -77,12 +77,9 @@ function toResponse(incoming: IncomingMessage): ProviderResponse {
 /** How long an idle connection is kept, unless the provider asks for less (`Keep-Alive: timeout`). */
 const IDLE_CONNECTION_MS = 60_000;
 
-const httpAgent = destroyOnUnsolicitedData(
-  new HttpAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }),
-);
-const tlsAgent = destroyOnUnsolicitedData(
-  new TlsAgent({ keepAlive: true, timeout: IDLE_CONNECTION_MS }),
-);
+const POOL = { keepAlive: true, timeout: IDLE_CONNECTION_MS };
+const httpAgent = destroyOnUnsolicitedData(new HttpAgent(POOL));
+const tlsAgent = destroyOnUnsolicitedData(new TlsAgent(POOL));
 
 /**
  * Bytes that arrive on an idle connection belong to no request, and would be taken for the response

@@ -36,6 +36,7 @@ interface Library {
 }
 
 type Subscription = Parameters<Library['subscribe']>;
+type OnError = (error: unknown) => void;
 
 /** `key`: any key of the relay. In a Cluster all of them are in its slot. Rejects at the first failure. */
 export async function connectRedis(
@@ -103,7 +104,7 @@ export async function connectRedis(
 async function connect(
   target: RedisTarget,
   key: string,
-  onError: (error: unknown) => void,
+  onError: OnError,
   signal: AbortSignal,
   subscription: Subscription | undefined,
 ): Promise<Library> {
@@ -113,11 +114,12 @@ async function connect(
   });
   signal.addEventListener('abort', () => reject(signal.reason));
   let isConnected = false;
-  const library = createLibrary(target, key, (error) => {
+  const noteError = (error: unknown) => {
     onError(error);
     const isHopeless = target.type === 'single' || describeConnectFailure(error, target)?.isFinal;
     if (!isConnected && isHopeless) reject(error);
-  });
+  };
+  const library = CREATE[target.type](target, noteError, key);
   failed.catch(() => {});
   try {
     const opened = library.connect().then(() => subscription && library.subscribe(...subscription));
@@ -130,18 +132,11 @@ async function connect(
   }
 }
 
-function createLibrary(
-  target: RedisTarget,
-  key: string,
-  onError: (error: unknown) => void,
-): Library {
-  if (target.type === 'sentinel') return createForSentinel(target, onError);
-  return target.type === 'cluster'
-    ? createForCluster(target, key, onError)
-    : createForServer(target, onError);
-}
+const CREATE: Readonly<
+  Record<RedisTarget['type'], (target: RedisTarget, onError: OnError, key: string) => Library>
+> = { single: createForServer, sentinel: createForSentinel, cluster: createForCluster };
 
-function createForServer(target: RedisTarget, onError: (error: unknown) => void): Library {
+function createForServer(target: RedisTarget, onError: OnError): Library {
   const [address] = target.addresses;
   const options = optionsOf(target);
   const client = createClient({
@@ -168,7 +163,7 @@ function createForServer(target: RedisTarget, onError: (error: unknown) => void)
   };
 }
 
-function createForSentinel(target: RedisTarget, onError: (error: unknown) => void): Library {
+function createForSentinel(target: RedisTarget, onError: OnError): Library {
   const { primaryName: name = '', sentinelUsername: username, sentinelPassword: password } = target;
   const sentinel = createSentinel({
     name,
@@ -192,11 +187,7 @@ function createForSentinel(target: RedisTarget, onError: (error: unknown) => voi
   };
 }
 
-function createForCluster(
-  target: RedisTarget,
-  key: string,
-  onError: (error: unknown) => void,
-): Library {
+function createForCluster(target: RedisTarget, onError: OnError, key: string): Library {
   const cluster = createCluster({
     // If a node is frozen, another one is soon asked for the topology.
     rootNodes: target.addresses.map(({ host, port }) => ({
