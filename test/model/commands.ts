@@ -29,10 +29,8 @@ export const REQUESTS = [
 ] as const;
 
 const COMMANDS = {
-  start: 4,
-  'start with a code': 2,
-  'start of a device grant': 2,
-  'start of an open sign-in': 2,
+  start: 6,
+  'start with a code': 4,
   open: 4,
   continue: 2,
   decline: 2,

@@ -45,7 +45,6 @@ export class Exchanges {
   /** The user returns with a code, once or in two tabs: the page comes once the provider has answered. */
   async comeBack(device: Device, { relay, outlivesLease }: Command, times: 1 | 2): Promise<void> {
     const { world, model, faults } = this;
-    if (device.cookie !== undefined) return this.#passOn(device, relay);
     const relays = [relay, relay === 0 ? 1 : 0] as const;
     const tabs = relays.slice(0, times).map((index) => {
       this.#codes += 1;
@@ -72,19 +71,6 @@ export class Exchanges {
       // The provider was not asked.
       expect(this.#replies.delete(tab.code)).toBe(true);
     }
-  }
-
-  /** An open sign-in: its client gets the code, and nobody is asked. */
-  async #passOn(device: Device, relay: 0 | 1): Promise<void> {
-    const { world, model, faults, polls } = this;
-    this.#codes += 1;
-    const code = `code-${this.#codes}`;
-    const { status } = await comeBack(world.relays()[relay], device, `code=${code}`);
-    if (faults.isDown) return expect(status).toBe(503);
-    const answered = model.complete(device.model, code, 'pending');
-    if (faults.hasLostReply) expect(status).toBe(503);
-    else expect(answered === undefined ? [200, 404] : [200]).toContain(status);
-    await polls.expectAnswered(answered);
   }
 
   /** The provider answers the nth, unless it is one that must outlive its lease. */

@@ -39,10 +39,8 @@ export class ModelSession {
   constructor(
     readonly startedAtMs: number,
     readonly service: string,
-    /** Its result is repeated for a while: the device acknowledges, or uses the device grant. */
+    /** Its result is repeated for a while, until the device acknowledges it. */
     readonly hasAck: boolean,
-    /** Its device uses the device grant. */
-    readonly isGrant: boolean,
   ) {
     this.endsAtMs = startedAtMs + SESSION_MS;
   }
@@ -69,8 +67,8 @@ export class Model {
     return this.sessions.filter((each) => this.#stateOf(each) !== 'gone').length;
   }
 
-  start(service: string, hasAck: boolean, isGrant = false): ModelSession {
-    const session = new ModelSession(this.nowMs, service, hasAck, isGrant);
+  start(service: string, hasAck: boolean): ModelSession {
+    const session = new ModelSession(this.nowMs, service, hasAck);
     this.sessions.push(session);
     return session;
   }

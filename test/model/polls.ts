@@ -35,10 +35,9 @@ export class Polls {
 
   async poll(device: Device, asked: Command): Promise<void> {
     const { world, model, faults } = this;
-    const { relay, waitSeconds } = asked;
+    const { relay, waitSeconds, wantsProgress } = asked;
     // One more would end one of them, which the model does not know: test/http/polls.test.ts.
     if (model.countParked(device.model) === MAX_PARKED) return;
-    const wantsProgress = asked.wantsProgress && !device.model.isGrant;
     const leave = new AbortController();
     const options = { wantsProgress, signal: leave.signal };
     const answer = pollFor(world.relays()[relay], device, waitSeconds, options);

@@ -1,5 +1,5 @@
 /** Requests that are answered at once: how they are sent, and what the model says of them. */
-import { acknowledge, pollToken } from '../kit/device.ts';
+import { acknowledge } from '../kit/device.ts';
 import type { TestService } from '../kit/service.ts';
 import { callback, decide } from '../kit/user.ts';
 import type { REQUESTS } from './commands.ts';
@@ -10,8 +10,6 @@ export interface Device {
   readonly session: string;
   readonly state: string;
   readonly link: string;
-  /** In an open sign-in, the cookie of the browser in which the user has continued. */
-  readonly cookie?: string;
 }
 
 export type RequestName = (typeof REQUESTS)[number];
@@ -29,50 +27,33 @@ async function pageOf(asking: Promise<Response>, ...statuses: readonly string[])
   return statuses.includes(status) ? status : 'page';
 }
 
-/** The device's request without waiting, as whatever it is a client of. */
+/** What a poll that waits so long is answered. */
 export function pollFor(
   service: TestService,
-  { session, model }: Device,
+  { session }: Device,
   waitSeconds = 0,
   { wantsProgress = false, signal }: { wantsProgress?: boolean; signal?: AbortSignal } = {},
 ): Promise<Answer> {
   const init = signal === undefined ? {} : { signal };
-  if (model.isGrant) return pollGrant(service, { session, model }, waitSeconds, init);
   const query = `session=${session}&wait=${waitSeconds}${wantsProgress ? '&progress=1' : ''}`;
   return service.ask(`/auth/result?${query}`, init).then(describeAnswer);
 }
 
 /** The provider redirects the browser back. */
-export function comeBack(
-  service: TestService,
-  { model, state, cookie }: Device,
-  query: string,
-): Promise<Response> {
-  if (cookie === undefined) return callback(service, state, query, model.service);
-  const headers = { Cookie: cookie };
-  return service.ask(`/open/callback?state=${state}&${query}`, { headers });
-}
+export const comeBack = (service: TestService, { model, state }: Device, query: string) =>
+  callback(service, state, query, model.service);
 
 export function createRequest(name: RequestName, device: Device): ModelRequest {
   const { model: session, state, link } = device;
   const fromProvider = (query: string, error: string): ModelRequest => ({
-    // A browser with the cookie sees how the sign-in ended, as long as that is known.
-    ask: (service) =>
-      pageOf(comeBack(service, device, query), ...(device.cookie ? ['503'] : ['404', '503'])),
+    ask: (service) => pageOf(comeBack(service, device, query), '404', '503'),
     apply(model) {
       const answered = model.complete(session, error, 'pending');
-      return { answer: answered || device.cookie ? 'page' : '404', answered };
+      return { answer: answered ? 'page' : '404', answered };
     },
   });
   switch (name) {
     case 'open':
-      // Always the page that asks, and nothing changes.
-      if (device.cookie !== undefined) {
-        return {
-          ask: (service) => pageOf(service.ask(link), '503'),
-          apply: () => ({ answer: 'page' }),
-        };
-      }
       return {
         ask: (service) => statusOf(service.ask(`/auth/${session.service}?state=${state}`)),
         apply: (model) => ({
@@ -134,28 +115,10 @@ export function createRequest(name: RequestName, device: Device): ModelRequest {
   }
 }
 
-async function pollGrant(
-  service: TestService,
-  { session, model }: Pick<Device, 'session' | 'model'>,
-  waitSeconds: number,
-  init: RequestInit,
-): Promise<Answer> {
-  const waiting = { headers: { Prefer: `wait=${waitSeconds}` }, ...init };
-  const { body } = await pollToken(service, session, {}, waiting, model.service);
-  const { error, access_token } = body as Record<string, string>;
-  if (error === 'authorization_pending' || error === 'slow_down') return '204';
-  return error === 'expired_token' ? '410' : `200 ${access_token ?? error}`;
-}
-
 async function describeAnswer(response: Response): Promise<Answer> {
   if (response.status !== 200) return String(response.status) as Answer;
-  const {
-    progress,
-    accessToken,
-    error,
-    callback: query,
-  } = (await response.json()) as {
+  const { progress, accessToken, error } = (await response.json()) as {
     readonly [Name in 'progress' | 'accessToken' | 'error']?: string;
-  } & { readonly callback?: { readonly code: string } };
-  return progress === undefined ? `200 ${accessToken ?? error ?? query?.code}` : 'opened';
+  };
+  return progress === undefined ? `200 ${accessToken ?? error}` : 'opened';
 }

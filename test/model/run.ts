@@ -5,22 +5,19 @@
  * and exchanges.ts.
  */
 import { expect } from 'bun:test';
-import { authorizeDevice, start, startRequest } from '../kit/device.ts';
+import { start, startRequest } from '../kit/device.ts';
 import { StoreUnavailable, type TestService } from '../kit/service.ts';
-import { continueWithCode, cookiesOf, decide } from '../kit/user.ts';
 import type { Command } from './commands.ts';
 import { Exchanges } from './exchanges.ts';
 import { Model, POLL_MS, REPEAT_MS, SESSION_MS } from './model.ts';
 import { Polls } from './polls.ts';
 import { createRequest, type Device, type RequestName } from './requests.ts';
 import { StoreFaults } from './store-faults.ts';
-import { createWorld, type Hooks, type Kind, OPEN_ENDPOINT, until, type World } from './worlds.ts';
+import { createWorld, type Hooks, type Kind, until, type World } from './worlds.ts';
 
 const MAX_SESSIONS = 6;
 /** A relay that was suspended first reads what has arrived meanwhile. */
 const GRACE_MS = 250;
-
-const AUTHORIZATION_URL = `${OPEN_ENDPOINT}?response_type=code&client_id=own&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256`;
 
 /** A device that polls must not give up. */
 const ANSWER_WHILE_DOWN: Partial<Record<RequestName, string>> = {
@@ -109,8 +106,6 @@ export class Run {
     switch (name) {
       case 'start':
       case 'start with a code':
-      case 'start of a device grant':
-      case 'start of an open sign-in':
         return this.#start(service, asked);
       case 'time passes':
         return this.#advance(asked.pauseMs);
@@ -163,8 +158,6 @@ export class Run {
     const session = device.model;
     // Which of them a parked poll is answered after is not known.
     if (this.#model.countParked(session) > 0) return;
-    // A late callback in the browser that has continued gets a page too, so nothing says which came first.
-    if (device.cookie !== undefined) return;
     const relays = this.#world.relays();
     const [first, second] = [createRequest(both[0], device), createRequest(both[1], device)];
     const seen = await Promise.all([
@@ -186,42 +179,20 @@ export class Run {
 
   async #start(target: TestService, { name, service, hasAck }: Command) {
     const store = this.#faults.state;
-    const isOpen = name === 'start of an open sign-in';
     const members = {
       ...(hasAck && { ack: true }),
       ...(name === 'start with a code' && { code: true }),
     };
-    // Open sign-ins are refused while half of the sessions are live.
-    const isBusy = this.#model.countLive() >= MAX_SESSIONS / (isOpen ? 2 : 1);
-    const body = JSON.stringify({ authorizationUrl: AUTHORIZATION_URL, ack: hasAck });
-    const post = () =>
-      isOpen
-        ? target.ask('/open', { method: 'POST', body })
-        : target.ask('/auth/start', startRequest(service, members));
-    if (store !== 'up' || isBusy) {
-      expect((await post()).status).toBe(503);
-      // Nobody has its secrets.
-      const isStored = store === 'loses a reply' && !isBusy;
-      if (isStored) this.#model.start(isOpen ? 'open' : service, hasAck);
-    } else if (isOpen) {
-      const { session, url } = (await (await post()).json()) as Record<'session' | 'url', string>;
-      const model = this.#model.start('open', hasAck);
-      const continued = await decide(target, url);
-      this.#model.open(model);
-      const [cookie] = cookiesOf(continued).map(({ name, value }) => `${name}=${value}`);
-      const state = new URL(url).searchParams.get('state') ?? '';
-      this.#devices.push({ model, session, state, link: url, cookie: cookie ?? '' });
-    } else if (name === 'start of a device grant') {
-      const { deviceCode, link } = await authorizeDevice(target, {}, service);
-      const model = this.#model.start(service, true, true);
-      // The browser state is known once the user has continued.
-      const state = await continueWithCode(target, link);
-      this.#model.open(model);
-      this.#devices.push({ model, session: deviceCode, state, link });
-    } else {
+    const isBusy = this.#model.countLive() >= MAX_SESSIONS;
+    if (store === 'up' && !isBusy) {
       const { session, state, link } = await start(target, service, members);
       this.#devices.push({ model: this.#model.start(service, hasAck), session, state, link });
+      return;
     }
+    const refused = await target.ask('/auth/start', startRequest(service, members));
+    expect(refused.status).toBe(503);
+    // Nobody has its secrets.
+    if (store === 'loses a reply' && !isBusy) this.#model.start(service, hasAck);
   }
 
   /** If its user is just back from the provider, tokens may come in the same moment: they are not lost. */

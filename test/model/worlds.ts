@@ -7,8 +7,6 @@ import { newFolder } from '../kit/folder.ts';
 import { createTestService, type TestServiceOptions } from '../kit/service.ts';
 import { openFile, openMemory, openTestRedis } from '../kit/stores.ts';
 
-export const OPEN_ENDPOINT = 'https://provider.test/authorize';
-
 /** What a relay is created with; another time when it restarts. */
 export type Hooks = Required<Pick<TestServiceOptions, 'fetch' | 'beforeStore'>>;
 
@@ -68,13 +66,12 @@ export async function createWorld(
   hooksOf: (relay: 0 | 1) => Hooks,
 ) {
   const clock = createFakeClock();
-  const settings = { maxSessions, openEndpoints: [OPEN_ENDPOINT] };
   async function start(relays: readonly (0 | 1)[]) {
     const opened = await open(clock, maxSessions);
     // Closed once, and not with each relay.
     const stores = { ...opened.stores, close() {} };
     const services = relays.map((relay) =>
-      createTestService(settings, { ...hooksOf(relay), clock, stores }),
+      createTestService({ maxSessions }, { ...hooksOf(relay), clock, stores }),
     );
     return { opened, services, close: () => closeAll([...services, opened]) };
   }
