@@ -160,7 +160,7 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
   const isOffered = open ? extensions.indexOf('open') >= 0 : !!blind && blind !== 'no';
   const isNeeded = !!open || options.blind || blind === 'must';
   const isTried = isNeeded || (isOffered && !platform.origin && options.blind !== false);
-  const made = isTried ? await platform.challenge() : undefined;
+  const made = await (isTried && platform.challenge());
   if (isNeeded && !(isOffered && made)) {
     const who = isOffered ? 'No Web Crypto here for' : 'The relay does not offer';
     const what = open ? 'an open sign-in' : 'a blind sign-in';

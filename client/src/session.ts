@@ -296,7 +296,7 @@ export function createCore(
     const { tokens = known, detail = NOBODY } = await found;
     const error = await cleared;
     if (error) apply(machine.ended(version, error));
-    const result = tokens ? await revoke(newCall(), options, tokens) : notRevoked(detail);
+    const result = await (tokens ? revoke(newCall(), options, tokens) : notRevoked(detail));
     if (error) throw error;
     return result;
   }
