@@ -12,6 +12,7 @@ import { HAS_CODE_FORM, type Names, type OutcomeName } from '../pages/outcome.ts
 import type { Pages } from '../pages/pages.ts';
 import type { Picture } from '../pages/picture.ts';
 import { contentSecurityPolicy } from '../pages/style.ts';
+import { OPEN_SERVICE } from '../providers/open.ts';
 import { isCapability, signInIdOf } from '../sign-ins/secrets.ts';
 import type { TokenResult } from '../sign-ins/session.ts';
 import type { RelayRequest } from './request.ts';
@@ -157,7 +158,6 @@ export function describeTokens(tokens: TokenResult, details: boolean): object {
 /** The pages that end a sign-in, or refuse one. */
 const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
   signed_in: 200,
-  signed_in_open: 200,
   access_denied: 200,
   declined: 200,
   authorization_failed: 200,
@@ -183,8 +183,7 @@ const PAGE_STATUS: Readonly<Record<OutcomeName, number>> = {
 
 /** Outcomes that are not errors: their pages show no id. */
 const NON_ERRORS: ReadonlySet<OutcomeName> = new Set([
-  ...(['signed_in', 'signed_in_open', 'access_denied', 'declined'] as const),
-  ...(['in_progress', 'cancelled'] as const),
+  ...(['signed_in', 'access_denied', 'declined', 'in_progress', 'cancelled'] as const),
   ...(['user_cancelled', 'user_cancelled_without_error'] as const),
 ]);
 
@@ -195,6 +194,8 @@ export type PageResponses = ReturnType<typeof createPageResponses>;
 
 export interface PageDetails {
   readonly names?: Names;
+  /** The pages of an open sign-in do not name the operator's app. */
+  readonly service?: string;
   readonly headers?: HeaderFields;
   /** An error page shows the id of this sign-in. Default: `state` of the request. */
   readonly browserState?: string | undefined;
@@ -222,14 +223,17 @@ export function createPageResponses({ find, style }: Pages) {
   function respondWithPage(
     outcome: OutcomeName,
     request: RelayRequest,
-    { names, headers, browserState = request.query('state') }: PageDetails = {},
+    { names, service, headers, browserState = request.query('state') }: PageDetails = {},
   ): Response {
     const hasId =
       !NON_ERRORS.has(outcome) && browserState !== undefined && isCapability(browserState);
-    const shown = hasId ? { ...names, reference: signInIdOf(browserState) } : names;
     const usual = HAS_CODE_FORM.has(outcome) ? withoutReferer : headersOf.none;
     const all = headers === undefined ? usual : { ...usual, ...headers };
-    const page = pagesFor(request).outcome(outcome, shown);
+    const page = pagesFor(request).outcome(outcome, {
+      ...names,
+      ...(hasId && { reference: signInIdOf(browserState) }),
+      isOpen: service === OPEN_SERVICE,
+    });
     return new Response(page, { status: PAGE_STATUS[outcome], headers: all });
   }
 

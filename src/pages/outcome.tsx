@@ -19,6 +19,8 @@ const MARKS = {
 export interface Names {
   readonly deviceName?: string | undefined;
   readonly provider?: string | undefined;
+  /** True for an open sign-in, whose app is not the operator's but the device. */
+  readonly isOpen?: boolean | undefined;
   /** Identifies the request in the operator's log. */
   readonly reference?: string | undefined;
 }
@@ -64,19 +66,15 @@ const providerRefused =
     note: failed.tellOperator,
   });
 
-const signedIn = ({ signedIn: { message, ...said } }: Messages, place?: string): Description => ({
-  mark: 'done',
-  ...said,
-  messages: [message(place)],
-});
-
 const ownFault: Describe = ({ failed }) => ({ messages: [failed.notCompleted, failed.ownFault] });
 
 /** The pages of docs/protocol.md §5: what happened, the probable cause, and one thing to do. */
 const OUTCOMES = {
-  signed_in: (words, { app }) => signedIn(words, app),
-  /** The client of an open sign-in is not the operator's app. */
-  signed_in_open: (words, { device }) => signedIn(words, device),
+  signed_in: ({ signedIn: { message, ...said } }, { app }) => ({
+    mark: 'done',
+    ...said,
+    messages: [message(app)],
+  }),
   access_denied: userDeclined('cancelled'),
   /** The user declined on a page of the relay; also what such a page shows afterwards. */
   declined: ({ failed, cancelledOnDevice: { title } }) => ({
@@ -136,12 +134,13 @@ const SECONDS_PER_TRY = Math.ceil(1 / CODE_LIMIT_PER_ADDRESS.ratePerSecond);
 export function renderOutcome(
   frame: Frame,
   outcome: OutcomeName,
-  { deviceName, provider, reference }: Names,
+  { deviceName, provider, isOpen, reference }: Names,
 ): string {
   const { words } = frame;
   const describe: Describe = OUTCOMES[outcome];
+  const appName = isOpen ? deviceName : frame.appName;
   const description = describe(words, {
-    app: frame.appName && isolate(frame.appName),
+    app: appName && isolate(appName),
     device: deviceName && isolate(deviceName),
     provider: isolate(provider ?? ''),
   });

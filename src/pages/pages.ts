@@ -70,7 +70,7 @@ export function createPages({ branding, host, basePath, providers }: PagesOption
  * Placeholders for names in a page that is rendered once for all users, and whose text depends on
  * which of them are known. No name has these characters (shown-name.ts).
  */
-const PLACES: ReadonlyMap<string, keyof Names> = new Map([
+const PLACES: ReadonlyMap<string, Exclude<keyof Names, 'isOpen'>> = new Map([
   ['\uE000', 'deviceName'],
   ['\uE001', 'provider'],
   ['\uE002', 'reference'],
@@ -84,11 +84,12 @@ function createLanguagePages(frame: Frame, providers: readonly string[]) {
 
   function templateOf(outcome: OutcomeName, names: Names): readonly string[] {
     const known = [...PLACES].filter(([, name]) => names[name]);
-    const key = outcome + known.map(([place]) => place).join('');
+    const { isOpen } = names;
+    const key = outcome + known.map(([place]) => place).join('') + (isOpen ? 'open' : '');
     const rendered = templates.get(key);
     if (rendered !== undefined) return rendered;
-    const places: Names = Object.fromEntries(known.map(([place, name]) => [name, place]));
-    const template = renderOutcome(frame, outcome, places).split(PLACE);
+    const places = Object.fromEntries(known.map(([place, name]) => [name, place]));
+    const template = renderOutcome(frame, outcome, { ...places, isOpen }).split(PLACE);
     templates.set(key, template);
     return template;
   }

@@ -247,6 +247,9 @@ describe('the callback', () => {
       const again = await textOf(await user.open(address));
       expect(again).toContain('close this tab and return to the app.');
     }
+    for (const address of ['/open?state=x', '/open/callback', `/open?state=${UNKNOWN_SECRET}`]) {
+      expect(await textOf(await user.open(address))).toContain('Please start again from the app.');
+    }
   });
 
   test('in a browser without Continue is logged, and the sign-in continues', async () => {

@@ -103,8 +103,8 @@ export async function respondToSecondCallback(
 ): Promise<Response> {
   const found =
     outcome === 'link_invalid' && hasContinued && (await signIns.find({ browserState }, service));
-  const page = found && 'outcome' in found ? outcomePageOf(found) : outcome;
-  return pages.respondWithPage(page, request);
+  const page = found && 'outcome' in found ? outcomePageOf(found.outcome) : outcome;
+  return pages.respondWithPage(page, request, { service });
 }
 
 /** The browser that comes back is not the one in which somebody pressed Continue. */
@@ -115,7 +115,9 @@ export async function respondToOtherBrowser(
 ): Promise<Response> {
   const found = await signIns.find({ browserState }, service);
   // Stale links are routine.
-  if (!found || 'outcome' in found) return pages.respondWithPage('link_invalid', request);
+  if (!found || 'outcome' in found) {
+    return pages.respondWithPage('link_invalid', request, { service });
+  }
   const signIn = signInIdOf(browserState);
   const hint = OTHER_BROWSER_HINT;
   log.info('callback_without_cookie', { requestId: request.id, service, signIn, hint });

@@ -3,9 +3,11 @@
  * CONFIRM=always a link, and the provider. It names the app and the device. A GET changes
  * nothing, so link previews do no harm. docs/person.md.
  */
+import type { OutcomeName } from '../../pages/outcome.tsx';
 import { OPEN_SERVICE, type OpenDestination, openDestinationOf } from '../../providers/open.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
+import type { SessionOutcome } from '../../sign-ins/session.ts';
 import type { EndedInfo, SessionInfo } from '../../sign-ins/sign-ins.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
@@ -50,9 +52,8 @@ export async function confirmLink(
   const { signIns, pages } = dependencies;
   const choice = await readChoice(dependencies, request);
   const browserState = request.stateOfLink();
-  if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
-  const found = await signIns.find({ browserState }, service);
-  if (found === undefined) return pages.respondWithPage('link_invalid', request);
+  const found = isCapability(browserState) && (await signIns.find({ browserState }, service));
+  if (!found) return pages.respondWithPage('link_invalid', request, { service });
   return handleChoice(dependencies, request, choice, found);
 }
 
@@ -72,10 +73,13 @@ export async function handleChoice(
     signInLog.warnOfHiddenOrigin();
     return pages.respondWithPage(choice, request);
   }
-  if ('outcome' in found) return pages.respondWithPage(outcomePageOf(found), request);
+  const { service } = found;
+  if ('outcome' in found) {
+    return pages.respondWithPage(outcomePageOf(found.outcome), request, { service });
+  }
   const { browserState } = found;
   const lookup = findDestination(dependencies, found);
-  if (lookup === undefined) return pages.respondWithPage('link_invalid', request);
+  if (lookup === undefined) return pages.respondWithPage('link_invalid', request, { service });
   if (choice === 'decline') {
     const name = lookup.ok ? lookup.provider.displayName : undefined;
     return decline(dependencies, request, found, name);
@@ -128,7 +132,8 @@ async function decline(
   const { outcome } = await signIns.fail(service, browserState, 'access_denied');
   if (outcome !== 'access_denied') {
     const found = await signIns.find({ browserState });
-    return respondWithOutcome(pages, request, browserState, found);
+    const ended = found && ('outcome' in found ? found.outcome : 'busy');
+    return respondWithOutcome(pages, request, service, browserState, ended);
   }
   signInLog.finished(request, service, browserState, 'declined');
   return pages.respondWithPage('declined', request, { names: { deviceName, provider } });
@@ -143,8 +148,7 @@ async function redirectToProvider(
   const { name } = provider;
   const opened = await signIns.open(name, browserState);
   if (typeof opened !== 'object') {
-    const found = opened && { service: name, outcome: opened };
-    return respondWithOutcome(pages, request, browserState, found);
+    return respondWithOutcome(pages, request, name, browserState, opened);
   }
   signInLog.opened(request, name, browserState);
   const response = redirectResponse(provider.authorizeUrl(browserState, opened), 303);
@@ -157,16 +161,15 @@ async function redirectToProvider(
 function respondWithOutcome(
   pages: PageResponses,
   request: RelayRequest,
+  service: string,
   browserState: string,
-  found: SessionInfo | EndedInfo | undefined,
+  outcome: SessionOutcome | 'busy' | 'link_invalid' = 'link_invalid',
 ): Response {
-  const page = !found ? 'link_invalid' : 'outcome' in found ? outcomePageOf(found) : 'busy';
-  return pages.respondWithPage(page, request, { browserState });
+  return pages.respondWithPage(outcomePageOf(outcome), request, { service, browserState });
 }
 
 /** The page for an outcome. Nothing failed for a user who declined, here or at the provider. */
-export function outcomePageOf({ service, outcome }: EndedInfo) {
-  if (outcome === 'signed_in' && service === OPEN_SERVICE) return 'signed_in_open';
+export function outcomePageOf<Outcome extends OutcomeName>(outcome: Outcome) {
   return outcome === 'access_denied' ? 'declined' : outcome;
 }
 

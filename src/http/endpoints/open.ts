@@ -27,7 +27,7 @@ import {
   respondToOtherBrowser,
   respondToSecondCallback,
 } from './callback.ts';
-import { type ConfirmationDependencies, confirmLink, outcomePageOf } from './confirmation.ts';
+import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
 import { describeStarted } from './device.ts';
 
 /** Enough for an authorization URL of 2,000 characters, escaped in JSON. */
@@ -106,8 +106,8 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
 
   return async (request) => {
     const browserState = request.query('state') ?? '';
-    if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request);
     const session = { service: OPEN_SERVICE, browserState };
+    if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request, session);
     if (!openCookies.hasContinued(request, browserState)) {
       return respondToOtherBrowser(dependencies, request, session);
     }
@@ -123,11 +123,8 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     }
     const { host } = openDestinationOf(found.delivery.authorizationUrl, baseUrl);
     const names = { deviceName: found.deviceName, provider: host };
-    const page =
-      outcome === 'signed_in'
-        ? outcomePageOf({ ...session, outcome })
-        : cancelledPageOf(outcome, request);
-    return pages.respondWithPage(page, request, { names });
+    const page = cancelledPageOf(outcome, request);
+    return pages.respondWithPage(page, request, { service: OPEN_SERVICE, names });
   };
 }
 
