@@ -13,11 +13,11 @@ field() { sed -nE 's/.*"'"$1"'":("([^"]*)"|([0-9]+)).*/\2\3/p' <<<"$answer"; }
 token() {
   local name=$1 value=$2
   shift 2
-  printf %s "$value" | curl -sS --max-time 60 --data-urlencode "$name@-" "$@" "$issuer/token"
+  printf %s "$value" | curl -sS --max-time 60 --data-urlencode "$name@-" "$@" "$issuer/token" | head -c 65536
 }
 
 sign_in() {
-  answer=$(curl -sS --max-time 30 -d device='Living room' "$issuer/device_authorization")
+  answer=$(curl -sS --max-time 30 -d device='Living room' "$issuer/device_authorization" | head -c 65536)
   local device_code interval over
   device_code=$(field device_code)
   [ -n "$device_code" ] || return 0

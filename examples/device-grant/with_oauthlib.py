@@ -30,7 +30,9 @@ def post(path, body):
             raise
         answer = error
     with answer:
-        text = answer.read().decode()
+        text = answer.read(65536).decode()
+    if answer.length:  # The rest of a response that was cut off, or never ends.
+        raise OSError('no complete response')
     if not text.startswith('{'):  # A page of a proxy.
         raise OSError(text[:100])
     return text

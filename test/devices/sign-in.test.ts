@@ -523,6 +523,25 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect(await ended).toMatchObject({ exitCode: 1, error: 'refused: Unknown service' });
   });
 
+  // A transfer of Roku has no limit but its time.
+  if (platform.name !== 'Roku')
+    test('a response that never ends is given up, and asked for again', async () => {
+      const part = new Uint8Array(65_536).fill(0x20);
+      let sent = 0;
+      using there = serveUpstream(() => {
+        if (sent > 0) return new Response('Unknown service', { status: 400 });
+        const pull = (body: ReadableStreamDefaultController) => {
+          sent += part.length;
+          body.enqueue(part);
+        };
+        return new Response(new ReadableStream({ pull }));
+      });
+      const { ended } = (await install()).run(there.origin);
+      expect(await ended).toMatchObject({ exitCode: 1, error: 'refused: Unknown service' });
+      // More than the network keeps on its way.
+      expect(sent).toBeLessThan(64 * 1024 * 1024);
+    });
+
   test('the user cancels at the device: the link is not valid any more', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     const app = await install();

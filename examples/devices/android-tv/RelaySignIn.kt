@@ -22,6 +22,7 @@ import org.json.JSONException
 import org.json.JSONObject
 
 private const val WAIT_SECONDS = 25L // The relay holds a poll this long. Some proxies cut a request after 30 s.
+private const val MAX_BYTES = 65_536L // More than any response of a relay: one that never ends fills no memory.
 private const val TRIES = 6 // Only a poll is repeated until the link expires.
 private const val SHORT_TIMEOUT_MS = 5_000L // To acknowledge and cancel: the user waits, and the relay forgets in 60 s.
 
@@ -102,7 +103,7 @@ class RelaySignIn(val relay: String, private val service: String) {
             override fun onResponse(call: Call, response: Response) {
                 val reply = try {
                     val retryAfter = response.header("Retry-After")?.toLongOrNull() ?: 0
-                    response.use { Reply(it.code, it.body?.string().orEmpty().trim(), retryAfter) }
+                    response.use { Reply(it.code, it.peekBody(MAX_BYTES).string().trim(), retryAfter) }
                 } catch (cutOff: IOException) {
                     Reply(0, "", 0)
                 }

@@ -8,6 +8,7 @@ import 'dart:math';
 import 'package:http/http.dart' as http;
 
 const _wait = Duration(seconds: 25); // The relay holds a poll this long. Some proxies cut a request after 30 s.
+const _maxBytes = 65536; // More than any response of a relay: one that never ends fills no memory.
 const _tries = 6; // Only a poll is repeated until the link expires.
 
 /// Show [link], [userCode], and Image.network([qr], filterQuality: FilterQuality.none).
@@ -88,19 +89,30 @@ class RelaySignIn {
   }
 
   Future<_Reply> _ask(String path, [Map<String, Object>? body]) async {
-    final url = Uri.parse('$relay$path');
+    final request = http.Request(body == null ? 'GET' : 'POST', Uri.parse('$relay$path'));
+    request.followRedirects = false; // One could lead tokens to another server, and a captive portal's may pass.
+    if (body != null) {
+      request.headers['Content-Type'] = 'application/json';
+      request.body = jsonEncode(body);
+    }
     try {
-      final sent = body == null
-          ? _http.get(url)
-          : _http.post(url, headers: const {'Content-Type': 'application/json'}, body: jsonEncode(body));
       // package:http has no timeout: a socket that died while the device slept would hang.
-      final response = await sent.timeout(_wait + const Duration(seconds: 15));
-      final text = utf8.decode(response.bodyBytes, allowMalformed: true).trim();
-      return _Reply(response.statusCode, text, int.tryParse(response.headers['retry-after'] ?? '') ?? 0);
+      return await _receive(request).timeout(_wait + const Duration(seconds: 15));
     } on Exception {
       // SocketException, ClientException (a response cut off), TimeoutException, HandshakeException.
       return _Reply(0, '', 0);
     }
+  }
+
+  Future<_Reply> _receive(http.Request request) async {
+    final response = await _http.send(request);
+    final bytes = <int>[];
+    await for (final part in response.stream) {
+      bytes.addAll(part);
+      if (bytes.length > _maxBytes) throw http.ClientException('too much');
+    }
+    final text = utf8.decode(bytes, allowMalformed: true).trim();
+    return _Reply(response.statusCode, text, int.tryParse(response.headers['retry-after'] ?? '') ?? 0);
   }
 }
 

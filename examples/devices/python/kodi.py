@@ -9,6 +9,7 @@ import xbmcgui
 import xbmcvfs
 
 from app import SignInError, tokens_for
+from sign_in import MAX_BYTES
 
 FAREWELL_SECONDS = 2  # Time to cancel at the relay when Kodi ends. Kodi kills an add-on that still runs after 5 s.
 
@@ -109,7 +110,7 @@ class Window(xbmcgui.WindowDialog):
         file = os.path.join(self.folder, f'qr-{session.user_code}.png')
         try:
             with urllib.request.urlopen(session.qr, timeout=10) as response, open(file, 'wb') as out:
-                out.write(response.read())
+                out.write(response.read(MAX_BYTES))
             self.drawn = file
         except OSError:
             pass  # The link and the code are enough.

@@ -15,6 +15,7 @@ import urllib.request
 WAIT_SECONDS = 25  # The relay holds a poll this long. Some proxies cut a request after 30 s.
 TELL_SECONDS = 5  # Nobody has to wait long for an acknowledgement or a cancellation.
 TRIES = 6  # Only a poll is repeated until the link expires.
+MAX_BYTES = 65_536  # More than any response of a relay: one that never ends fills no memory.
 
 
 class SignInError(Exception):
@@ -164,7 +165,7 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15):
         except urllib.error.HTTPError as error:
             response = error
         with response:
-            status, headers, text = response.status, response.headers, response.read().decode()
+            status, headers, text = response.status, response.headers, read_text(response, timeout)
     except Exception:  # OSError, HTTPException (a response cut off), UnicodeDecodeError.
         return 0, {}, '', pause
     if headers.get('Retry-After', '').isdecimal():
@@ -180,6 +181,18 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15):
     elif status == 200:
         text = ''
     return status, answer, text.strip()[:100], pause
+
+
+def read_text(response, timeout):
+    """read() would have no limit, and a time only for each part."""
+    ends_at, body = time.monotonic() + timeout, b''
+    for part in iter(lambda: response.read1(4096), b''):
+        body += part
+        if len(body) > MAX_BYTES or time.monotonic() > ends_at:
+            raise OSError('too much, or too late')
+    if len(body) != int(response.headers.get('Content-Length', len(body))):
+        raise OSError('cut off')
+    return body.decode()
 
 
 def form_of(**members):

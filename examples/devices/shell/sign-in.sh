@@ -76,14 +76,17 @@ ask_until_answered() {
 ask() {
   : >"$folder/headers"
   : >"$folder/body"
+  if [ $# -gt 1 ]; then printf %s "$2" >"$folder/request" || fail "cannot write to $folder"; fi
+  # In the background, so that a signal is handled at once and not when curl has ended.
   {
     printf 'url = "%s"\n' "$relay$1"
     [ $# -lt 2 ] || printf 'data = "@%s"\nheader = "Content-Type: application/json"\n' "$folder/request"
-  } >"$folder/config" || fail "cannot write to $folder"
-  if [ $# -gt 1 ]; then printf %s "$2" >"$folder/request" || fail "cannot write to $folder"; fi
-  # In the background, so that a signal is handled at once and not when curl has ended.
-  curl --silent --config "$folder/config" --max-time "$patience" \
-    --dump-header "$folder/headers" --output "$folder/body" --write-out '%{http_code}' >"$folder/status" &
+  } | (
+    ulimit -c 0
+    ulimit -f 128 # A response that never ends fills no disk.
+    exec curl --silent --config - --max-time "$patience" \
+      --dump-header "$folder/headers" --output "$folder/body" --write-out '%{http_code}' >"$folder/status"
+  ) &
   wait $!
   case $? in
     0) status=$(cat "$folder/status") ;;

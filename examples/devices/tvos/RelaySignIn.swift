@@ -4,6 +4,7 @@
 import Foundation
 
 private let waitSeconds = 25 // The relay holds a poll this long. Some proxies cut a request after 30 s.
+private let maxBytes = 65_536 // More than any response of a relay: one that never ends fills no memory.
 private let tries = 6 // Only a poll is repeated until the link expires.
 
 /// Show link, userCode and a QR code of link. The session is for this device alone: never show it, log it or put it into a link.
@@ -90,7 +91,9 @@ struct RelaySignIn {
             request.httpBody = try JSONSerialization.data(withJSONObject: body)
         }
         do {
-            let (data, response) = try await http.data(for: request)
+            let (bytes, response) = try await http.bytes(for: request)
+            defer { bytes.task.cancel() }
+            let data = try await bytes.prefix(maxBytes).reduce(into: Data()) { $0.append($1) }
             guard let response = response as? HTTPURLResponse else { return Reply(status: 0, data: data) }
             let retryAfter = Int(response.value(forHTTPHeaderField: "Retry-After") ?? "") ?? 0
             return Reply(status: response.statusCode, data: data, retryAfterSeconds: retryAfter)

@@ -3,6 +3,7 @@ package okhttp3
 
 import java.io.Closeable
 import java.io.IOException
+import java.io.InputStream
 import java.net.URI
 import java.net.http.HttpClient
 import java.net.http.HttpRequest
@@ -39,11 +40,18 @@ class ResponseBody(private val text: String) {
     fun string() = text
 }
 
-class Response(val request: Request, val priorResponse: Response?, private val answer: HttpResponse<String>) : Closeable {
+class Response(val request: Request, val priorResponse: Response?, private val answer: HttpResponse<InputStream>) : Closeable {
     val code get() = answer.statusCode()
-    val body: ResponseBody? get() = ResponseBody(answer.body())
     fun header(name: String): String? = answer.headers().firstValue(name).orElse(null)
-    override fun close() {}
+    override fun close() = answer.body().close()
+
+    // The time of java.net.http ends with the headers, that of OkHttp with the body.
+    fun peekBody(byteCount: Long) = try {
+        val bytes = CompletableFuture.supplyAsync { answer.body().readNBytes(byteCount.toInt()) }.get(40, TimeUnit.SECONDS)
+        ResponseBody(String(bytes))
+    } catch (cutOff: Exception) {
+        throw IOException(cutOff)
+    }
 }
 
 interface Callback {
@@ -89,12 +97,11 @@ class OkHttpClient(
 
     fun newCall(request: Request) = Call(this, request)
 
-    fun send(request: Request): CompletableFuture<HttpResponse<String>> {
+    fun send(request: Request): CompletableFuture<HttpResponse<InputStream>> {
         val built = HttpRequest.newBuilder(URI.create(request.url))
         request.header("Authorization")?.let { built.header("Authorization", it) }
         request.body?.let { built.header("Content-Type", it.type?.text).POST(HttpRequest.BodyPublishers.ofString(it.text)) }
-        // The time of java.net.http ends with the headers, that of OkHttp with the body.
-        return http.sendAsync(built.build(), HttpResponse.BodyHandlers.ofString())
+        return http.sendAsync(built.build(), HttpResponse.BodyHandlers.ofInputStream())
             .orTimeout(minOf(readTimeout, callTimeout).toMillis(), TimeUnit.MILLISECONDS)
     }
 
