@@ -1,6 +1,6 @@
 /**
  * Notifies the operator with one HTTP POST (NOTIFY_URL) when something needs a person, and when
- * it is over. docs/operating.md "Notifications".
+ * that has ended. docs/operating.md "Notifications".
  */
 import { log } from './log.ts';
 import type { Monitor } from './monitor.ts';
@@ -12,7 +12,7 @@ import type { Clock } from './sign-ins/time.ts';
 const CHECK_MS = 30_000;
 /** What does not arrive is sent again with a backoff that doubles from CHECK_MS to this. */
 const MAX_BACKOFF_MS = 900_000;
-/** A reason that was over and recurs is not sent again sooner. */
+/** The least time between two notifications of a reason that ended and recurs. */
 const RECUR_MS = 300_000;
 /** The default of Prometheus' Alertmanager (`repeat_interval`). */
 const REMIND_MS = 4 * 3_600_000;
@@ -35,25 +35,25 @@ export interface Target {
 
 /**
  * Sends a notification. Resolves with undefined if it arrived, otherwise with the reason. Never
- * rejects. `cause`, such as `provider mal`, is the same when it begins and when it is over. `text`
+ * rejects. `cause`, such as `provider mal`, is the same when it begins and when it ends. `text`
  * has no secret.
  */
 export async function send(
   target: Target,
   cause: string,
   text: string,
-  isOver = false,
+  hasEnded = false,
 ): Promise<string | undefined> {
   const { notifyUrl, baseUrl, fetch } = target;
   const url = new URL(notifyUrl);
   const title = `Sign-in Relay ${baseUrl === undefined ? '' : new URL(baseUrl).host}`.trim();
-  const message = isOver ? `Over: ${text}` : text;
+  const message = hasEnded ? `Over: ${text}` : text;
   // `text` is what Slack and Mattermost show, `content` what Discord does.
   const line = `${title}: ${message}`;
-  const json = { text: line, content: line, cause, over: isOver };
+  const json = { text: line, content: line, cause, over: hasEnded };
   const isNtfy = url.hostname.startsWith('ntfy.') || url.hash === '#ntfy';
   const { about, body } = isNtfy
-    ? { about: { Title: title, Tags: isOver ? 'white_check_mark' : 'warning' }, body: message }
+    ? { about: { Title: title, Tags: hasEnded ? 'white_check_mark' : 'warning' }, body: message }
     : { about: { 'Content-Type': 'application/json' }, body: JSON.stringify(json) };
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
@@ -71,7 +71,7 @@ export async function send(
 }
 
 interface Cause {
-  /** A new reason is sent even if the cause is not over. */
+  /** A new reason is sent even if the cause persists. */
   readonly reason: string;
   readonly text: string;
   readonly isAboutProvider: boolean;
@@ -95,7 +95,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     ...service,
     latest: [] as (string | undefined)[],
   }));
-  /** The last notification of each cause that is not over. */
+  /** The last notification of each cause that persists. */
   const open = new Map<string, Cause>();
   /** When each reason was last sent. Bounded: reasons are provider names and our own texts. */
   const sentAtMsOf = new Map<string, number>();
@@ -136,7 +136,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
   async function deliver(
     cause: string,
     { text, isAboutProvider }: Omit<Cause, 'reason'>,
-    isOver = false,
+    hasEnded = false,
   ): Promise<boolean> {
     const nowMs = clock.now();
     const { atMs, pauseMs } = retries.get(cause) ?? { atMs: nowMs, pauseMs: CHECK_MS };
@@ -146,7 +146,7 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     const isShareFull = isAboutProvider && aboutProviders >= MAX_ABOUT_PROVIDERS_AN_HOUR;
     if (sent.length >= MAX_AN_HOUR || isShareFull) return false;
     const isLast = sent.length === MAX_AN_HOUR - 1;
-    const problem = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, isOver);
+    const problem = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, hasEnded);
     if (problem === undefined) {
       sent.push({ atMs: nowMs, isAboutProvider });
       retries.delete(cause);

@@ -77,8 +77,8 @@ async function openStores(
       maxSessions,
       clock,
       randomBytes,
-      onProblem(reason, isOver) {
-        if (isOver) onEvent({ type: 'store_accepts', reason });
+      onProblem(reason, hasEnded) {
+        if (hasEnded) onEvent({ type: 'store_accepts', reason });
         else onEvent({ type: 'store_refuses', reason, remedy: remedyFor(sessionsFile, reason) });
       },
     });

@@ -33,7 +33,7 @@ const FORM: Headers = {
 };
 /** A relay may wait 15 s for the provider. */
 const REQUEST_MS = 17_000;
-/** How long a request without a session is tried. One with a session is tried until that ends. */
+/** How long a request without a session is repeated. One with a session is repeated until the session ends. */
 const TRY_MS = 60_000;
 /** Backoff with jitter: half of a pause is random, so that devices do not all return at once. */
 const FIRST_PAUSE_MS = 500;

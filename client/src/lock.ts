@@ -27,7 +27,7 @@ export const lockFor =
       );
       const runAlone = () => {
         cancelTimer();
-        // Nobody waits for a run that comes too late, and it could spend a refresh token.
+        // A run after the time limit has no caller any more, and could spend a refresh token.
         return isGivenUp ? Promise.resolve() : run().then(resolve, reject);
       };
       const runAndWait = () => runAlone().then(() => sleep(platform, LAG_MS));

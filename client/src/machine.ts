@@ -177,7 +177,7 @@ export const storageRead = (
     return signIn ? endSignIn(next, 'overtaken') : [{ ...next, failure: undefined }];
   });
 
-/** The storage could not be read, which says nothing about who is signed in. */
+/** The storage could not be read, so it is unknown who is signed in. */
 export const storageFailed = (version: number, error: SignInError): Event =>
   inAccount(version, (state) => [
     state.account.status === 'loading' ? { ...state, account: signedOut(error) } : state,

@@ -31,7 +31,7 @@ export interface Session {
   getTokens(): Promise<Tokens | undefined>;
 }
 
-/** Limits a forgotten screen: every link is a session at the relay. */
+/** How often an expired link is replaced. Each link is a session at the relay, and the screen may be unattended. */
 const MAX_RENEWALS = 3;
 /** How often the storage is read again, because another process may be saving new tokens. */
 const RECHECKS = 4;

@@ -39,8 +39,8 @@ setTimeout(refresh, ${REFRESH_MS});
 `;
 
 const STYLE = `
-:root{color-scheme:light dark;--page:#f4f5f7;--card:#fff;--text:#101319;--quiet:#424854;--rule:#dadde4;--good:#15803d;--user:#a16207;--bad:#b91c1c;--gone:#6b7280}
-@media (prefers-color-scheme:dark){:root{--page:#0a0b0e;--card:#16181d;--text:#f4f5f7;--quiet:#c3c8d1;--rule:#363a44;--good:#4ade80;--user:#facc15;--bad:#f87171;--gone:#9ca3af}}
+:root{color-scheme:light dark;--page:#f4f5f7;--card:#fff;--text:#101319;--quiet:#424854;--rule:#dadde4;--good:#15803d;--user:#a16207;--bad:#b91c1c;--expired:#6b7280}
+@media (prefers-color-scheme:dark){:root{--page:#0a0b0e;--card:#16181d;--text:#f4f5f7;--quiet:#c3c8d1;--rule:#363a44;--good:#4ade80;--user:#facc15;--bad:#f87171;--expired:#9ca3af}}
 *{box-sizing:border-box}
 body{margin:0;padding:1rem;background:var(--page);color:var(--text);font:.9375rem/1.4 system-ui,sans-serif}
 main{display:grid;gap:1rem;max-width:70rem;margin:auto;grid-template-columns:minmax(0,1fr)}
@@ -56,7 +56,7 @@ th:first-child,td:first-child,#failures :is(th,td){text-align:start}
 svg{display:block;width:100%}
 figure{margin:0 0 .75rem}
 .ends{display:flex;justify-content:space-between;font-size:.8125rem}
-.good{fill:var(--good);color:var(--good)}.user{fill:var(--user);color:var(--user)}.bad{fill:var(--bad);color:var(--bad)}.gone{fill:var(--gone);color:var(--gone)}
+.good{fill:var(--good);color:var(--good)}.user{fill:var(--user);color:var(--user)}.bad{fill:var(--bad);color:var(--bad)}.expired{fill:var(--expired);color:var(--expired)}
 p>span{forced-color-adjust:none;display:inline-block;margin-inline-end:.75rem}
 .plot{border-bottom:1px solid var(--rule)}
 .quiet{color:var(--quiet)}
@@ -254,12 +254,12 @@ const FailureTable = ({ failures }: { failures: readonly RecentFailure[] }) => (
   />
 );
 
-/** The colour says who has to act: no one, the user, the operator, or unknown. */
+/** The colour says who has to act: nobody, the user, the operator; after an expiry that is unknown. */
 const KINDS = {
   good: ['signed in', ['signed_in']],
   user: ['ended by the user', ['access_denied', 'declined', 'cancelled']],
   bad: ['failed', ['authorization_failed', 'missing_code', 'exchange_failed']],
-  gone: ['expired', ['expired']],
+  expired: ['expired', ['expired']],
 } as const;
 
 type Kind = keyof typeof KINDS;

@@ -59,8 +59,8 @@ export function createRecent(clock: Clock) {
 
     recovered(event: string, reason: string | undefined): void {
       for (const [index, failure] of failures.entries()) {
-        const isOver = failure.event === event && failure.reason === reason;
-        if (isOver && failure.endedAtMs === undefined) {
+        const hasEnded = failure.event === event && failure.reason === reason;
+        if (hasEnded && failure.endedAtMs === undefined) {
           failures[index] = { ...failure, endedAtMs: clock.now() };
         }
       }

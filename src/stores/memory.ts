@@ -40,7 +40,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
   /** Entries by how long their state is kept: there are few durations. Each set is in the order of expiry. */
   const byDuration = new Map<number, Set<Entry>>();
   const tombstones = new Set<Entry>();
-  /** The oldest first. One iterator for all: each new one would pass over all that were removed since the set was last compacted. */
+  /** The oldest first. One iterator for all evictions: a new one would pass every removed tombstone that the set still has. */
   const oldestTombstones = tombstones.values();
   const listeners: Listener[] = [];
   /** Sessions that stopped counting as live since the last sweep. */
@@ -93,7 +93,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     if (oldest !== undefined) remove(oldest);
   }
 
-  /** Ends or removes the sessions whose time is over. Returns how many are live. */
+  /** Ends or removes the sessions that have expired. Returns how many are live. */
   function expire(nowMs: number): number {
     for (const entries of byDuration.values()) {
       for (const entry of entries) {

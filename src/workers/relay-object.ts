@@ -128,8 +128,8 @@ function requireSettings(env: Env): EnabledSettings {
 
 const STORAGE_REMEDY = 'the account may have reached a limit of its plan: see its dashboard';
 
-function logProblem(reason: string, isOver: boolean): void {
-  if (isOver) log.info('store_accepts', { reason });
+function logProblem(reason: string, hasEnded: boolean): void {
+  if (hasEnded) log.info('store_accepts', { reason });
   else log.warning('store_refuses', { reason, remedy: STORAGE_REMEDY });
 }
 

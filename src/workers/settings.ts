@@ -4,8 +4,8 @@ import { readSettings } from '../settings/index.ts';
 import { type SettingFault, showValue } from '../settings/problems.ts';
 import { type Environment, withoutBlank } from '../settings/reading.ts';
 
-/** Settings that are refused, also as a file, and why. */
-const WITHOUT_MEANING: readonly (readonly [RegExp, string])[] = [
+/** The settings that a Worker refuses, those that end in `_FILE` too, and why. */
+const REFUSED: readonly (readonly [RegExp, string])[] = [
   [/^(?:HOST|PORT)$/, 'Cloudflare listens'],
   [/^ADMIN_/, 'a Worker has no second port, and no metrics'],
   [/^TRUSTED_PROXY_CIDRS$/, 'the client address is the CF-Connecting-IP of Cloudflare'],
@@ -29,7 +29,7 @@ export function readWorkerSettings(env: object) {
   );
   const environment = withoutBlank(variables);
   const read = readSettings(environment, readNoFile);
-  const faults = [...findWithoutMeaning(environment), ...(read.ok ? [] : read.faults)];
+  const faults = [...findRefused(environment), ...(read.ok ? [] : read.faults)];
   const { baseUrl, logLevel: level, logFormat: format = 'json' } = read.ok ? read.settings : read;
   startLog({ level, format, write: (line) => console.log(line.trimEnd()) });
   const settings = read.ok && faults.length === 0 ? read.settings : undefined;
@@ -37,9 +37,9 @@ export function readWorkerSettings(env: object) {
   return { settings, baseUrl, faults, warnings: [...read.warnings, ...ignored] };
 }
 
-function findWithoutMeaning(environment: Environment): SettingFault[] {
+function findRefused(environment: Environment): SettingFault[] {
   return Object.entries(environment).flatMap(([setting, text = '']) => {
-    const [, reason] = WITHOUT_MEANING.find(([pattern]) => pattern.test(setting)) ?? [];
+    const [, reason] = REFUSED.find(([pattern]) => pattern.test(setting)) ?? [];
     if (reason === undefined) return [];
     const problem = `must not be set on Cloudflare Workers: ${reason}`;
     return { setting, value: showValue(setting, text), problem };

@@ -82,10 +82,7 @@ const fail = () => {
   throw new StoreUnavailable('the object has failed');
 };
 
-/**
- * The response to a request whose object has failed. Each route makes the response that it makes when
- * any other store is unavailable.
- */
+/** The stores of a request whose object has failed: each route responds as when any store is unavailable. */
 const UNAVAILABLE: Stores = {
   sessions: {
     create: fail,

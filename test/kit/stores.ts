@@ -221,7 +221,7 @@ export function openMemory({ maxSessions = 5_000, time = createFakeClock(NOW) } 
 interface DurableOptions {
   readonly maxSessions?: number;
   readonly time?: FakeClock;
-  readonly onProblem?: (problem: string, isOver: boolean) => void;
+  readonly onProblem?: (problem: string, hasEnded: boolean) => void;
 }
 
 /** SQLite as a Durable Object has it. */

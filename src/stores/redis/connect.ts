@@ -116,8 +116,8 @@ async function connect(
   let isConnected = false;
   const noteError = (error: unknown) => {
     onError(error);
-    const isHopeless = target.type === 'single' || describeConnectFailure(error, target)?.isFinal;
-    if (!isConnected && isHopeless) reject(error);
+    const mustGiveUp = target.type === 'single' || describeConnectFailure(error, target)?.isFinal;
+    if (!isConnected && mustGiveUp) reject(error);
   };
   const library = CREATE[target.type](target, noteError, key);
   failed.catch(() => {});

@@ -1,6 +1,6 @@
 /**
  * Whether the store can be used, for the log and for `/ready`. A load balancer sends no requests to
- * a relay that is not ready, so requests can't show that a refusal is over. While the store refuses
+ * a relay that is not ready, so no request shows that a refusal has ended. While the store refuses
  * anything, and until it has accepted everything once, a script that uses every right is run at
  * intervals (scripts/probe.lua). docs/scaling.md "When Redis refuses commands".
  */
@@ -42,7 +42,7 @@ export interface HealthOptions {
 /** The pause between two probes. */
 export const STORE_PROBE_MS = 1_000;
 
-/** A refusal counts as over when it has not occurred for this long: a server may hover at the limit of its memory. */
+/** A refusal has ended when it has not occurred for this long: a server may be at the limit of its memory for a while. */
 export const STORE_REFUSAL_QUIET_MS = 5_000;
 
 export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: HealthOptions) {

@@ -81,8 +81,8 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     known: StoredSession | undefined,
   ): Promise<StoredSession | undefined> {
     if (found === undefined || known === undefined || !isBefore(found, known)) return found;
-    const instead = await commit(found, known.session, 'completed', 'briefly', known.tokens);
-    return instead === found ? { ...known, nowMs: found.nowMs } : instead;
+    const stored = await commit(found, known.session, 'completed', 'briefly', known.tokens);
+    return stored === found ? { ...known, nowMs: found.nowMs } : stored;
   }
 
   /** Reads a reply with the time and a record. Undefined if there is no record, or somebody has damaged it. */
@@ -118,7 +118,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     return isUnchanged ? { tokens, session, nowMs } : undefined;
   }
 
-  /** Returns `found` if `next` is stored, otherwise what the store has instead. Undefined if it has no such session. */
+  /** Returns `found` if `next` is stored, otherwise what the store has. Undefined if it has no such session. */
   async function commit(
     found: StoredSession,
     next: Session,
@@ -169,10 +169,10 @@ export function createRedisStore(options: RedisStoreOptions): Store {
         found = undefined;
       } else {
         const known = recent.get(link);
-        const instead = await commit(found, next, notice, policy);
-        if (instead === found) return reply;
-        if (instead === undefined) return undefined;
-        found = await restore(instead, known);
+        const stored = await commit(found, next, notice, policy);
+        if (stored === found) return reply;
+        if (stored === undefined) return undefined;
+        found = await restore(stored, known);
       }
       isGuess = false;
     }

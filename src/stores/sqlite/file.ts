@@ -33,7 +33,7 @@ const FORMAT = 1;
 export interface SessionsFileOptions extends Omit<SqliteStoresOptions, 'sql' | 'onWrite'> {
   readonly path: string;
   /** Called when the file refuses changes, and when it accepts them again. */
-  readonly onProblem: (problem: string, isOver: boolean) => void;
+  readonly onProblem: (problem: string, hasEnded: boolean) => void;
 }
 
 /**
@@ -61,9 +61,9 @@ export async function openSessionsFile(all: SessionsFileOptions) {
       ...options,
       sql: createSql(database),
       onWrite() {},
-      onProblem(problem, isOver) {
-        onProblem(problem, isOver);
-        if (isOver) stopProbing();
+      onProblem(problem, hasEnded) {
+        onProblem(problem, hasEnded);
+        if (hasEnded) stopProbing();
         else probeLater();
       },
     });

@@ -33,7 +33,7 @@ export interface SqliteStoresOptions {
   /** Called after each write. */
   onWrite(untilMs: number): void;
   /** Called when statements begin to fail, and when new rows are accepted again. */
-  onProblem(problem: string, isOver: boolean): void;
+  onProblem(problem: string, hasEnded: boolean): void;
 }
 
 export type SqliteStores = ReturnType<typeof openSqliteStores>;
