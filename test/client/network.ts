@@ -134,4 +134,16 @@ export function begin(network: Pick<Network, 'platform'>, options: OpenOptions =
   return { ...opened, ends };
 }
 
+/** A sign-in at a relay that starts one and answers so, after this time. */
+export async function signIn(
+  ms: number,
+  answers: Parameters<typeof createNetwork>[0],
+  { startMs, ...options }: OpenOptions & { readonly startMs?: number } = {},
+) {
+  const network = createNetwork({ '/auth/start': [STARTED], ...answers }, startMs);
+  const begun = begin(network, options);
+  await network.advance(ms);
+  return { network, ...begun };
+}
+
 export const codeOf = (failure: unknown) => (failure as SignInError).code;

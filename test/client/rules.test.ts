@@ -24,6 +24,7 @@ import {
   open,
   RELAY,
   STARTED,
+  signIn,
 } from './network.ts';
 
 describe('waiting for the result', () => {
@@ -44,9 +45,7 @@ describe('waiting for the result', () => {
   ];
 
   test.each(TRANSIENT)('%s is no end', async (_name, answer) => {
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [answer, GRANTED] });
-    const { ends, prompts } = begin(network);
-    await network.advance(5_000);
+    const { ends, prompts } = await signIn(5_000, { '/auth/result': [answer, GRANTED] });
     expect(ends.map(({ tokens }) => tokens?.accessToken)).toEqual(['a']);
     expect(prompts.length).toBe(1);
   });
@@ -63,21 +62,16 @@ describe('waiting for the result', () => {
   ];
 
   test.each(FINAL)('%s is final', async (code, answer) => {
-    const network = createNetwork({
-      '/auth/start': [STARTED],
+    const { network, ends } = await signIn(600_000, {
       '&ack=1': [[204]],
       '/auth/result': [answer],
     });
-    const { ends } = begin(network);
-    await network.advance(600_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual([code]);
     expect(network.asksOf('/auth/start').length).toBe(1);
   });
 
   test('a response without a result is asked for again at once, at most every 2 s', async () => {
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [[204]] });
-    begin(network);
-    await network.advance(60_000);
+    const { network } = await signIn(60_000, { '/auth/result': [[204]] });
     const asks = network.asksOf('/auth/result').map(({ atMs }) => atMs);
     expect(asks.length).toBe(30);
     expect(asks.slice(1).map((atMs, index) => atMs - (asks[index] ?? 0))).toEqual(
@@ -107,13 +101,10 @@ describe('waiting for the result', () => {
   });
 
   test('a result is acknowledged until the relay answers, without the app waiting', async () => {
-    const network = createNetwork({
-      '/auth/start': [STARTED],
+    const { network, ends } = await signIn(35, {
       '&ack=1': [[0], [503, 'Server busy\n'], [204]],
       '/auth/result': [GRANTED],
     });
-    const { ends } = begin(network);
-    await network.advance(35);
     expect(ends.length).toBe(1);
     await network.advance(60_000);
     expect(network.asksOf('&ack=1').length).toBe(3);
@@ -126,9 +117,7 @@ describe('starting', () => {
     ['Challenge required', 400, 'The relay answered 400'],
     ['404 page not found', 404, 'The path is wrong: The relay answered 404'],
   ])('%s is final, and the developer reads why', async (text, status, why) => {
-    const network = createNetwork({ '/auth/start': [[status, `${text}\n`]] });
-    const { ends } = begin(network);
-    await network.advance(600_000);
+    const { network, ends } = await signIn(600_000, { '/auth/start': [[status, `${text}\n`]] });
     expect(ends.map(({ failure }) => failure)).toEqual([
       new SignInError('refused', `${why}: ${text} (${RELAY}/auth/start)`),
     ]);
@@ -141,9 +130,7 @@ describe('starting', () => {
     ['busy', [503, 'Server busy\n']],
     ['busy', [429, 'Rate limited\n', '1']],
   ] as const)('is given up after a minute as %s', async (code, answer) => {
-    const network = createNetwork({ '/auth/start': [answer] });
-    const { ends } = begin(network);
-    await network.advance(50_000);
+    const { network, ends } = await signIn(50_000, { '/auth/start': [answer] });
     expect(ends).toEqual([]);
     await network.advance(20_000);
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual([code]);
@@ -154,17 +141,13 @@ describe('starting', () => {
     [302, ''],
     [511, HTML],
   ])('is given up after three pages of a captive portal: %s', async (status, text) => {
-    const network = createNetwork({ '/services': [[status, text]] });
-    const { ends } = begin(network);
-    await network.advance(3_000);
+    const { network, ends } = await signIn(3_000, { '/services': [[status, text]] });
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['unreachable']);
     expect(network.asked.length).toBe(3);
   });
 
   test('asks for a code, for delivery despite a lost response, and names the device', async () => {
-    const network = createNetwork({ '/auth/start': [STARTED] });
-    begin(network, { device: 'x'.repeat(200), details: true });
-    await network.advance(30);
+    const { network } = await signIn(30, {}, { device: 'x'.repeat(200), details: true });
     expect(JSON.parse(network.asksOf('/auth/start')[0]?.body ?? '')).toEqual({
       service: 'mal',
       code: true,
@@ -178,9 +161,7 @@ describe('starting', () => {
     const started = { session: 'secret', url: LINK, expiresIn: 600, userCode: 'BCDF-GHJK' };
     const link = `${RELAY}/base/L/BCDF-GHJK`;
     const answer: Answer = [200, JSON.stringify({ ...started, link })];
-    const network = createNetwork({ '/auth/start': [answer], '/auth/result': [undefined] });
-    const { prompts } = begin(network);
-    await network.advance(30);
+    const { prompts } = await signIn(30, { '/auth/start': [answer], '/auth/result': [undefined] });
     expect(prompts).toMatchObject([
       { link, userCode: 'BCDF-GHJK', verificationUrl: `${RELAY}/base/link`, expiresIn: 600 },
     ]);
@@ -195,12 +176,10 @@ describe('a session that ends', () => {
       200,
       JSON.stringify({ session: 'secret', url: LINK + nth, expiresIn: 600 }),
     ];
-    const network = createNetwork({
+    const { network, ends, prompts } = await signIn(1_900_000, {
       '/auth/start': [1, 2, 3, 4].map(started),
       '/auth/result': [...link, ...link, ...link, ...link],
     });
-    const { ends, prompts } = begin(network);
-    await network.advance(1_900_000);
     expect([prompts.length, ends]).toEqual([4, []]);
     await network.advance(600_000);
     expect([prompts.length, ends.map(({ failure }) => codeOf(failure))]).toEqual([4, ['expired']]);
@@ -215,9 +194,10 @@ describe('cancelling', () => {
   };
 
   test('ends all requests, is no failure, and is sent to the relay if it offers that', async () => {
-    const network = createNetwork({ '/services': [OFFER(['cancel'])], ...PENDING });
-    const { ends, session } = begin(network);
-    await network.advance(5_000);
+    const { network, ends, session } = await signIn(5_000, {
+      '/services': [OFFER(['cancel'])],
+      ...PENDING,
+    });
     const before = network.asksOf('/auth/result').length;
     session.cancel();
     await network.advance(600_000);
@@ -228,9 +208,7 @@ describe('cancelling', () => {
   });
 
   test('is not sent to an older relay, which would take it for a poll', async () => {
-    const network = createNetwork(PENDING);
-    const { session } = begin(network);
-    await network.advance(5_000);
+    const { network, session } = await signIn(5_000, PENDING);
     session.cancel();
     await network.advance(600_000);
     expect(network.asksOf('&cancel=1')).toEqual([]);
@@ -369,26 +347,20 @@ describe('what the relay offers', () => {
   ] as [string, Answer][])(
     '%s is asked for nothing but the plain protocol',
     async (_name, answer) => {
-      const network = createNetwork({
+      const { network, ends } = await signIn(1_000, {
         '/services': [answer],
-        '/auth/start': [STARTED],
         '/auth/result': [GRANTED],
       });
-      const { ends } = begin(network);
-      await network.advance(1_000);
       expect(ends.length).toBe(1);
       expect(network.asksOf('/auth/result')[0]?.url).toBe(`${RELAY}/auth/result?session=secret`);
     },
   );
 
   test('a dead connection is noticed 10 s after the poll should have ended', async () => {
-    const network = createNetwork({
+    const { network, ends } = await signIn(35_000, {
       '/services': [OFFER(['wait'])],
-      '/auth/start': [STARTED],
       '/auth/result': [undefined, GRANTED],
     });
-    const { ends } = begin(network);
-    await network.advance(35_000);
     expect(ends.length).toBe(0);
     await network.advance(2_000);
     expect(ends.length).toBe(1);
@@ -402,9 +374,7 @@ describe('what the relay offers', () => {
   ] as [Answer, OpenOptions, string][])(
     'a blind or open sign-in that cannot be is refused: %j, %j',
     async (answer, options, detail) => {
-      const network = createNetwork({ '/services': [answer], '/auth/start': [STARTED] });
-      const { ends } = begin(network, options);
-      await network.advance(1_000);
+      const { network, ends } = await signIn(1_000, { '/services': [answer] }, options);
       expect(ends.map(({ failure }) => failure)).toEqual([new SignInError('refused', detail)]);
       expect(network.asksOf('/auth/start')).toEqual([]);
     },
@@ -515,14 +485,11 @@ describe('where a secret may go', () => {
   });
 
   test('allowHttp applies to each request of a sign-in, acknowledgements too', async () => {
-    const network = createNetwork({
-      '/services': [OFFER(['ack'])],
-      '/auth/start': [STARTED],
-      'ack=1': [[204]],
-      '/auth/result': [GRANTED],
-    });
-    begin(network, { relay: 'http://relay.example', allowHttp: true });
-    await network.advance(5_000);
+    const { network } = await signIn(
+      5_000,
+      { '/services': [OFFER(['ack'])], 'ack=1': [[204]], '/auth/result': [GRANTED] },
+      { relay: 'http://relay.example', allowHttp: true },
+    );
     expect(network.asksOf('http://relay.example')).toHaveLength(network.asked.length);
     expect(network.asksOf('ack=1')).toHaveLength(1);
   });

@@ -17,6 +17,7 @@ import {
   open,
   RELAY,
   STARTED,
+  signIn,
 } from './network.ts';
 
 const ANSWERS = { '/auth/start': [STARTED], '&ack=1': [[204]], '/auth/result': [GRANTED] } as const;
@@ -153,9 +154,7 @@ describe('an unfinished sign-in', () => {
     ['expired', GONE],
   ])('that was %s is removed', async (_name, answer) => {
     const { items, unfinished } = createItems();
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [answer] });
-    begin(network, { items });
-    await network.advance(60_000);
+    await signIn(60_000, { '/auth/result': [answer] }, { items });
     expect(unfinished()).toBeUndefined();
   });
 
@@ -183,9 +182,11 @@ describe('an unfinished sign-in', () => {
 
   test('continues with the same link, and what is left of its time', async () => {
     const { items } = createItems(await leave(100_000));
-    const network = createNetwork({ '/auth/result': [[204], GRANTED] }, 250_000);
-    const { prompts, ends } = begin(network, { items });
-    await network.advance(0);
+    const { network, prompts, ends } = await signIn(
+      0,
+      { '/auth/result': [[204], GRANTED] },
+      { startMs: 250_000, items },
+    );
     expect(prompts.map(({ link, secondsLeft }) => [link, secondsLeft()])).toEqual([[LINK, 350]]);
     await network.advance(3_000);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
@@ -195,9 +196,11 @@ describe('an unfinished sign-in', () => {
 
   test('gets the tokens that wait, also when its link has expired, which is not shown', async () => {
     const { items } = createItems(await leave(1_000));
-    const network = createNetwork({ '/auth/result': [GRANTED] }, 620_000);
-    const { prompts, ends } = begin(network, { items });
-    await network.advance(1_000);
+    const { prompts, ends } = await signIn(
+      1_000,
+      { '/auth/result': [GRANTED] },
+      { startMs: 620_000, items },
+    );
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
     expect(prompts).toEqual([]);
   });
@@ -213,9 +216,7 @@ describe('an unfinished sign-in', () => {
       JSON.stringify({ session: 'n', url: `${LINK}2`, expiresIn: 600 }),
     ];
     const answers = { '/auth/start': [started], '=n': [GRANTED], '/auth/result': [answer] };
-    const network = createNetwork(answers, nowMs);
-    const { prompts, ends } = begin(network, { items });
-    await network.advance(5_000);
+    const { prompts, ends } = await signIn(5_000, answers, { startMs: nowMs, items });
     expect(prompts.at(-1)?.link).toBe(`${LINK}2`);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
     expect(unfinished()).toBeUndefined();
@@ -242,9 +243,7 @@ describe('an unfinished sign-in', () => {
     async function countStarts(state: unknown): Promise<number> {
       const { items } = createItems(JSON.stringify(state));
       const answers = { '/auth/start': [STARTED], '/auth/result': [[204] as const] };
-      const network = createNetwork(answers, 1_000);
-      begin(network, { items });
-      await network.advance(1_000);
+      const { network } = await signIn(1_000, answers, { startMs: 1_000, items });
       return network.asksOf('/auth/start').length;
     }
     expect(await countStarts(good)).toBe(0);
@@ -266,9 +265,11 @@ describe('an unfinished sign-in', () => {
 
   test('without a verifier is not resumed by an open one: the relay has seen its tokens', async () => {
     const { items } = createItems(await leave(1_000));
-    const network = createNetwork({ '/services': [OFFER(['open'])] }, 1_000);
-    begin(network, { items, open: OPEN });
-    await network.advance(1_000);
+    const { network } = await signIn(
+      1_000,
+      { '/services': [OFFER(['open'])] },
+      { startMs: 1_000, items, open: OPEN },
+    );
     expect(network.asksOf('/auth/result')).toEqual([]);
   });
 
@@ -278,9 +279,9 @@ describe('an unfinished sign-in', () => {
       throw trouble;
     };
     for (const broken of [{ getItem: fail }, { setItem: fail }]) {
-      const network = createNetwork(ANSWERS);
-      const { ends, prompts } = begin(network, { items: { ...createMemory(), ...broken } });
-      await network.advance(1_000);
+      const { ends, prompts } = await signIn(1_000, ANSWERS, {
+        items: { ...createMemory(), ...broken },
+      });
       const failure = { code: 'storage_failed', cause: trouble };
       expect([ends, prompts]).toMatchObject([[{ failure }], []]);
     }
@@ -308,9 +309,7 @@ describe('an address that cannot be right', () => {
   test.each([undefined, '', 'relay.example', 'https://relay.example?x=1', 'https://a:b@c.example'])(
     '%p fails at once',
     async (relay) => {
-      const network = createNetwork({});
-      const { ends } = begin(network, { relay: relay as string });
-      await network.advance(0);
+      const { network, ends } = await signIn(0, {}, { relay: relay as string });
       const { code, detail } = Object(ends[0]?.failure) as SignInError;
       expect([code, network.asked]).toEqual(['refused', []]);
       expect(detail).toStartWith('relay needs https:// or http://');
@@ -338,19 +337,15 @@ describe('an address that cannot be right', () => {
         ['/auth/start', `{"session":"s","url":"${LINK}","expiresIn":${expiresIn}}`] as const,
     ),
   ])('a foreign JSON at %s fails at once: %s', async (path, text) => {
-    const network = createNetwork({ [path]: [[200, text]] });
-    const { ends } = begin(network);
-    await network.advance(100);
+    const { ends } = await signIn(100, { [path]: [[200, text]] });
     const detail = `The relay answered 200: not what was expected (${RELAY}${path})`;
     expect(ends).toMatchObject([{ failure: { code: 'refused', detail } }]);
   });
 
   test('a permanent redirect fails at once, and says where it pointed', async () => {
-    const network = createNetwork({
+    const { ends } = await signIn(100, {
       '/services': [[301, '', null, 'https://new.test/services?s=1']],
     });
-    const { ends } = begin(network);
-    await network.advance(100);
     const detail = `The relay answered 301: a redirect to https://new.test/services (${RELAY}/services)`;
     expect(ends).toMatchObject([{ failure: { code: 'refused', detail } }]);
   });
@@ -408,13 +403,11 @@ describe('a blind sign-in', () => {
 
 test('a poll asks for no longer a wait than the session has left', async () => {
   const started: Answer = [200, JSON.stringify({ session: 's', url: LINK, expiresIn: 60 })];
-  const network = createNetwork({
+  const { network } = await signIn(60_000, {
     '/services': [OFFER(['wait'])],
     '/auth/start': [started],
     '/auth/result': [[204]],
   });
-  begin(network);
-  await network.advance(60_000);
   for (const { url, atMs } of network.asksOf('/auth/result')) {
     const wait = Number(/wait=(\d+)/.exec(url)?.[1]);
     expect(wait).toBe(Math.max(Math.min(25, Math.floor((60_010 - atMs) / 1_000)), 1));
