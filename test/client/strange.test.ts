@@ -63,11 +63,12 @@ async function askApi({ createSession }: Client, given: { relay: string; api: st
   const storage = { getItem: () => stored, setItem() {}, removeItem() {} };
   const origins = [new URL(given.api).origin];
   const session = createSession({ relay: given.relay, service: 'mal', storage, origins });
-  return (await session.fetch(given.api)).text();
+  await (await session.fetch(given.api)).text();
+  return session.fetch('https://other.example/').catch(({ code }) => code);
 }
 
 test.each(['Bun', 'Node', 'Chromium'] as const)(
-  '%s: a redirect to another origin leaves without the token',
+  '%s: a redirect to another origin leaves without the token, a request is refused',
   async (runtime) => {
     const sent: [string, string | null][] = [];
     const [api, other] = [startServer(), startServer()];
@@ -83,7 +84,8 @@ test.each(['Bun', 'Node', 'Chromium'] as const)(
       '/second': noteAnd(to(`${other.url}/other`)),
     });
     other.answer({ '/other': noteAnd(() => ({})) });
-    await runtimes.run(runtime, askApi, { relay: api.url, api: `${api.url}/first` });
+    const given = { relay: api.url, api: `${api.url}/first` };
+    expect(await runtimes.run(runtime, askApi, given)).toBe('refused');
     expect(sent).toEqual([
       ['/first', 'Bearer of-the-user'],
       ['/second', 'Bearer of-the-user'],
