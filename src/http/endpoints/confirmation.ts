@@ -3,7 +3,6 @@
  * CONFIRM=always a link, and the provider. It names the app and the device. A GET changes
  * nothing, so link previews do no harm. docs/person.md.
  */
-import type { OutcomeName } from '../../pages/outcome.tsx';
 import { OPEN_SERVICE, type OpenDestination, openDestinationOf } from '../../providers/open.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
@@ -18,7 +17,7 @@ import {
   readBody,
   shortLinkOf,
 } from '../request.ts';
-import { type PageResponses, redirectResponse } from '../responses.ts';
+import { redirectResponse } from '../responses.ts';
 
 /** Where Continue leads: a provider of the relay, or the endpoint that the client of an open sign-in names. */
 type Destination = Provider | OpenDestination;
@@ -132,8 +131,8 @@ async function decline(
   const { outcome } = await signIns.fail(service, browserState, 'access_denied');
   if (outcome !== 'access_denied') {
     const found = await signIns.find({ browserState });
-    const ended = found && ('outcome' in found ? found.outcome : 'busy');
-    return respondWithOutcome(pages, request, service, browserState, ended);
+    const page = outcomePageOf(found && ('outcome' in found ? found.outcome : 'busy'));
+    return pages.respondWithPage(page, request, { service, browserState });
   }
   signInLog.finished(request, service, browserState, 'declined');
   return pages.respondWithPage('declined', request, { names: { deviceName, provider } });
@@ -148,7 +147,7 @@ async function redirectToProvider(
   const { name } = provider;
   const opened = await signIns.open(name, browserState);
   if (typeof opened !== 'object') {
-    return respondWithOutcome(pages, request, name, browserState, opened);
+    return pages.respondWithPage(outcomePageOf(opened), request, { service: name, browserState });
   }
   signInLog.opened(request, name, browserState);
   const response = redirectResponse(provider.authorizeUrl(browserState, opened), 303);
@@ -157,20 +156,9 @@ async function redirectToProvider(
   return response;
 }
 
-/** The page after another request has ended the session. */
-function respondWithOutcome(
-  pages: PageResponses,
-  request: RelayRequest,
-  service: string,
-  browserState: string,
-  outcome: SessionOutcome | 'busy' | 'link_invalid' = 'link_invalid',
-): Response {
-  return pages.respondWithPage(outcomePageOf(outcome), request, { service, browserState });
-}
-
-/** The page for an outcome. Nothing failed for a user who declined, here or at the provider. */
-export function outcomePageOf<Outcome extends OutcomeName>(outcome: Outcome) {
-  return outcome === 'access_denied' ? 'declined' : outcome;
+/** The page after the session has ended, or of no session. Nothing failed for a user who declined, here or at the provider. */
+export function outcomePageOf(outcome: SessionOutcome | 'busy' | undefined) {
+  return outcome === 'access_denied' ? 'declined' : (outcome ?? 'link_invalid');
 }
 
 /**
