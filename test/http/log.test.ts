@@ -209,7 +209,7 @@ describe('the id of a sign-in', () => {
   test('is on no page of a sign-in that succeeded, and on none without a state', async () => {
     const service = createTestService();
     const { state } = await start(service);
-    expect(await textOf(await callback(service, state))).not.toContain('ID');
-    expect(await textOf(await callback(service, 'no-state'))).not.toContain('ID');
+    expect(await textOf(await callback(service, state))).not.toContain('Reference');
+    expect(await textOf(await callback(service, 'no-state'))).not.toContain('Reference');
   });
 });
