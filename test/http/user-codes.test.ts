@@ -1,6 +1,7 @@
 /** How often user codes may be guessed. The arithmetic is in docs/person.md. RFC 8628 §5.1. */
 import { expect, test } from 'bun:test';
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
+import { createUserCode, formatUserCode } from '../../src/sign-ins/secrets.ts';
 import { startWithCode } from '../kit/device.ts';
 import { CODE_LIMIT_OVERALL, CODE_LIMIT_PER_ADDRESS } from '../kit/limits.ts';
 import { createTestService, type TestService } from '../kit/service.ts';
@@ -134,7 +135,7 @@ test('no cookie, header or form field gives an address another try in ten minute
   await decide(service, link, 'continue', USER);
   lookUps = 0;
   for (let second = 0; second <= 600; second += 1) {
-    const guessed = codeNumber(second);
+    const guessed = formatUserCode(createUserCode(randomBytes));
     const address = `10.0.${second >> 8}.${second & 255}`;
     const names = [`__Host-continued-${hash('sha256', state, 'base64url')}`, guessed];
     const headers = {
@@ -151,10 +152,3 @@ test('no cookie, header or form field gives an address another try in ten minute
   }
   expect(lookUps).toBe(burst + 600 * ratePerSecond);
 });
-
-/** Consecutive, so that no code is tried twice. */
-function codeNumber(nth: number): string {
-  const letters = 'BCDFGHJKLMNPQRSTVWXZ';
-  const letterAt = (_: unknown, place: number) => letters[Math.floor(nth / 20 ** place) % 20];
-  return Array.from({ length: 8 }, letterAt).join('').replace(/^.{4}/, '$&-');
-}
