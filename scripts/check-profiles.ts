@@ -42,7 +42,7 @@ export async function checkProfiles(
   const signal = () => AbortSignal.any([deadline, AbortSignal.timeout(PAGE_TIMEOUT_MS)]);
   for (const [name, guide] of Object.entries(guides)) {
     const profile = PROFILES.get(name);
-    for (const url of linksOf(guide)) {
+    for (const url of linksOf(guide + (profile?.deviceFlow ?? ''))) {
       if (profile !== undefined && url.includes('/.well-known/')) {
         tasks.push(() => checkMetadata(name, profile, url, fetch, signal()));
       } else {

@@ -12,11 +12,9 @@ const GUIDES: ReadonlyMap<string, string> = new Map(Object.entries(readGuides())
 /** Providers that can't be enabled by their names. Their guides say why, and what to do instead. */
 const UNSUPPORTED = [...GUIDES.keys()].filter((name) => !PROFILES.has(name));
 
-const hasSection = (name: string, title: string) =>
-  GUIDES.get(name)?.includes(`\n## ${title}\n`) === true;
-
 /** True if some facts in the profile may be wrong. The guide says which, and why. */
-export const hasUnverified = (name: string) => hasSection(name, 'Unverified');
+export const hasUnverified = (name: string) =>
+  GUIDES.get(name)?.includes('\n## Unverified\n') === true;
 
 /** Shows all providers if no name is given. Throws CommandError for a name without a guide. */
 export function showProviders(name: string | undefined): string {
@@ -43,7 +41,9 @@ function completeGuide(name: string, profile: Profile, guide: string): string {
       return addRedirectUri(name, section) + describeRefusedRedirects(profile);
     }
     if (section.startsWith('## What goes wrong')) {
-      return describeSettings(name, profile) + describeTokens(name, profile) + section;
+      const { deviceFlow } = profile;
+      const after = deviceFlow === undefined ? '' : `## Its own device flow\n\n${deviceFlow}\n\n`;
+      return describeSettings(name, profile) + describeTokens(name, profile) + section + after;
     }
     return section.startsWith('## Sources') ? describeUse(name, profile) + section : section;
   });
@@ -215,15 +215,14 @@ ${OTHERS}
 }
 
 function cellsOf(name: string, profile: Profile): readonly string[] {
-  const { displayName, pkce, clientSecret, refreshToken } = profile;
+  const { displayName, pkce, clientSecret, refreshToken, deviceFlow } = profile;
   return [
     hasUnverified(name) ? `${name} *` : name,
     displayName,
     pkce,
     clientSecret ?? 'required',
     refreshToken ?? 'yes',
-    // Some apps can use it instead of the relay.
-    hasSection(name, 'Its own device flow') ? 'of its own' : '-',
+    deviceFlow === undefined ? '-' : 'of its own',
   ];
 }
 

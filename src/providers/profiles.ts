@@ -24,6 +24,8 @@ export interface Profile extends Defaults {
   readonly scopeSeparator?: ',';
   /** What the `User-Agent` of token requests should name, if it requires one. */
   readonly userAgentNames?: string;
+  /** Its own device flow, which some apps can use instead of the relay. Absent if it has none, or none is known. */
+  readonly deviceFlow?: string;
   /** How long its tokens last: completes "Access tokens last". */
   readonly lifetime: string;
   /** True if it gives a refresh token only because of its `authorizeParams`. */
@@ -44,6 +46,8 @@ const GOOGLE: Profile = {
   scope: 'openid email profile',
   authorizeParams: { access_type: 'offline', prompt: 'consent' },
   revocation: { url: 'https://oauth2.googleapis.com/revoke', clientAuth: 'none' },
+  deviceFlow:
+    'RFC 8628, for a few scopes only: <https://developers.google.com/identity/protocols/oauth2/limited-input-device>.',
   lifetime: '1 hour, refresh tokens until nobody has used them for 6 months',
   paramsGiveRefreshToken: true,
   rotation: 'never',
@@ -104,6 +108,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientSecret: 'optional',
     scope: 'identify',
     revocation: { url: 'https://discord.com/api/oauth2/token/revoke' },
+    deviceFlow:
+      'RFC 8628, for approved games on consoles: <https://discord.com/developers/docs/discord-social-sdk/development-guides/account-linking-on-consoles>.',
     lifetime: '7 days',
   },
   dropbox: {
@@ -131,6 +137,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientAuth: 'basic',
     scope: 'basic_profile',
     revocation: { url: 'https://api.epicgames.dev/epic/oauth/v2/revoke' },
+    deviceFlow:
+      'Clients use the endpoint `https://api.epicgames.dev/epic/oauth/v2/deviceAuthorization`, which takes a client id and is like RFC 8628.',
     lifetime: '2 hours, refresh tokens 8 hours',
   },
   facebook: {
@@ -147,6 +155,8 @@ const ROWS: Readonly<Record<string, Row>> = {
       { means: 'invalid_client', body: { error: { message: 'Error validating client secret.' } } },
       { means: 'invalid_client', body: { error: { code: 101 } } },
     ],
+    deviceFlow:
+      'A flow that is not RFC 8628: <https://developers.facebook.com/docs/facebook-login/for-devices>.',
     lifetime: 'about 60 days, as `expires_in` says',
     refreshToken: 'never',
   },
@@ -175,6 +185,8 @@ const ROWS: Readonly<Record<string, Row>> = {
       tokenIn: 'access_token',
       body: 'json',
     },
+    deviceFlow:
+      'RFC 8628: <https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps#device-flow>. You must switch it on in the settings of the app.',
     lifetime: '8 hours, refresh tokens 6 months',
   },
   gitlab: {
@@ -187,6 +199,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     scope: 'read_user',
     quirks: { refreshesWithRedirectUri: true },
     revocation: { url: '[url]/oauth/revoke' },
+    deviceFlow: 'RFC 8628: <https://docs.gitlab.com/api/oauth2/#device-authorization-grant-flow>.',
     lifetime: '2 hours',
   },
   google: GOOGLE,
@@ -216,6 +229,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientAuth: 'basic',
     clientSecret: 'optional',
     scope: 'openid profile',
+    deviceFlow: 'RFC 8628: <https://huggingface.co/docs/hub/oauth#device-code-oauth>.',
     lifetime: '8 hours, refresh tokens 3 months',
     refreshToken: 'sometimes',
   },
@@ -284,6 +298,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'S256',
     scope: 'openid profile offline_access User.Read',
     removeAt: 'https://account.live.com/consent/Manage',
+    deviceFlow:
+      'RFC 8628: <https://learn.microsoft.com/en-us/entra/identity-platform/v2-oauth2-device-code>.',
     lifetime: 'about 1 hour, refresh tokens 90 days',
     refusedRedirects: ['loopback', 'http'],
   },
@@ -306,6 +322,8 @@ const ROWS: Readonly<Record<string, Row>> = {
         body: { error: 'invalid_request' },
       },
     ],
+    deviceFlow:
+      'Login flow v2, which gives app passwords: <https://docs.nextcloud.com/server/latest/developer_manual/client_apis/LoginFlow/index.html>.',
     lifetime: '1 hour',
   },
   notion: {
@@ -341,6 +359,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     authorizeUrl: 'https://api.put.io/v2/oauth2/authenticate',
     tokenUrl: 'https://api.put.io/v2/oauth2/access_token',
     pkce: 'none',
+    deviceFlow:
+      'The app asks for a code at `https://api.put.io/v2/oauth2/oob/code`, and the user enters it at `https://put.io/link`.',
     lifetime: 'until the user revokes them',
     refreshToken: 'never',
   },
@@ -390,6 +410,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     quirks: { clientIdHeader: 'simkl-api-key' },
     userAgentNames: 'your app and its version',
     removeAt: 'https://simkl.com/settings/connected-apps/',
+    deviceFlow: 'A PIN flow that is not RFC 8628: <https://api.simkl.org/api-reference/pin>.',
     lifetime: '5 years',
     refreshToken: 'never',
   },
@@ -414,6 +435,8 @@ const ROWS: Readonly<Record<string, Row>> = {
       tokenIn: 'access_token',
       body: 'json',
     },
+    deviceFlow:
+      'SoundCloud’s command-line tool pairs with a code at `https://secure.soundcloud.com/activate`.',
     lifetime: '1 hour',
   },
   spotify: {
@@ -459,6 +482,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'S256',
     clientSecret: 'optional',
     scope: 'user.read',
+    deviceFlow:
+      'RFC 8628, only for TIDAL’s own apps: <https://github.com/tidal-music/tidal-sdk-web/tree/main/packages/auth>.',
     lifetime: '4 hours',
     refreshToken: 'sometimes',
     rotation: 'sometimes',
@@ -475,6 +500,8 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
     userAgentNames: 'your app and its version',
     revocation: { url: 'https://auth.trakt.tv/oauth/revoke', takes: 'access tokens' },
+    deviceFlow:
+      'A flow that differs a little from RFC 8628: <https://docs.trakt.tv/reference/postoauthdevicecode>.',
     lifetime: '7 days',
   },
   twitch: {
@@ -487,6 +514,8 @@ const ROWS: Readonly<Record<string, Row>> = {
       takes: 'access tokens',
       clientAuth: 'client_id',
     },
+    deviceFlow:
+      'RFC 8628, for public clients: <https://dev.twitch.tv/docs/authentication/getting-tokens-oauth#device-code-grant-flow>.',
     lifetime: 'as long as `expires_in` says',
     rotation: 'sometimes',
   },
@@ -502,6 +531,8 @@ const ROWS: Readonly<Record<string, Row>> = {
       method: 'DELETE',
       tokenIn: 'bearer',
     },
+    deviceFlow:
+      'Vimeo’s Java SDK asks for codes at `https://api.vimeo.com/oauth/device`, and exchanges them at `https://api.vimeo.com/oauth/device/authorize`.',
     lifetime: 'until the user revokes them',
     refreshToken: 'never',
   },
@@ -544,6 +575,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     ...GOOGLE,
     displayName: 'YouTube',
     scope: 'https://www.googleapis.com/auth/youtube.readonly',
+    deviceFlow: 'RFC 8628: <https://developers.google.com/youtube/v3/guides/auth/devices>.',
   },
 };
 

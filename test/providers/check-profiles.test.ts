@@ -9,6 +9,7 @@ const DISCORD = PROFILES.get('discord') as Profile;
 const { discord: GUIDE = '' } = readGuides();
 const LINKS = [...GUIDE.matchAll(/<(https:[^>]+)>/g)].map(([, url = '']) => url);
 const [, PAGE = ''] = LINKS;
+const [, FLOW = ''] = /<(https:[^>]+)>/.exec(DISCORD.deviceFlow ?? '') ?? [];
 const METADATA = LINKS.find((url) => url.includes('/.well-known/')) ?? '';
 
 /** What Discord's metadata says. */
@@ -46,6 +47,7 @@ test.each<[page: string, () => Response, problem: string]>([
     'client_secret_post is missing',
   ],
   [PAGE, () => new Response('', { status: 404 }), 'is gone (404)'],
+  [FLOW, () => new Response('', { status: 410 }), 'is gone (410)'],
   [PAGE, redirectTo(301, 'https://new.example/docs'), 'has moved to https://new.example/docs'],
   [PAGE, redirectTo(308, '/elsewhere'), 'has moved to'],
 ])('what has moved at %s is reported', async (page, answer, problem) => {
