@@ -36,26 +36,29 @@ const OTHERS = `Any other provider is enabled by <NAME>_ISSUER, or by <NAME>_AUT
 
 /** Adds to each section what its profile says, and what is the same for every provider. */
 function completeGuide(name: string, profile: Profile, guide: string): string {
-  const sections = guide.split(/^(?=## )/m).map((section) => {
-    if (section.startsWith('## Register')) {
-      return addRedirectUri(name, section) + describeRefusedRedirects(profile);
-    }
+  const { displayName, deviceFlow } = profile;
+  const [register = '', ...sections] = guide.split(/^(?=## )/m);
+  const completed = sections.map((section) => {
     if (section.startsWith('## What goes wrong')) {
-      const { deviceFlow } = profile;
       const after = deviceFlow === undefined ? '' : `## Its own device flow\n\n${deviceFlow}\n\n`;
       return describeSettings(name, profile) + describeTokens(name, profile) + section + after;
     }
     return section.startsWith('## Sources') ? describeUse(name, profile) + section : section;
   });
-  return sections.join('');
+  return [
+    `# ${displayName}\n\n## Register\n\n`,
+    addRedirectUri(name, register),
+    describeRefusedRedirects(profile),
+    ...completed,
+  ].join('');
 }
 
 /** Writes the redirect URI in its place, or as the last step. */
-function addRedirectUri(name: string, section: string): string {
+function addRedirectUri(name: string, register: string): string {
   const uri = `\`https://relay.example/auth/${name}/callback\`, with your own \`OAUTH_BASE_URL\``;
-  const { length } = section.match(/^\d\. /gm) ?? [];
-  if (section.includes(PLACE) || !length) return section.replace(PLACE, uri);
-  return `${section.trimEnd()}\n${length + 1}. Enter the redirect URI: ${uri}.\n\n`;
+  const { length } = register.match(/^\d\. /gm) ?? [];
+  if (register.includes(PLACE) || !length) return register.replace(PLACE, uri);
+  return `${register.trimEnd()}\n${length + 1}. Enter the redirect URI: ${uri}.\n\n`;
 }
 
 const PLACE = '[redirect URI]';

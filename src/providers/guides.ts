@@ -1,4 +1,7 @@
-/** The guides to providers, guides/*.md: how to register an app there, and what goes wrong. */
+/**
+ * The guides to providers, guides/*.md. That of a profile begins with how to register an app, and has
+ * what the profile does not say. A guide with a title is of a provider that can't be enabled by its name.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /**
