@@ -57,13 +57,11 @@ export async function dev(args: readonly string[], runtime: Runtime): Promise<nu
   startLog({ level: 'debug', format: 'json', write: takeLog });
   const hostname = lan ? EVERY_ADDRESS : LOOPBACK;
   const relay = await listen(options.port, { hostname, host, services, blind, open, runtime });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => process.exit(0));
-  }
+  const end = () => process.exit(0);
+  // `disconnect`: the process of a test that started it, by the client's kit, has ended.
+  for (const event of ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect']) process.once(event, end);
   // Ends, and frees the ports, when nobody reads the output any more, as after `| head`.
-  process.stdout.once('error', () => process.exit(0));
-  // The process of a test that started it, by the client's kit, has ended.
-  process.once('disconnect', () => process.exit(0));
+  process.stdout.once('error', end);
   const others = found.filter((each) => each !== host);
   introduce(options, relay, others);
   return undefined;

@@ -55,15 +55,11 @@ export function createDevProvider(relay: DevRelay): (request: Request) => Promis
       // A user who gets here with "deny-at-relay" has not declined: ask how it should end.
       return c.html(authorizePage(signIn.deviceName));
     }
-    return end(c, signIn, signIn.plan, form?.get('name') || 'Ada');
+    return end(c, signIn, form?.get('name') || 'Ada');
   }
 
-  async function end(
-    c: Context,
-    signIn: DevSignIn,
-    { ending, seconds }: Plan,
-    user: string,
-  ): Promise<Response> {
+  async function end(c: Context, signIn: DevSignIn, user: string): Promise<Response> {
+    const { ending, seconds } = signIn.plan ?? planFor('approve');
     const { service, ids } = signIn.session;
     const redirectUri =
       service === OPEN_SERVICE ? openRedirectUri(baseUrl) : redirectUriOf(service, baseUrl);
