@@ -16,19 +16,21 @@ import { openTestRedis } from '../kit/stores.ts';
 const PASSWORD = plantSecret('the-right-password');
 const WRONG = plantSecret('another-password');
 
-const [plain, locked, secured, crowded, lacking, group] = await Promise.all([
+const [plain, locked, secured, crowded, lacking, node, group] = await Promise.all([
   startRedis(),
   startRedis({ password: PASSWORD }),
   startRedis({ tls: true }),
   startRedis(),
   startRedis({ args: ['--rename-command', 'INFO', ''] }),
+  startRedis({ args: ['--cluster-enabled', 'yes'] }),
   startRedisSentinel({ password: PASSWORD }),
 ]);
 const servers: { stop(): void }[] = [];
 afterAll(async () => {
   for (const server of servers) server.stop();
   itsOnlyClient.destroy();
-  await Promise.all([plain, locked, secured, crowded, lacking, group].map((each) => each.stop()));
+  const all = [plain, locked, secured, crowded, lacking, node, group];
+  await Promise.all(all.map((each) => each.stop()));
 });
 
 /** A server that is no Redis, or not a whole one; returns its port. */
@@ -92,6 +94,7 @@ test.concurrent.each([
   ['the server is not a Cluster', `redis://${at(plain.port)},${at(plain.port)}`],
   ['nothing listens there (ECONNREFUSED)', `redis+sentinel://:${WRONG}@${at(nobody)}/primary`],
   ['the server is not a Sentinel', `redis+sentinel://${at(plain.port)}/primary`],
+  ['the server is a Sentinel', `redis://${at(group.sentinels[0]?.port ?? 0)}`],
   ['the Sentinels know no primary of that name', group.url.replace(/[^/]*$/, 'nosuch')],
   [
     'the primary that the Sentinels name: the user or the password is wrong',
@@ -102,6 +105,14 @@ test.concurrent.each([
   expect(problem).toStartWith(reason);
   const shown = problem + JSON.stringify(events);
   for (const secret of [PASSWORD, WRONG, 'somebody']) expect(shown).not.toContain(secret);
+});
+
+test('a Cluster of which REDIS_URL names one node is refused before a sign-in starts', async () => {
+  await node.cli('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
+  const { problem, events } = await open(`redis://${at(node.port)}`);
+  expect(problem).toBe('it is open');
+  const remedy = 'the server belongs to a Cluster: REDIS_URL must name several of its nodes, or one twice';
+  expect(events).toEqual([{ type: 'store_refuses', reason: 'CROSSSLOT', remedy }]);
 });
 
 describe('while the relay tries', () => {

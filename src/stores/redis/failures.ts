@@ -20,6 +20,7 @@ const REPLIES: Readonly<Record<string, string>> = {
     'the user of REDIS_URL lacks a right, which ACL LOG names, or may not use REDIS_PREFIX: docs/scaling.md lists what suffices',
   NOREPLICAS: 'fewer replicas keep up than min-replicas-to-write requires: bring them back',
   LOADING: 'Redis is reading its data from disk: wait',
+  CROSSSLOT: 'the server belongs to a Cluster: REDIS_URL must name several of its nodes, or one twice',
   CLUSTERDOWN: 'slots of the Cluster have no node: bring the missing one back',
   MISCONF: 'Redis cannot write its snapshot to disk: set save "", since no snapshot is needed',
   BUSY: 'a script of another program blocks Redis',
@@ -41,6 +42,7 @@ const SENTINEL_LOGIN_REPLIES: Readonly<Record<string, string>> = {
 const MESSAGES: readonly (readonly [RegExp, string])[] = [
   [/cluster support disabled/, 'the server is not a Cluster: name one host'],
   [/unknown command .?SENTINEL/i, 'the server is not a Sentinel'],
+  [/accepted by Sentinel/, 'the server is a Sentinel: REDIS_URL must begin with redis+sentinel://'],
   [/No such master/, 'the Sentinels know no primary of that name'],
   [/max number of clients/, 'the server has as many connections as it may: raise its maxclients'],
   [/DB index/, 'the server has no database of that number'],

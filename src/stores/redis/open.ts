@@ -118,7 +118,7 @@ async function startStores(
     target,
     clock,
     onEvent,
-    probe: () => commands.run(SCRIPTS.probe, [keys.probe], [`${channel} probe`]),
+    probe: () => commands.run(SCRIPTS.probe, [keys.probe, keys.live], [`${channel} probe`]),
     reconnect: () => client.reconnect(),
   });
   const onConnectionLost = (error?: unknown) => {

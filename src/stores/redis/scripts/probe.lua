@@ -1,6 +1,6 @@
 -- Runs every command that the other scripts run, and leaves nothing behind: what the server
 -- refuses is found before a user or a device meets it.
--- KEYS     a key of its own
+-- KEYS     a key of its own, and another one: in a Cluster they have one slot only if REDIS_URL names it as one
 -- ARGV     clock, a channel to which nobody listens
 
 local key = KEYS[1]
