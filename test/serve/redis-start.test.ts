@@ -111,7 +111,7 @@ test('a Cluster of which REDIS_URL names one node is refused before a sign-in st
   await node.cli('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
   const { problem, events } = await open(`redis://${at(node.port)}`);
   expect(problem).toBe('it is open');
-  const remedy = 'the server belongs to a Cluster: REDIS_URL must name several of its nodes, or one twice';
+  const remedy = 'this is a node of a Cluster: REDIS_URL must name several nodes, or one twice';
   expect(events).toEqual([{ type: 'store_refuses', reason: 'CROSSSLOT', remedy }]);
 });
 

@@ -20,7 +20,7 @@ const REPLIES: Readonly<Record<string, string>> = {
     'the user of REDIS_URL lacks a right, which ACL LOG names, or may not use REDIS_PREFIX: docs/scaling.md lists what suffices',
   NOREPLICAS: 'fewer replicas keep up than min-replicas-to-write requires: bring them back',
   LOADING: 'Redis is reading its data from disk: wait',
-  CROSSSLOT: 'the server belongs to a Cluster: REDIS_URL must name several of its nodes, or one twice',
+  CROSSSLOT: 'this is a node of a Cluster: REDIS_URL must name several nodes, or one twice',
   CLUSTERDOWN: 'slots of the Cluster have no node: bring the missing one back',
   MISCONF: 'Redis cannot write its snapshot to disk: set save "", since no snapshot is needed',
   BUSY: 'a script of another program blocks Redis',
