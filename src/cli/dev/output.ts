@@ -18,14 +18,8 @@ function write(line: string): void {
 
 /** Takes a line of the relay's own log, as JSON. Shows it if an app developer can act on it and no sign-in reports it. */
 export function takeLog(json: string): void {
-  const {
-    level,
-    event,
-    member,
-    expected,
-    readBytes,
-    error = '',
-  } = JSON.parse(json) as Readonly<Record<string, string>>;
+  const line: Readonly<Record<string, string>> = JSON.parse(json);
+  const { level, event, member, expected, readBytes, error = '' } = line;
   const show = (text: string) => write(`     ${style('yellow', printable(text))}`);
   if (event === 'start_member_ignored') {
     show(

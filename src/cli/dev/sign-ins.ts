@@ -130,9 +130,8 @@ export class DevSignIns {
     return this.all.findLast(({ isWaitingForUser, ended, number, session: { ids } }) => {
       if (!isWaitingForUser || ended !== undefined) return false;
       if (link === undefined) return number > this.#resetAt;
-      return (
-        `${link}`.endsWith(ids.link) || (ids.code && `${link}`.endsWith(formatUserCode(ids.code)))
-      );
+      const ends = [ids.link, ...(ids.code ? [formatUserCode(ids.code)] : [])];
+      return ends.some((end) => `${link}`.endsWith(end));
     });
   }
 
