@@ -1,6 +1,7 @@
 /** Tokens that reach the app's storage, and sign-ins that go on in another process, by the fake clock. */
 import { describe, expect, test } from 'bun:test';
 import type { SignInError } from '../../client/src/errors.ts';
+import type { Session } from '../../client/src/session.ts';
 import { createMemory } from '../../client/src/storage.ts';
 import { failureOf } from '../kit/wait.ts';
 import {
@@ -79,36 +80,27 @@ describe('tokens', () => {
     expect(network.asksOf('&ack=1').length).toBe(1);
   });
 
-  test('that cannot be stored are a failure, not acknowledged, and not lost', async () => {
-    const network = createNetwork(ANSWERS);
+  test.each<[string, number, (session: Session) => Promise<unknown>]>([
+    ['getToken', 600_000, ({ getToken }) => getToken()],
+    ['the next sign-in, without a second code', 30_000, ({ signIn }) => signIn()],
+  ])('that cannot be stored are a failure, not acknowledged, and stored by %s', async (...row) => {
+    const [, ms, go] = row;
     const trouble = new Error('disk full');
     let isFull = true;
     const { items, unfinished } = createItems(null, (key) => {
       if (key === KEY && isFull) throw trouble;
     });
-    const { ends, session, stored } = begin(network, { items });
-    await network.advance(600_000);
+    const { network, ends, session, stored } = await signIn(ms, ANSWERS, { items });
     expect(ends).toMatchObject([{ failure: { code: 'storage_failed', cause: trouble } }]);
-    expect(network.asksOf('&ack=1')).toEqual([]);
     // The relay keeps the result for a minute: the next start may get it once more.
-    expect(unfinished()).toContain('secret');
-    isFull = false;
-    expect([await session.getToken(), stored()?.accessToken]).toEqual(['a', 'a']);
-  });
-
-  test('that could not be stored are stored by the next sign-in, without a second code', async () => {
-    const network = createNetwork(ANSWERS);
-    let isFull = true;
-    const { items } = createItems(null, (key) => {
-      if (key === KEY && isFull) throw new Error('disk full');
-    });
-    const { ends, session, stored } = begin(network, { items });
-    await network.advance(30_000);
-    expect(ends).toMatchObject([{ failure: { code: 'storage_failed' } }]);
+    expect([network.asksOf('&ack=1'), unfinished()]).toEqual([
+      [],
+      expect.stringContaining('secret'),
+    ]);
     isFull = false;
     const polls = network.asksOf('/auth/result').length;
-    expect([await session.signIn(), session.state.status]).toEqual([true, 'signed-in']);
-    expect(stored()?.accessToken).toBe('a');
+    await go(session);
+    expect([session.state.status, stored()?.accessToken]).toEqual(['signed-in', 'a']);
     await heard();
     const again = network.asksOf('/auth/result').slice(polls);
     expect(again.every(({ url }) => url.includes('&ack=1'))).toBe(true);
@@ -317,9 +309,7 @@ describe('an address that cannot be right', () => {
     },
   );
 
-  test.each([
-    ['/services', '{"hello":"world"}'],
-    ['/services', '{"services":{"0":"mal"}}'],
+  const WRONG: readonly object[] = [
     ...[
       'javascript:alert(1)',
       'file:///etc/passwd',
@@ -327,26 +317,25 @@ describe('an address that cannot be right', () => {
       'https://:80/',
       'https://rel\u0430y.test/',
       `https://relay.test/${'a'.repeat(4_000)}`,
-    ].map((url) => ['/auth/start', JSON.stringify({ session: 's', url, expiresIn: 600 })] as const),
-    ...['7', '""', '"\\ud800"'].map(
-      (session) =>
-        ['/auth/start', `{"session":${session},"url":"${LINK}","expiresIn":600}`] as const,
-    ),
-    ...['"600"', '0', '-1', '86401', '1e999'].map(
-      (expiresIn) =>
-        ['/auth/start', `{"session":"s","url":"${LINK}","expiresIn":${expiresIn}}`] as const,
-    ),
-  ])('a foreign JSON at %s fails at once: %s', async (path, text) => {
-    const { ends } = await signIn(100, { [path]: [[200, text]] });
-    const detail = `The relay answered 200: not what was expected (${RELAY}${path})`;
-    expect(ends).toMatchObject([{ failure: { code: 'refused', detail } }]);
-  });
+    ].map((url) => ({ url })),
+    ...[7, '', '\ud800'].map((session) => ({ session })),
+    ...['600', 0, -1, 86_401].map((expiresIn) => ({ expiresIn })),
+  ];
+  const NOT_EXPECTED = '200: not what was expected';
+  const MOVED: Answer = [301, '', null, 'https://new.test/services?s=1'];
 
-  test('a permanent redirect fails at once, and says where it pointed', async () => {
-    const { ends } = await signIn(100, {
-      '/services': [[301, '', null, 'https://new.test/services?s=1']],
-    });
-    const detail = `The relay answered 301: a redirect to https://new.test/services (${RELAY}/services)`;
+  test.each<[string, Answer, string]>([
+    ['/services', MOVED, '301: a redirect to https://new.test/services'],
+    ['/services', [200, '{"hello":"world"}'], NOT_EXPECTED],
+    ['/services', [200, '{"services":{"0":"mal"}}'], NOT_EXPECTED],
+    ['/auth/start', [200, `{"session":"s","url":"${LINK}","expiresIn":1e999}`], NOT_EXPECTED],
+    ...WRONG.map((members): [string, Answer, string] => {
+      const text = JSON.stringify({ session: 's', url: LINK, expiresIn: 600, ...members });
+      return ['/auth/start', [200, text], NOT_EXPECTED];
+    }),
+  ])('a foreign answer at %s fails at once: %j', async (path, answer, words) => {
+    const { ends } = await signIn(100, { [path]: [answer] });
+    const detail = `The relay answered ${words} (${RELAY}${path})`;
     expect(ends).toMatchObject([{ failure: { code: 'refused', detail } }]);
   });
 
