@@ -1,5 +1,5 @@
 /** Requests that are repeated until there is a response that means something. */
-import { quote, SignInError, visible } from './errors.ts';
+import { attempt, quote, SignInError, visible } from './errors.ts';
 import type { Headers, Platform, Request, RequestOptions, Response } from './platform.ts';
 
 export interface Reply {
@@ -219,10 +219,4 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   Object(value) === value && !Array.isArray(value);
 
 /** Undefined if it is not JSON. */
-export function parse(text: unknown): unknown {
-  try {
-    return JSON.parse(text as string);
-  } catch {
-    return undefined;
-  }
-}
+export const parse = (text: unknown): unknown => attempt(() => JSON.parse(text as string));

@@ -39,6 +39,15 @@ export class SignInError extends Error {
   }
 }
 
+/** Undefined if it throws. */
+export function attempt<Value>(run: () => Value): Value | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+}
+
 /** Colours and cursor movements (ECMA-48 §5.4). */
 const CONTROL_SEQUENCE = /(?:[^ -\uffff]\[|\x9b)[ -?]*[@-~]/g;
 
@@ -49,12 +58,9 @@ const UNSEEN = unseen(
 
 /** The class is a parameter, so that the compiler of the TV build does not write out each character. */
 function unseen(characters: string): RegExp {
-  try {
-    return new RegExp(characters, 'gu');
-  } catch {
-    // Old engines have no Unicode property escapes.
-    return /[^ -\uffff]|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
-  }
+  // Old engines have no Unicode property escapes.
+  const plain = /[^ -\uffff]|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+  return attempt(() => new RegExp(characters, 'gu')) || plain;
 }
 
 /** Untrusted text in one line, without terminal controls and invisible characters. */

@@ -1,7 +1,7 @@
 /** One sign-in at the relay: starts it, and fetches its result. */
 import { ask, type Call, isObject, parse, pause, type Reply } from './ask.ts';
 import { createCountdown } from './countdown.ts';
-import { quote, SignInError } from './errors.ts';
+import { attempt, quote, SignInError } from './errors.ts';
 import { discover, textsOf } from './offer.ts';
 import type { Platform, RequestOptions } from './platform.ts';
 import {
@@ -338,10 +338,5 @@ function callbackProblem(open: OpenClient, iss: unknown, state: unknown): string
 }
 
 /** Decodes like `URLSearchParams`, which old engines do not have. */
-function decoded(value: string): string {
-  try {
-    return decodeURIComponent(value.replace(/\+/g, ' '));
-  } catch {
-    return value;
-  }
-}
+const decoded = (value: string): string =>
+  attempt(() => decodeURIComponent(value.replace(/\+/g, ' '))) || value;

@@ -32,20 +32,16 @@ export const discover = (call: Call, relay: string, orEmpty?: boolean): Promise<
     },
   );
 
-function servicesOf(services: readonly unknown[]): Service[] {
-  const offered: Service[] = [];
-  services.forEach((each) => {
-    const { service, name, blind, revoke } = Object(each);
-    if (!isText(service) || typeof name !== 'string') return;
-    offered.push({
+const servicesOf = (services: readonly unknown[]): Service[] =>
+  services
+    .map(Object)
+    .filter(({ service, name }) => isText(service) && typeof name === 'string')
+    .map(({ service, name, blind, revoke }) => ({
       service,
       name: visible(name) || service,
       blind: blind === 'can' || blind === 'must' ? blind : 'no',
       revoke: revoke === true,
-    });
-  });
-  return offered;
-}
+    }));
 
 export const textsOf = (list: unknown): string[] =>
   Array.isArray(list) ? list.filter(isText) : [];

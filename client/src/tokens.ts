@@ -1,6 +1,6 @@
 /** Tokens: reading, refreshing, their expiry and their user. */
 import { ask, type Call, isObject, isPrivate, parse, type Reply } from './ask.ts';
-import { SignInError, visible } from './errors.ts';
+import { attempt, SignInError, visible } from './errors.ts';
 import type { Request } from './platform.ts';
 
 /** Plain JSON, stored as it is. */
@@ -133,22 +133,15 @@ export function userOf({ idToken }: Tokens): UnverifiedUser | undefined {
 }
 
 /** Base64url of UTF-8. Some engines have no `TextDecoder`. */
-function decodePart(part: string): string | undefined {
-  try {
-    return decodeURIComponent(escape(atob(part.replace(/-/g, '+').replace(/_/g, '/'))));
-  } catch {
-    return undefined;
-  }
-}
+const decodePart = (part: string): string | undefined =>
+  attempt(() => decodeURIComponent(escape(atob(part.replace(/-/g, '+').replace(/_/g, '/')))));
 
 /** Leaves out members that are not text. */
-export function formOf(form: Readonly<Record<string, unknown>>): string {
-  const pairs = Object.keys(form).map((name) => {
-    const value = form[name];
-    return isText(value) ? `${name}=${encodeURIComponent(value)}` : '';
-  });
-  return pairs.filter(Boolean).join('&');
-}
+export const formOf = (form: Readonly<Record<string, unknown>>): string =>
+  Object.keys(form)
+    .filter((name) => isText(form[name]))
+    .map((name) => `${name}=${encodeURIComponent(form[name] as string)}`)
+    .join('&');
 
 /** A request to an endpoint of the provider. */
 export const formTo = (url: string, form: Readonly<Record<string, unknown>>): Request => ({
