@@ -207,34 +207,27 @@ const SCENARIOS: readonly (readonly [
     },
     [{ alert: 'SignInRelayNearlyFull', labels: JOB }],
   ],
-  [
-    'no alert while an address starts too many for a moment',
-    ({ one }) => times(80, () => one.monitor.rateLimited('start')),
-    [],
-  ],
-  [
-    'an address starts too many again',
-    async ({ one, pass }) => {
-      times(80, () => one.monitor.rateLimited('start'));
-      await pass(8);
-      times(80, () => one.monitor.rateLimited('start'));
-    },
-    [{ alert: 'SignInRelayStartsLimited', labels: JOB }],
-  ],
-  [
-    'somebody guesses user codes',
-    async ({ one, pass }) => {
-      times(80, () => one.monitor.rateLimited('code'));
-      await pass(8);
-      times(80, () => one.monitor.rateLimited('code'));
-    },
-    [{ alert: 'SignInRelayCodesLimited', labels: JOB }],
-  ],
-  [
-    'no alert while an address tries many user codes for a moment',
-    ({ one }) => times(80, () => one.monitor.rateLimited('code')),
-    [],
-  ],
+  ...(['start', 'code'] as const).flatMap((kind): (typeof SCENARIOS)[number][] => [
+    [
+      `no alert while an address meets the limit on each ${kind} for a moment`,
+      ({ one }) => times(80, () => one.monitor.rateLimited(kind)),
+      [],
+    ],
+    [
+      `an address meets the limit on each ${kind} again`,
+      async ({ one, pass }) => {
+        times(80, () => one.monitor.rateLimited(kind));
+        await pass(8);
+        times(80, () => one.monitor.rateLimited(kind));
+      },
+      [
+        {
+          alert: kind === 'start' ? 'SignInRelayStartsLimited' : 'SignInRelayCodesLimited',
+          labels: JOB,
+        },
+      ],
+    ],
+  ]),
   [
     'Redis has gone',
     async ({ one, pass }) => {
