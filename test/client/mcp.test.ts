@@ -58,12 +58,17 @@ const access = new Map<string, AuthInfo>();
 const refresh = new Set<string>();
 /** The refresh tokens that it was sent. */
 let refreshed: string[] = [];
-/** What its callbacks name. Empty: they name none. */
-let issuer = issuerUrl.href;
-let promisesIssuer = false;
-/** What its metadata name. */
-let namedIssuer = issuerUrl.href;
-let refusesScope = false;
+const AS_USUAL = {
+  /** What its callbacks name. Empty: they name none. */
+  issuer: issuerUrl.href,
+  promisesIssuer: false,
+  /** What its metadata name. */
+  namedIssuer: issuerUrl.href,
+  refusesScope: false,
+  choice: 'continue',
+};
+/** How it and the user behave. */
+const now = { ...AS_USUAL };
 
 function grant({ client_id }: OAuthClientInformationFull): OAuthTokens {
   const token = plantSecret(randomUUID());
@@ -86,12 +91,12 @@ const provider: OAuthServerProvider = {
   async authorize(_client, params, response) {
     const code = plantSecret(randomUUID());
     codes.set(code, params);
-    const query = { code, state: params.state ?? '', ...(issuer && { iss: issuer }) };
+    const query = { code, state: params.state ?? '', ...(now.issuer && { iss: now.issuer }) };
     response.redirect(`${params.redirectUri}?${new URLSearchParams(query)}`);
   },
   challengeForAuthorizationCode: async (_client, code) => codes.get(code)?.codeChallenge ?? '',
   async exchangeAuthorizationCode(client, code, _verifier, redirectUri, resource) {
-    if (refusesScope) throw new InvalidScopeError('');
+    if (now.refusesScope) throw new InvalidScopeError('');
     const asked = codes.get(code);
     const isSame = asked?.redirectUri === redirectUri && asked?.resource?.href === resource?.href;
     if (!isSame || resource?.href !== server.href) throw new InvalidGrantError('another request');
@@ -116,8 +121,8 @@ function serveAuthorization(): Server {
   app.get('/.well-known/oauth-authorization-server', (_: unknown, response: ServerResponse) => {
     const metadata = createOAuthMetadata({ provider, issuerUrl, scopesSupported });
     const more = {
-      issuer: namedIssuer,
-      authorization_response_iss_parameter_supported: promisesIssuer,
+      issuer: now.namedIssuer,
+      authorization_response_iss_parameter_supported: now.promisesIssuer,
     };
     response
       .setHeader('Content-Type', 'application/json')
@@ -160,11 +165,11 @@ afterAll(async () => {
 });
 
 /** The user continues or declines; the authorization servers here ask nothing. */
-async function answer(link: string, choice = 'continue'): Promise<void> {
+async function answer(link: string): Promise<void> {
   const user = createUser({
     ask: (url, init) => fetch(new URL(url, relay.baseUrl), { redirect: 'manual', ...init }),
   });
-  const decided = await user.decide(link, choice, { Origin: relay.baseUrl });
+  const decided = await user.decide(link, now.choice, { Origin: relay.baseUrl });
   const sent = decided.headers.get('location');
   if (sent === null) return;
   const back = await fetch(sent, { redirect: 'manual' });
@@ -173,21 +178,16 @@ async function answer(link: string, choice = 'continue'): Promise<void> {
 
 let folder = '';
 let links: string[] = [];
-let choice = 'continue';
 beforeEach(() => {
   folder = newFolder();
   links = [];
-  choice = 'continue';
-  issuer = issuerUrl.href;
-  promisesIssuer = false;
-  namedIssuer = issuerUrl.href;
-  refusesScope = false;
+  Object.assign(now, AS_USUAL);
   refreshed = [];
 });
 
 /** A client as in a process of its own: nothing is shared but the folder. */
 function createClient(
-  onPrompt = (link: string) => void answer(link, choice),
+  onPrompt = (link: string) => void answer(link),
   fetch?: (url: string, init: object) => Promise<Response>,
 ) {
   const shared = fileStorage(folder);
@@ -258,26 +258,24 @@ test('a refresh token that no longer works shows another link', async () => {
   expect(links).toHaveLength(2);
 });
 
-test('a callback of another issuer signs nobody in', async () => {
-  issuer = 'https://other.example';
-  await expect(createClient().connect()).rejects.toMatchObject({ code: 'refused' });
-});
+const OTHER = 'https://other.example';
 
-test('a callback of the issuer that another server claims to be signs nobody in', async () => {
-  issuer = 'https://other.example';
-  namedIssuer = issuer;
-  await expect(createClient().connect()).rejects.toMatchObject({ code: 'refused' });
-  issuer = '';
-  folder = newFolder();
-  await createClient().connect();
-});
-
-test('a callback without an issuer signs in unless the metadata promises one', async () => {
-  issuer = '';
-  await createClient().connect();
-  promisesIssuer = true;
-  folder = newFolder();
-  await expect(createClient().connect()).rejects.toMatchObject({ code: 'refused' });
+test.each<[string, Partial<typeof AS_USUAL>, string | undefined]>([
+  ['names another issuer', { issuer: OTHER }, 'refused'],
+  ['names whom the server claims to be', { issuer: OTHER, namedIssuer: OTHER }, 'refused'],
+  [
+    'names none, and the server claims to be another',
+    { issuer: '', namedIssuer: OTHER },
+    undefined,
+  ],
+  ['names none', { issuer: '' }, undefined],
+  ['names none, though the metadata promise it', { issuer: '', promisesIssuer: true }, 'refused'],
+  ['says that the user declined', { choice: 'decline' }, 'access_denied'],
+])('a callback that %s', async (_, behaviour, code) => {
+  Object.assign(now, behaviour);
+  const connected = createClient().connect();
+  if (code) await expect(connected).rejects.toMatchObject({ code });
+  else await connected;
 });
 
 test('a callback with another state signs nobody in', async () => {
@@ -288,12 +286,6 @@ test('a callback with another state signs nobody in', async () => {
     return new Response(text.replace(/"state":"[^"]*"/, '"state":"other"') || null, response);
   });
   await expect(connect()).rejects.toMatchObject({ code: 'refused' });
-});
-
-test('a user who declines ends the connecting with access_denied', async () => {
-  choice = 'decline';
-  const { connect } = createClient();
-  await expect(connect()).rejects.toMatchObject({ code: 'access_denied' });
 });
 
 test('after a restart it continues with the link that the user has', async () => {
@@ -394,7 +386,7 @@ test.each([
 });
 
 test('examples/mcp/client.mjs names an error of the SDK that has no message', async () => {
-  refusesScope = true;
+  now.refusesScope = true;
   symlinkSync(modules, join(folder, 'node_modules'));
   const file = join(folder, 'client.mjs');
   writeFileSync(file, EXAMPLE);
