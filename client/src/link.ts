@@ -235,6 +235,7 @@ export async function poll(
   const { now, date } = call.platform;
   const hasWait = offers(link, 'wait');
   const progress = offers(link, 'progress') ? '&progress=1' : '';
+  let wasOpened = false;
   let askedSkewMs = 0;
 
   function next() {
@@ -267,8 +268,13 @@ export async function poll(
       if (!restMs || now() >= endMs + PATIENCE_MS) {
         throw new SignInError('expired', 'The link has expired');
       }
-    } else if (json.progress) onOpened();
-    else return takeResult(call, options, link, json);
+    } else if (!json.progress) {
+      return takeResult(call, options, link, json);
+    } else if (!wasOpened) {
+      wasOpened = true;
+      onOpened();
+      continue;
+    }
     // Negative after a poll that was held: the next one follows at once.
     await pause(call, POLL_GAP_MS - tookMs);
   }

@@ -285,6 +285,9 @@ describe('the state', () => {
     expect(network.asksOf('progress=1')[0]?.url).toBe(
       `${RELAY}/auth/result?session=secret&wait=25&progress=1`,
     );
+    // The user may be done at once, but a relay that repeats 'opened' must wait.
+    const [first = 0, ...later] = network.asksOf('progress=1').map(({ atMs }) => atMs);
+    expect(later.map((atMs) => atMs - first)).toEqual([2_000, 2_010, 4_010]);
   });
 
   test('is "reconnecting" with the first request that fails, and continues where it was', async () => {
