@@ -36,7 +36,7 @@ let clients = 0;
 
 export async function startProxy(relayUrl: string) {
   clients += 1;
-  const clientAddress = `198.51.100.${clients}`;
+  const headers = { 'x-forwarded-for': `198.51.100.${clients}` };
   const faults = new Map<Route, Fault[]>();
   const answers: { readonly route: Route; readonly status: number }[] = [];
   let session = '';
@@ -49,16 +49,16 @@ export async function startProxy(relayUrl: string) {
     const [fault] = waiting;
     if (fault !== undefined && fault !== 'cut' && fault !== 'stall') {
       waiting.shift();
-      return { clientAddress, ...FATES[fault]() };
+      return { headers, ...FATES[fault]() };
     }
     const onAnswer = (status: number) => void answers.push({ route, status });
-    if (fault === undefined) return { onAnswer, clientAddress };
+    if (fault === undefined) return { onAnswer, headers };
     const cutAfter = (message: string) => {
       if (waiting[0] !== fault || !message.startsWith('HTTP/1.1 200')) return message.length;
       waiting.shift();
       return Math.floor((message.indexOf('\r\n\r\n') + message.length) / 2);
     };
-    return { onAnswer, clientAddress, cutAfter, staysOpen: fault === 'stall' };
+    return { onAnswer, headers, cutAfter, staysOpen: fault === 'stall' };
   }
 
   const proxy = await startFaultProxy(relayUrl, ({ path }) => decide(path));
