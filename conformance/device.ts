@@ -143,7 +143,7 @@ export async function requestGrant(
   { service = SERVICE_A, ...call }: GrantCall = {},
 ) {
   const from = call.from ?? relay.nextAddress();
-  const form = formCall(devicePath(service), { client_id: 'conformance-device' });
+  const form = formCall(devicePath(service), { client_id: 'conformance-device', scope: 'all' });
   const answer = await relay.send({ ...form, ...call, from });
   if (answer.status !== 200) return { answer };
   const fields = expect.oauth(answer, 200);

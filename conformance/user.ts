@@ -44,6 +44,8 @@ export function expectRedirectToProvider({ options }: Kit, answer: Answer, sessi
   const { authorizeUrl, clientId } = registrationAt(options, session.service);
   equal('authorization endpoint', origin + pathname, authorizeUrl);
   equal('client_id', searchParams.get('client_id'), clientId);
+  // A device does not choose it.
+  equal('scope', searchParams.get('scope'), null);
   const state = present('state', searchParams.get('state') ?? undefined);
   if (session.state) equal('state', state, session.state);
   return state;
