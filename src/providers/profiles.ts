@@ -2,7 +2,7 @@
  * The facts about each provider that can be enabled by its name; guides/ has what an operator reads
  * about it. Any other provider is set by its issuer or its endpoints (docs/configuration.md "Providers").
  */
-import type { ProviderConfig } from './config.ts';
+import type { Expected, KnownError, ProviderConfig } from './config.ts';
 import type { RedirectKind } from './redirect-uris.ts';
 
 /** Placeholder for the address of a server that people host themselves. */
@@ -37,6 +37,11 @@ export interface Profile extends Defaults {
   /** Which redirect URIs it refuses. Absent if no rule is known. */
   readonly refusedRedirects?: readonly RedirectKind[];
 }
+
+/** What the provider answers a refresh token that no longer works, with 400. */
+const badRefreshToken = (body: Expected): KnownError => {
+  return { means: 'invalid_grant', grant: 'refresh', status: 400, body };
+};
 
 const GOOGLE: Profile = {
   displayName: 'Google',
@@ -314,14 +319,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     authorizeUrl: '[url]/apps/oauth2/authorize',
     tokenUrl: '[url]/apps/oauth2/api/v1/token',
     pkce: 'S256',
-    knownErrors: [
-      {
-        means: 'invalid_grant',
-        grant: 'refresh',
-        status: 400,
-        body: { error: 'invalid_request' },
-      },
-    ],
+    knownErrors: [badRefreshToken({ error: 'invalid_request' })],
     deviceFlow:
       'Login flow v2, which gives app passwords: <https://docs.nextcloud.com/server/latest/developer_manual/client_apis/LoginFlow/index.html>.',
     lifetime: '1 hour',
@@ -375,10 +373,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     userAgentNames:
       'your platform, app, version and account, for example `web:tv.example:1.0 (by /u/you)`',
     // A wrong client gets a 401.
-    knownErrors: [
-      { means: 'invalid_grant', grant: 'refresh', status: 400, body: { error: 400 } },
-      { means: 'invalid_grant', grant: 'refresh', status: 400, body: { error: 'invalid_request' } },
-    ],
+    knownErrors: [badRefreshToken({ error: 400 }), badRefreshToken({ error: 'invalid_request' })],
     revocation: { url: 'https://www.reddit.com/api/v1/revoke_token' },
     lifetime: '1 to 24 hours, as `expires_in` says',
     paramsGiveRefreshToken: true,
@@ -458,12 +453,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     scope: 'read',
     scopeSeparator: ',',
     knownErrors: [
-      {
-        means: 'invalid_grant',
-        grant: 'refresh',
-        status: 400,
-        body: { errors: { resource: 'RefreshToken', code: 'invalid' } },
-      },
+      badRefreshToken({ errors: { resource: 'RefreshToken', code: 'invalid' } }),
       {
         means: 'invalid_grant',
         grant: 'exchange',
@@ -558,15 +548,10 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientSecret: 'optional',
     scope: 'tweet.read users.read offline.access',
     knownErrors: [
-      {
-        means: 'invalid_grant',
-        grant: 'refresh',
-        status: 400,
-        body: {
-          error: 'invalid_request',
-          error_description: 'Value passed for the token was invalid.',
-        },
-      },
+      badRefreshToken({
+        error: 'invalid_request',
+        error_description: 'Value passed for the token was invalid.',
+      }),
     ],
     revocation: { url: 'https://api.x.com/2/oauth2/revoke' },
     lifetime: '2 hours',
