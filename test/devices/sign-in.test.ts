@@ -464,7 +464,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     proxy.fail('start', 'json 503', '429');
     // A transfer of Roku follows each redirect.
     if (platform.name !== 'Roku') proxy.fail('start', 'redirect');
-    proxy.fail('poll', 'html 503', 'json 503', 'html 200', 'lost', 'cut');
+    proxy.fail('poll', 'html 503', 'json 503', 'html 200', 'deep json 200', 'lost', 'cut');
     proxy.fail('ack', 'lost', 'html 503');
     const run = app.run(proxy.url);
     const tokens = await agree(run);
@@ -509,6 +509,11 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     const app = await install();
     const { ended } = app.run(relay.baseUrl, 'unknown');
     expect(await ended).toMatchObject({ exitCode: 1, error: 'refused: Unknown service' });
+  });
+
+  test('the relay is not there: the error names its address', async () => {
+    const { ended } = (await install()).run('http://127.0.0.1:1');
+    expect((await ended).error).toStartWith('unreachable: http://127.0.0.1:1');
   });
 
   test('a negative Retry-After does not shorten a pause', async () => {
@@ -683,6 +688,14 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       const last = app.run(proxy.url);
       await expectTokens(app, last, await agree(last));
     });
+});
+
+test.if(isHere('Python'))('Python: a terminal without blocks gets no drawn QR code', async () => {
+  const { command } = PLATFORMS[0] as Platform;
+  const app = installProgram(['env', 'PYTHONIOENCODING=latin-1', ...command(built)]);
+  const run = app.run(relay.baseUrl);
+  await expectTokens(app, run, await agree(run));
+  expect(run.output()).toContain('QR code: http');
 });
 
 const inShell = test.if(isHere('curl and qrencode'));

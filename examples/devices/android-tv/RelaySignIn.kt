@@ -18,7 +18,6 @@ import okhttp3.OkHttpClient
 import okhttp3.Request
 import okhttp3.RequestBody.Companion.toRequestBody
 import okhttp3.Response
-import org.json.JSONException
 import org.json.JSONObject
 
 private const val WAIT_SECONDS = 25L // The relay holds a poll this long. Some proxies cut a request after 30 s.
@@ -35,7 +34,7 @@ class RelaySignIn(val relay: String, private val service: String) {
     suspend fun start(device: String): Started {
         val body = JSONObject().put("service", service).put("code", true).put("ack", true).put("device", device)
         val reply = retry("/auth/start", body)
-        val json = reply.json.takeIf { it.has("session") } ?: throw reply.failure()
+        val json = reply.json.takeIf { it.has("link") } ?: throw reply.failure()
         return Started(
             json.getString("session"), json.getString("link"), json.getString("userCode"), json.getString("qr"), json.getLong("expiresIn"),
         )
@@ -98,14 +97,14 @@ class RelaySignIn(val relay: String, private val service: String) {
         val call = http.newCall(request.build())
         waiting.invokeOnCancellation { call.cancel() }
         call.enqueue(object : Callback {
-            override fun onFailure(call: Call, e: IOException) = waiting.resume(Reply(0, "", 0))
+            override fun onFailure(call: Call, e: IOException) = waiting.resume(Reply(0, relay, 0))
 
             override fun onResponse(call: Call, response: Response) {
                 val reply = try {
                     val retryAfter = response.header("Retry-After")?.toLongOrNull() ?: 0
                     response.use { Reply(it.code, it.peekBody(MAX_BYTES).string().trim(), retryAfter) }
                 } catch (cutOff: IOException) {
-                    Reply(0, "", 0)
+                    Reply(0, relay, 0)
                 }
                 waiting.resume(reply)
             }
@@ -118,7 +117,7 @@ private class Reply(val status: Int, private val text: String, retryAfterSeconds
     /** Empty for what is no JSON object, such as a page of a proxy. */
     val json = try {
         JSONObject(text)
-    } catch (page: JSONException) {
+    } catch (page: Throwable) { // JSONException, or a StackOverflowError of what is nested too deeply.
         JSONObject()
     }
 

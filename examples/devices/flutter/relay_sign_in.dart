@@ -49,7 +49,7 @@ class RelaySignIn {
   Future<Started> start(String device) async {
     final body = {'service': service, 'code': true, 'ack': true, 'device': device};
     final reply = await _retry('/auth/start', body);
-    return reply.json.containsKey('session') ? Started.fromJson(reply.json) : throw reply.failure;
+    return reply.json.containsKey('link') ? Started.fromJson(reply.json) : throw reply.failure;
   }
 
   /// [isCancelled] has to be true before [cancel], which ends the poll.
@@ -100,7 +100,7 @@ class RelaySignIn {
       return await _receive(request).timeout(_wait + const Duration(seconds: 15));
     } on Exception {
       // SocketException, ClientException (a response cut off), TimeoutException, HandshakeException.
-      return _Reply(0, '', 0);
+      return _Reply(0, relay, 0);
     }
   }
 

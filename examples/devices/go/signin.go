@@ -105,7 +105,7 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 		digest := sha256.Sum256([]byte(verifier))
 		start["challenge"] = base64.RawURLEncoding.EncodeToString(digest[:])
 	}
-	if _, err := askUntilAnswered(ctx, relay+"/auth/start", start, &link, "session"); err != nil {
+	if _, err := askUntilAnswered(ctx, relay+"/auth/start", start, &link, "link"); err != nil {
 		return Tokens{}, err
 	}
 	// Not by the device's clock, which may not be set yet: Go compares with a monotonic one.
@@ -241,6 +241,9 @@ func askUntilAnswered(ctx context.Context, address string, body, target any, mem
 	}
 	if ctx.Err() != nil {
 		return last, &Failure{Code: "cancelled"}
+	}
+	if last.status == 0 {
+		return last, &Failure{"unreachable", address}
 	}
 	return last, &Failure{"unreachable", last.text()}
 }

@@ -161,8 +161,9 @@ end
 
 -- Returns the JSON object of a 200 that has the member, or if_missing of a 404. Tries again what may pass.
 local function ask_until_answered(url, body, member, if_missing)
+  local status, answer, text, seconds
   for _ = 1, TRIES do
-    local status, answer, text, seconds = ask(url, body)
+    status, answer, text, seconds = ask(url, body)
     if status == 200 and answer[member] then return answer end
     if status == 404 and if_missing then return if_missing end
     if status >= 400 and status < 500 and status ~= 429 then
@@ -171,12 +172,13 @@ local function ask_until_answered(url, body, member, if_missing)
     end
     pause(seconds)
   end
-  M.fail('unreachable')
+  M.fail('unreachable', status == 0 and url or nil)
 end
 
 -- By name: nothing else of the relay is kept, such as an address that tokens would be sent to.
 local function tokens_from_relay(answer)
-  return { accessToken = answer.accessToken, refreshToken = answer.refreshToken, expiresIn = answer.expiresIn }
+  local refresh_token, expires_in = text_in(answer.refreshToken), seconds_in(answer.expiresIn)
+  return { accessToken = answer.accessToken, refreshToken = refresh_token, expiresIn = expires_in }
 end
 
 -- RFC 6749 section 5.1. The tokens are refreshed there too.
@@ -273,7 +275,7 @@ end
 
 -- Where the provider names no expiry, only its API says it, with a 401.
 local function is_due(tokens)
-  if not tokens.expiresAt then return false end
+  if not (tokens.expiresAt and tokens.expiresIn) then return false end
   local left, margin = tokens.expiresAt - os.time(), math.min(MARGIN_SECONDS, tokens.expiresIn / 2)
   -- More than they ever had: the clock was set back since they were saved.
   return left <= margin or left > tokens.expiresIn
@@ -307,7 +309,7 @@ local function sign_in(relay, service, path, show, client)
     body.service = service
     body.challenge = can_be_blind(relay, service) and challenge or nil
   end
-  local started = ask_until_answered(relay .. (client and '/open' or '/auth/start'), body, 'session')
+  local started = ask_until_answered(relay .. (client and '/open' or '/auth/start'), body, 'link')
   local ends_at = now() + started.expiresIn -- The device's clock may not be set yet.
   local session = {
     link = started.link, user_code = started.userCode, qr = started.qr, code_address = relay .. '/link',

@@ -71,7 +71,7 @@ def sign_in(relay, service, path, show, tick, client):
         if can_be_blind(relay, service):
             body['challenge'] = challenge
     start = relay + ('/open' if client else '/auth/start')
-    session = Session(relay, ask_until_answered(start, body, 'session'))
+    session = Session(relay, ask_until_answered(start, body, 'link'))
     try:
         show(session)
         member = 'callback' if client else 'code' if 'challenge' in body else 'accessToken'
@@ -91,7 +91,7 @@ def sign_in(relay, service, path, show, tick, client):
 def can_be_blind(relay, service):
     """Whether this device may exchange the code itself, so that the relay sees no token. Older relays do not say."""
     answer = ask_until_answered(relay + '/services', None, 'services', if_missing={'services': []})
-    return any(each['service'] == service and each.get('blind') in ('can', 'must') for each in answer['services'])
+    return any(each.get('service') == service and each.get('blind') in ('can', 'must') for each in answer['services'])
 
 
 def exchange(code, verifier):
@@ -189,7 +189,7 @@ def tokens_from_provider(answer, url, client_id):
 
 def is_due(tokens):
     """Where the provider names no expiry, only its API says it, with a 401."""
-    if 'expiresAt' not in tokens:
+    if not (tokens.get('expiresAt') and tokens.get('expiresIn')):
         return False
     left = tokens['expiresAt'] - time.time()
     # More than they ever had: the clock was set back since they were saved.
@@ -242,7 +242,7 @@ def ask_until_answered(url, body, member, if_missing=None):
         if 400 <= status < 500 and status != 429:
             raise SignInError(text) if text and 'error' in answer else SignInError('refused', text)
         time.sleep(pause)
-    raise SignInError('unreachable', text)
+    raise SignInError('unreachable', text if status else url)
 
 
 def ask(url, body=None, timeout=WAIT_SECONDS + 15, tick=lambda: None):

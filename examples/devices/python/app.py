@@ -67,7 +67,7 @@ def refresh(relay, service, path, saved):
 
 def is_due(tokens):
     """Where the provider names no expiry, only its API says it, with a 401."""
-    if 'expiresAt' not in tokens:
+    if not (tokens.get('expiresAt') and tokens.get('expiresIn')):
         return False
     left = tokens['expiresAt'] - time.time()
     # More than they ever had: the clock was set back since they were saved.
@@ -119,7 +119,8 @@ def draw_qr(text):
     """Black on white whatever the terminal's theme is; one character is two modules, one above the other."""
     try:
         import qrcode
-    except ImportError:
+        ' ▄▀█'.encode(sys.stdout.encoding)
+    except (ImportError, UnicodeEncodeError):  # It is not installed, or the terminal is not of UTF-8.
         return None
     code = qrcode.QRCode(border=4, error_correction=qrcode.constants.ERROR_CORRECT_L)
     code.add_data(text)

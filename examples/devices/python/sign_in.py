@@ -33,7 +33,7 @@ def sign_in(relay, service, show, save, device='Living room'):
     if verifier:
         digest = hashlib.sha256(verifier.encode()).digest()
         body['challenge'] = base64.urlsafe_b64encode(digest).rstrip(b'=').decode()
-    session = Session(relay, ask_until_answered(f'{relay}/auth/start', body, 'session'))
+    session = Session(relay, ask_until_answered(f'{relay}/auth/start', body, 'link'))
     try:
         show(session)
         answer = session.wait_for('code' if verifier else 'accessToken')
@@ -49,7 +49,7 @@ def sign_in(relay, service, show, save, device='Living room'):
 def can_be_blind(relay, service):
     """Whether this device may exchange the code itself, so that the relay sees no token. Older relays do not say."""
     answer = ask_until_answered(f'{relay}/services', None, 'services', if_missing={'services': []})
-    return any(each['service'] == service and each.get('blind') in ('can', 'must') for each in answer['services'])
+    return any(each.get('service') == service and each.get('blind') in ('can', 'must') for each in answer['services'])
 
 
 def exchange(code, verifier):
@@ -137,7 +137,7 @@ def ask_until_answered(url, body, member, if_missing=None):
         if 400 <= status < 500 and status != 429:
             raise SignInError(text) if text and 'error' in answer else SignInError('refused', text)
         time.sleep(pause)
-    raise SignInError('unreachable', text)
+    raise SignInError('unreachable', text if status else url)
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -156,9 +156,9 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15):
     is_form = isinstance(body, bytes)
     data = body if body is None or is_form else json.dumps(body).encode()
     content_type = 'application/x-www-form-urlencoded' if is_form else 'application/json'
-    request = urllib.request.Request(url, data, {'Content-Type': content_type})
     pause = random.uniform(1, 3)  # So that a thousand devices do not return at the same moment.
     try:
+        request = urllib.request.Request(url, data, {'Content-Type': content_type})
         try:
             # Python has no default timeout: a socket that died while the device slept would hang.
             response = opener.open(request, timeout=timeout)
@@ -166,14 +166,15 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15):
             response = error
         with response:
             status, headers, text = response.status, response.headers, read_text(response, timeout)
-    except Exception:  # OSError, HTTPException (a response cut off), UnicodeDecodeError.
+    except Exception:  # OSError, HTTPException, or ValueError: no URL, or no UTF-8.
         return 0, {}, '', pause
-    if headers.get('Retry-After', '').isdecimal():
-        pause += min(int(headers['Retry-After']), 60)
+    seconds = headers.get('Retry-After', '')[:9]
+    if seconds.isdecimal():
+        pause += min(int(seconds), 60)
     try:
         answer = json.loads(text)
         text = ''  # It may contain tokens: of JSON only `error` is shown, of a 200 nothing.
-    except ValueError:  # A page of a proxy.
+    except (ValueError, RecursionError):  # A page of a proxy.
         answer = None
     answer = answer if isinstance(answer, dict) else {}
     if isinstance(answer.get('error'), str):

@@ -5,7 +5,7 @@
 ' exchange_failed (from the relay), expired, cancelled, refused, unreachable, not_saved.
 function signIn() as object
     body = { "service": m.top.service, "code": true, "ack": true, "device": CreateObject("roDeviceInfo").GetFriendlyName() }
-    reply = askUntilAnswered("/auth/start", body, "session")
+    reply = askUntilAnswered("/auth/start", body, "link")
     if reply.error <> invalid then return reply
     link = reply.body
     ' The poll secret is only for this device: never show it, log it or put it into a link.
@@ -69,6 +69,7 @@ function askUntilAnswered(path as string, body as object, member as string) as o
         end if
         pause(reply.pauseMs)
     end for
+    if reply.status = 0 then return failure("unreachable", m.top.relay)
     return failure("unreachable")
 end function
 

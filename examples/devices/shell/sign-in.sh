@@ -18,7 +18,7 @@ tries=6         # Only a poll is repeated until the link expires.
 # 0: the tokens are saved. 1: the link has expired.
 sign_in() {
   body="{\"service\":\"$service\",\"code\":true,\"ack\":true,\"device\":\"Living room\"}"
-  ask_until_answered /auth/start "$body" session || fail "$(field error)"
+  ask_until_answered /auth/start "$body" link || fail "$(field error)"
   # Only for this device: never show it, log it or put it into a link.
   result="/auth/result?session=$(field session)"
   show
@@ -68,6 +68,7 @@ ask_until_answered() {
       *) if [ -n "$(field error)" ]; then return 1; else fail "refused: $answer"; fi ;;
     esac
   done
+  [ "$status" != 000 ] || fail "unreachable: $relay"
   fail unreachable
 }
 

@@ -100,7 +100,7 @@ struct RelaySignIn {
         } catch {
             // Lost, timed out, cut off. A cancelled task gets here too.
             try Task.checkCancellation()
-            return Reply(status: 0, data: Data())
+            return Reply(status: 0, data: Data(relay.utf8))
         }
     }
 }
