@@ -14,7 +14,7 @@ import {
 import { failureOf } from '../kit/wait.ts';
 
 test('starts are refused; open sessions, limits on guessing and refreshes work', async () => {
-  await using redis = await startRedis({ maxMemory: '64mb', evictionPolicy: 'noeviction' });
+  await using redis = await startRedis();
   const { store, createRateLimiter, refreshes, time, close } = await openTestRedis(redis.url);
   const session = await create(store, { userCode: createCode(), redeliveryMs: REDELIVERY_MS });
   const cancelled = await create(store);
@@ -43,8 +43,8 @@ test('starts are refused; open sessions, limits on guessing and refreshes work',
 });
 
 test('a Redis that evicts, and keeps what it has on a disk, is warned of at the start', async () => {
-  const options = { evictionPolicy: 'allkeys-lru', args: ['--appendonly', 'yes'] };
-  await using redis = await startRedis(options);
+  const args = ['--appendonly', 'yes', '--maxmemory-policy', 'allkeys-lru'];
+  await using redis = await startRedis({ args });
   const relay = await startRelay({ REDIS_URL: redis.url });
   expect(relay.events('store_misconfigured')).toMatchObject(
     ['maxmemory-policy is allkeys-lru', 'persistence is on'].map((problem) => ({

@@ -17,9 +17,6 @@ export interface RedisOptions {
   readonly user?: { readonly name: string; readonly password: string; readonly rules?: string };
   /** TLS alone, with a certificate for 127.0.0.1 that the test must trust. */
   readonly tls?: boolean;
-  /** As Redis writes it, `8mb`. */
-  readonly maxMemory?: string;
-  readonly evictionPolicy?: string;
   /** Further arguments of redis-server, `['--appendonly', 'yes']`. */
   readonly args?: readonly string[];
 }
@@ -43,7 +40,7 @@ const ALWAYS = [
 
 /** Resolves when it answers. It keeps nothing on disk unless `args` say so. */
 export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
-  const { user, args = [], maxMemory, evictionPolicy } = options;
+  const { user, args = [] } = options;
   const adminPassword = options.password ?? (user ? ADMIN_PASSWORD : '');
   const config = [...ALWAYS];
   if (adminPassword !== '') {
@@ -54,8 +51,6 @@ export function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
     const rules = user.rules ?? '~* &* +@all';
     config.push(`user ${user.name} on ${JSON.stringify(`>${user.password}`)} ${rules}`);
   }
-  if (maxMemory) config.push(`maxmemory ${maxMemory}`);
-  if (evictionPolicy) config.push(`maxmemory-policy ${evictionPolicy}`);
   return launchServer({ ...options, config, args, adminPassword });
 }
 
