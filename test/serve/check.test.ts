@@ -121,21 +121,6 @@ describe.concurrent('where everything is right', () => {
   });
 });
 
-test('settings: each that is wrong or does not fit here, and no value of a secret', async () => {
-  const { exitCode, findings } = await runCheck({
-    PORT: 'x',
-    START_BURST: '0',
-    MAL_CLIENT_SECRET: `${SECRET}\n\t`,
-    NODE_EXTRA_CA_CERTS: '/nowhere.pem',
-  });
-  expect(exitCode).toBe(1);
-  expect(
-    findings.filter(({ mark }) => mark === 'fault').map(({ text }) => text.split(' ')[0]),
-  ).toEqual(expect.arrayContaining(['PORT', 'START_BURST', 'MAL_CLIENT_SECRET']));
-  const text = expect.stringContaining('NODE_EXTRA_CA_CERTS names /nowhere.pem, which does not');
-  expect(findings).toContainEqual({ mark: 'warning', what: 'settings', text });
-});
-
 const ELSEWHERE = { OAUTH_BASE_URL: 'http://127.0.0.1:1' };
 const OPEN_ENDPOINTS = 'https://accounts.example/authorize';
 
@@ -512,8 +497,16 @@ describe('--settings', () => {
     return [exitCode, output] as const;
   };
 
-  test.each([
+  const CA = { NODE_EXTRA_CA_CERTS: '/nowhere.pem' };
+
+  test.each<[string, Record<string, string>, number, string]>([
     ['are right', {}, 0, '✓ settings: the relay can start\n'],
+    [
+      'do not fit here',
+      CA,
+      0,
+      '! settings: NODE_EXTRA_CA_CERTS names /nowhere.pem, which does not',
+    ],
     ['are wrong', { PORT: 'x' }, 78, '✗ settings: PORT must be a whole number'],
     ['name a missing secret', { ADMIN_TOKEN_FILE: '/run/no' }, 78, '/run/no does not exist'],
     ['name a missing folder', { SESSIONS_FILE: '/no/relay.db' }, 78, '/no does not exist'],

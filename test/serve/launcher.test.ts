@@ -12,7 +12,7 @@ import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { asNode, nodeAfter } from '../kit/old-node.ts';
 import { NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
-import { LAUNCHER, launchRelay, ROOT, startRelay } from '../kit/relay.ts';
+import { LAUNCHER, ROOT, startRelay } from '../kit/relay.ts';
 
 const readChildren = (pid: number) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
@@ -51,11 +51,6 @@ describe('where Node cannot replace its process, as before 22.15, the launcher',
     expect(await relay.stop('SIGINT')).toBe(0);
     expect(relay.events('draining')).toMatchObject([{ signal: 'SIGINT' }]);
     expectEventsAlone(relay.output());
-  });
-
-  test('ends with the exit code of the relay', async () => {
-    const relay = await launchRelay({ POLL_SECONDS: 'none' }, { command: command() });
-    expect(await relay.exited).toBe(78);
   });
 
   onLinux('ends by the signal that killed the relay', async () => {
