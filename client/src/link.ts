@@ -242,7 +242,7 @@ export async function poll(
     askedSkewMs = countdown.skew();
     // A poll after a failure is short, so that the app soon learns that the relay is back.
     const mostSeconds = call.failure ? 1 : WAIT_SECONDS;
-    const seconds = Math.max(Math.min(Math.floor(leftMs() / 1_000), mostSeconds), 1);
+    const seconds = Math.min(Math.floor(leftMs() / 1_000), mostSeconds);
     const wait = hasWait ? `&wait=${seconds}` : '';
     const timeoutMs = hasWait ? seconds * 1_000 + LATENCY_MS : LONG_POLL_MS;
     return { url: resultUrl + wait + progress, timeoutMs };

@@ -70,15 +70,6 @@ describe('waiting for the result', () => {
     expect(network.asksOf('/auth/start').length).toBe(1);
   });
 
-  test('a response without a result is asked for again at once, at most every 2 s', async () => {
-    const { network } = await signIn(60_000, { '/auth/result': [[204]] });
-    const asks = network.asksOf('/auth/result').map(({ atMs }) => atMs);
-    expect(asks.length).toBe(30);
-    expect(asks.slice(1).map((atMs, index) => atMs - (asks[index] ?? 0))).toEqual(
-      Array(29).fill(2_000),
-    );
-  });
-
   test('pauses double up to 8 s, half of each is random, and Retry-After is a minimum', async () => {
     const answers = [
       ...Array(6).fill([502]),

@@ -389,16 +389,3 @@ describe('a blind sign-in', () => {
     ]);
   });
 });
-
-test('a poll asks for no longer a wait than the session has left', async () => {
-  const started: Answer = [200, JSON.stringify({ session: 's', url: LINK, expiresIn: 60 })];
-  const { network } = await signIn(60_000, {
-    '/services': [OFFER(['wait'])],
-    '/auth/start': [started],
-    '/auth/result': [[204]],
-  });
-  for (const { url, atMs } of network.asksOf('/auth/result')) {
-    const wait = Number(/wait=(\d+)/.exec(url)?.[1]);
-    expect(wait).toBe(Math.max(Math.min(25, Math.floor((60_010 - atMs) / 1_000)), 1));
-  }
-});
