@@ -117,6 +117,12 @@ test('while a relay drains its metrics are served, and say that it is not ready'
 });
 
 describe('the admin port', () => {
+  test('is off unless it is set', async () => {
+    await using relay = await startRelay();
+    expect((await relay.ask('/metrics')).status).toBe(404);
+    expect(relay.events('admin_listening')).toEqual([]);
+  });
+
   test('is on loopback by default, shows no secret, and serves no route of the relay', async () => {
     const adminPort = await findFreePort();
     await using relay = await startRelay({
