@@ -4,7 +4,7 @@ import type { Session } from '../../src/sign-ins/session.ts';
 import { poll, pollUntilDone, startWithCode, UNKNOWN_SECRET } from './device.ts';
 import { startTokenEndpoint } from './provider.ts';
 import { type RedisServer, startRedis } from './redis/server.ts';
-import { type RelayProcess, type StartOptions, startRelay } from './relay.ts';
+import { type RelayProcess, startRelay } from './relay.ts';
 import { startCuttingProxy } from './tcp-proxy.ts';
 import { bringCode, continueWithCode, makeCode } from './user.ts';
 import { pollUntil } from './wait.ts';
@@ -15,19 +15,14 @@ export type RelayPair = Awaited<ReturnType<typeof startRelayPair>>;
 
 interface PairOptions {
   readonly env?: Env;
-  /** For each relay in particular. */
-  readonly each?: readonly [PartOptions, PartOptions];
+  /** For the first relay alone. */
+  readonly first?: Env;
 }
-
-type PartOptions = StartOptions & { readonly env?: Env };
 
 /** Longer than any test: a poll that is answered earlier was notified. */
 export const LONG_POLL_SECONDS = '230';
 
-export async function startRelayPair(
-  redisUrl: string,
-  { env = {}, each = [{}, {}] }: PairOptions = {},
-) {
+export async function startRelayPair(redisUrl: string, { env = {}, first = {} }: PairOptions = {}) {
   await using stack = new AsyncDisposableStack();
   const provider = stack.use(startTokenEndpoint());
   const shared = {
@@ -40,13 +35,13 @@ export async function startRelayPair(
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
     ...env,
   };
-  async function startOne({ env: own = {}, ...options }: PartOptions): Promise<RelayProcess> {
-    const relay = await startRelay({ ...shared, ...own }, options);
+  async function startOne(own: Env): Promise<RelayProcess> {
+    const relay = await startRelay({ ...shared, ...own });
     // A drain would ask a store that may not be there any more.
     stack.defer(async () => void (await relay.stop('SIGKILL')));
     return relay;
   }
-  const relays = await Promise.all([startOne(each[0]), startOne(each[1])]);
+  const relays = await Promise.all([startOne(first), startOne({})]);
   const owned = stack.move();
   return { provider, relays, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -58,8 +53,8 @@ export async function startCutOffPair(env: Env = {}) {
   await using stack = new AsyncDisposableStack();
   const redis = stack.use(await startRedis());
   const proxy = stack.use(await startCuttingProxy(redis.port));
-  const each = [{ env: { REDIS_URL: proxy.url } }, {}] as const;
-  const pair = stack.use(await startRelayPair(redis.url, { env, each }));
+  const first = { REDIS_URL: proxy.url };
+  const pair = stack.use(await startRelayPair(redis.url, { env, first }));
   const [cutOff, other] = pair.relays;
   // A whole sign-in by code: from now on Redis knows every script, and executes it at the first request.
   const { session, link } = await startWithCode(cutOff);
