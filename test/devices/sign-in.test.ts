@@ -92,6 +92,26 @@ async function agree(run: Run, { nth = 1, at = relay, expiresIn = 3_600 } = {}) 
   return tokens;
 }
 
+/** The user has signed in, and the program has ended. */
+async function signIn(app: App, url = relay.baseUrl, more: Parameters<typeof agree>[1] = {}) {
+  const run = app.run(url);
+  const tokens = await agree(run, more);
+  await expectTokens(app, run, tokens);
+  return tokens;
+}
+
+/** A refresh that waits for the provider. */
+async function startRefresh(app: App) {
+  const { refreshToken } = await signIn(app);
+  app.makeDue();
+  const gate = createGate();
+  gates.set(refreshToken, gate);
+  const held = gate.close();
+  const run = app.run(relay.baseUrl);
+  await held.arrived;
+  return { run, held, tokens: grantFor(refreshToken) };
+}
+
 const ENDED_WELL = { exitCode: 0, error: '' };
 
 async function expectTokens(app: App, run: Run, tokens: Tokens): Promise<void> {
@@ -135,9 +155,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   if (exchanges.includes('blind')) {
     test('a blind sign-in: the device exchanges the code and refreshes at the provider', async () => {
       const app = await install();
-      const run = app.run(blind.baseUrl);
-      const first = await agree(run, { at: blind });
-      await expectTokens(app, run, first);
+      const first = await signIn(app, blind.baseUrl, { at: blind });
       app.makeDue();
       const exchange = new URLSearchParams(
         provider.requests.findLast(({ body }) => body.includes('code_verifier'))?.body,
@@ -146,9 +164,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       const tokens = grantFor(first.refreshToken);
       await expectTokens(app, app.run(blind.baseUrl), tokens);
     });
-  }
 
-  if (exchanges.includes('blind')) {
     const grant = (more: object = {}, kind = 'first') =>
       answer({
         access_token: plantSecret(`access-token-${kind}`),
@@ -339,44 +355,26 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
   test('stopped during a refresh: the new tokens are saved, the old may be used up', async () => {
     const app = await install();
-    const first = app.run(relay.baseUrl);
-    const { refreshToken } = await agree(first);
-    await first.ended;
-    app.makeDue();
-    const fresh = grantFor(refreshToken);
-    const gate = createGate();
-    gates.set(refreshToken, gate);
-    const held = gate.close();
-    const second = app.run(relay.baseUrl);
-    await held.arrived;
-    second.cancel();
+    const { run, held, tokens } = await startRefresh(app);
+    run.cancel();
     // Time to act on it, as there is no sign of that.
     await Bun.sleep(1_000);
     held.release();
-    await second.ended;
-    expect(app.tokens()).toMatchObject(fresh);
+    await run.ended;
+    expect(app.tokens()).toMatchObject(tokens);
   });
 
   test('the storage is full at a refresh: the new tokens are saved once there is room', async () => {
     const app = await install();
-    const first = app.run(relay.baseUrl);
-    const { refreshToken } = await agree(first);
-    await first.ended;
-    app.makeDue();
-    const tokens = grantFor(refreshToken);
-    const gate = createGate();
-    gates.set(refreshToken, gate);
-    const held = gate.close();
-    const second = app.run(relay.baseUrl);
-    await held.arrived;
+    const { run, held, tokens } = await startRefresh(app);
     app.fillStorage();
     held.release();
     // The terminal's programs wait; an app calls again.
     const said = ['Kodi', 'Android TV', 'Roku'].includes(platform.name) ? 'Goes on.' : 'not_saved';
-    await pollUntil('it goes on', () => second.output().includes(said));
+    await pollUntil('it goes on', () => run.output().includes(said));
     app.freeStorage();
-    await expectTokens(app, second, tokens);
-    expect(second.links()).toBe(0);
+    await expectTokens(app, run, tokens);
+    expect(run.links()).toBe(0);
   });
 
   if (isTerminal)
@@ -406,8 +404,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     // Nothing that it had started goes on.
     await killed.ended;
     app.truncate();
-    const next = app.run(relay.baseUrl);
-    await expectTokens(app, next, await agree(next));
+    await signIn(app);
   });
 
   test('the user declines: access_denied, as the relay names it', async () => {
@@ -466,9 +463,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     if (platform.name !== 'Roku') proxy.fail('start', 'redirect');
     proxy.fail('poll', 'html 503', 'json 503', 'html 200', 'deep json 200', 'lost', 'cut');
     proxy.fail('ack', 'lost', 'html 503');
-    const run = app.run(proxy.url);
-    const tokens = await agree(run);
-    await expectTokens(app, run, tokens);
+    await signIn(app, proxy.url);
     await pollUntil('the tokens are acknowledged', () => proxy.answers('ack').includes(204));
     // The first one was cut off.
     expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
@@ -485,9 +480,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
           proxy.fail('start', 'torn', 'torn');
           proxy.fail('poll', 'torn', 'torn');
           proxy.fail('ack', 'torn');
-          const run = app.run(proxy.url);
-          const tokens = await agree(run);
-          await expectTokens(app, run, tokens);
+          await signIn(app, proxy.url);
         }
       },
       ROUNDS * 300_000,
@@ -499,9 +492,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       await using proxy = await startProxy(relay.baseUrl);
       const app = await install();
       proxy.fail('poll', 'stall');
-      const run = app.run(proxy.url);
-      const tokens = await agree(run);
-      await expectTokens(app, run, tokens);
+      await signIn(app, proxy.url);
       expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
     });
 
@@ -596,9 +587,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   test('tokens are refreshed when due, or after the clock was set back', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     const app = await install();
-    const first = app.run(proxy.url);
-    const { refreshToken } = await agree(first);
-    await first.ended;
+    const { refreshToken } = await signIn(app, proxy.url);
     const second = app.run(proxy.url);
     expect(await second.ended).toMatchObject(ENDED_WELL);
     expect([second.links(), proxy.answers('refresh')]).toEqual([0, []]);
@@ -625,9 +614,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   test('tokens that live for a minute are refreshed in the middle of it, not at each use', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     const app = await install();
-    const first = app.run(proxy.url);
-    const { refreshToken } = await agree(first, { expiresIn: 60 });
-    await first.ended;
+    const { refreshToken } = await signIn(app, proxy.url, { expiresIn: 60 });
     const fresh = grantFor(refreshToken);
     app.leave(59);
     expect(await app.run(proxy.url).ended).toMatchObject(ENDED_WELL);
@@ -640,9 +627,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   test('only a provider that refuses tokens takes them away, not an unreachable relay', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     const app = await install();
-    const first = app.run(relay.baseUrl);
-    const tokens = await agree(first);
-    await first.ended;
+    const tokens = await signIn(app);
     app.makeDue();
     proxy.fail('refresh', 'lost', 'lost', 'lost', 'lost', 'lost');
     // The last try: its text is not shown.
@@ -651,8 +636,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect({ exitCode, error }).toEqual({ exitCode: 1, error: 'unreachable' });
     expect(app.tokens()).toMatchObject(tokens);
 
-    const refused = app.run(relay.baseUrl);
-    await expectTokens(app, refused, await agree(refused));
+    await signIn(app);
   });
 
   // Its OkHttp Authenticator.
@@ -660,9 +644,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     test('a token that the API rejects is refreshed once, for all requests that it had', async () => {
       await using proxy = await startProxy(relay.baseUrl);
       const app = await install();
-      const first = app.run(proxy.url);
-      const { refreshToken } = await agree(first);
-      await first.ended;
+      const { refreshToken } = await signIn(app, proxy.url);
       const fresh = grantFor(refreshToken);
       let accepted: string = fresh.accessToken;
       using api = serveUpstream((request) => {
@@ -685,8 +667,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
 
       // If the provider refuses to refresh them, the user signs in again, although they are not due.
       expect(await app.run(proxy.url, 'mal', api.url).ended).toMatchObject(ENDED_WELL);
-      const last = app.run(proxy.url);
-      await expectTokens(app, last, await agree(last));
+      await signIn(app, proxy.url);
     });
 });
 

@@ -99,11 +99,7 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
     // In the app's own storage, which other apps cannot read; noBackupFilesDir is in no backup.
     private suspend fun load(): SavedTokens? = withContext(Dispatchers.IO) {
         unsaved?.let {
-            try {
-                write(it)
-            } catch (full: SignInFailure) {
-                // The app goes on.
-            }
+            runCatching { write(it) } // If it fails again, the app goes on.
             return@withContext it
         }
         try {

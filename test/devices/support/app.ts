@@ -48,6 +48,13 @@ export function installProgram(
   const file = join(folder, 'tokens-mal.json');
   /** Where some programs write the file that they rename. */
   const written = `${file}.new`;
+  /** Its times are in milliseconds or in seconds. */
+  function expireAt(timeMs: (savedMs: number) => number) {
+    const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
+    const unit = saved.expiresAt > 1e11 ? 1 : 1_000;
+    const expiresAt = Math.floor(timeMs(saved.expiresAt * unit) / unit);
+    writeFileSync(file, JSON.stringify({ ...saved, expiresAt }));
+  }
   mkdirSync(join(folder, 'bin'));
   writeFileSync(join(folder, 'bin/date'), DATE, { mode: 0o755 });
   return {
@@ -61,23 +68,11 @@ export function installProgram(
     /** The permissions of the file with the tokens. */
     mode: () => statSync(file).mode & 0o777,
     /** Makes the tokens look saved a day from now. */
-    setClockBack() {
-      const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
-      const dayInItsUnit = saved.expiresAt > 1e11 ? 86_400_000 : 86_400;
-      writeFileSync(file, JSON.stringify({ ...saved, expiresAt: saved.expiresAt + dayInItsUnit }));
-    },
+    setClockBack: () => expireAt((savedMs) => savedMs + 86_400_000),
     /** Leaves the saved tokens this many seconds. */
-    leave(seconds: number) {
-      const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
-      const unit = saved.expiresAt > 1e11 ? 1 : 1_000;
-      const expiresAt = Math.floor((Date.now() + seconds * 1_000) / unit);
-      writeFileSync(file, JSON.stringify({ ...saved, expiresAt }));
-    },
+    leave: (seconds: number) => expireAt(() => Date.now() + seconds * 1_000),
     /** Makes the saved tokens look expired. */
-    makeDue() {
-      const saved = JSON.parse(readFileSync(file, 'utf8')) as object;
-      writeFileSync(file, JSON.stringify({ ...saved, expiresAt: 1 }));
-    },
+    makeDue: () => expireAt(() => 1_000),
     /** Files that it wrote and did not rename. */
     leftovers: () =>
       readdirSync(folder, { withFileTypes: true })

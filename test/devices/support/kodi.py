@@ -1,6 +1,6 @@
 """As much of Kodi as examples/devices/python/kodi.py needs. A line on standard input is the Back key.
 
-As in Kodi, a window's events are queued, and delivered only while the add-on is in waitForAbort, sleep or doModal.
+As in Kodi, a window's events are queued, and delivered only while the add-on is in waitForAbort or sleep.
 """
 import queue
 import sys
@@ -40,9 +40,6 @@ class Monitor:
         stay(timeout)
         return abort.is_set()
 
-    def abortRequested(self):
-        return abort.is_set()
-
 
 class WindowDialog:
     shown = []
@@ -57,11 +54,6 @@ class WindowDialog:
     def close(self):
         if self in self.shown:
             self.shown.remove(self)
-
-    def doModal(self):
-        self.show()
-        while self in self.shown and not abort.is_set():
-            stay(0.1)
 
 
 class ControlLabel:
