@@ -11,7 +11,7 @@ import { serveUpstream } from '../kit/provider.ts';
 import { LAUNCHER, ROOT } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
-test('in a folder of a stranger a checkout runs no code of it and sets no variable of it', () =>
+test('in a folder of a stranger a checkout runs no code and sets no variable of it', () =>
   expectUnaffected([NODE, LAUNCHER], { cwd: makeStrangeFolder() }));
 
 test('a checkout without packages takes none, and no Bun, that the folder names', async () => {
