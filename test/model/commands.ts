@@ -29,8 +29,7 @@ export const REQUESTS = [
 ] as const;
 
 const COMMANDS = {
-  start: 6,
-  'start with a code': 4,
+  start: 10,
   open: 4,
   continue: 2,
   decline: 2,
@@ -69,6 +68,7 @@ const fields = fc.record({
   ),
   service: fc.constantFrom(...SERVICES),
   hasAck: fc.boolean(),
+  hasCode: fc.boolean(),
   wantsProgress: fc.boolean(),
   waitSeconds: fc.constantFrom(0, 1, 5, 50, 50),
   pauseMs: pauses,

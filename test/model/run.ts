@@ -105,7 +105,6 @@ export class Run {
     const service = this.#world.relays()[relay];
     switch (name) {
       case 'start':
-      case 'start with a code':
         return this.#start(service, asked);
       case 'time passes':
         return this.#advance(asked.pauseMs);
@@ -177,12 +176,9 @@ export class Run {
     expect(seen, 'as one after the other').toEqual([inOrder.first, inOrder.second]);
   }
 
-  async #start(target: TestService, { name, service, hasAck }: Command) {
+  async #start(target: TestService, { service, hasAck, hasCode }: Command) {
     const store = this.#faults.state;
-    const members = {
-      ...(hasAck && { ack: true }),
-      ...(name === 'start with a code' && { code: true }),
-    };
+    const members = { ack: hasAck, code: hasCode };
     const isBusy = this.#model.countLive() >= MAX_SESSIONS;
     if (store === 'up' && !isBusy) {
       const { session, state, link } = await start(target, service, members);
