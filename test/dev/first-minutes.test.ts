@@ -7,7 +7,7 @@ import { startDev } from '../kit/dev.ts';
 import { newFolder } from '../kit/folder.ts';
 import { findFreePort, runChild, startChild } from '../kit/process.ts';
 import { MAIN, ROOT } from '../kit/relay.ts';
-import { pollUntil } from '../kit/wait.ts';
+import { untilShown } from '../kit/wait.ts';
 
 /** The width of a terminal by default. */
 const COLUMNS = 80;
@@ -41,8 +41,8 @@ describe('where another program has port 8080', () => {
 
   test('dev takes the next two ports that are free, and says so', async () => {
     const dev = startChild([process.execPath, MAIN, 'dev']);
-    await pollUntil('it says where it is', () => dev.output().includes('Ctrl-C ends it'));
-    const [, port = ''] = /The relay +http:\/\/127\.0\.0\.1:(\d+) /.exec(dev.output()) ?? [];
+    const shown = await untilShown(dev, 'Ctrl-C ends it');
+    const [, port = ''] = /The relay +http:\/\/127\.0\.0\.1:(\d+) /.exec(shown) ?? [];
     expect(Number(port)).toBeGreaterThan(8_080);
     expect(dev.output()).toContain(
       `Port 8080 or 8081 is taken by another program: here it is ${port}.`,
@@ -65,7 +65,7 @@ test('the commands of the README work in a folder with spaces and other alphabet
   const options = { cwd: checkout, env: { HOME: home } };
   const port = await findFreePort();
   const dev = startChild(['npm', 'run', 'dev', '--', '--port', `${port}`], options);
-  await pollUntil('it says where it is', () => dev.output().includes('Ctrl-C ends it'));
+  await untilShown(dev, 'Ctrl-C ends it');
   const provider = `http://127.0.0.1:${port + 1}`;
   const television = await (await fetch(`${provider}/client/dist/tv.js`)).text();
   expect(television).toContain('SignInRelay');

@@ -2,7 +2,7 @@
 import { networkInterfaces } from 'node:os';
 import { type ChildOptions, findFreePort, startChild } from './process.ts';
 import { MAIN } from './relay.ts';
-import { pollUntil } from './wait.ts';
+import { untilShown } from './wait.ts';
 
 /** The address of this machine in its network. */
 export const lanAddress = Object.values(networkInterfaces())
@@ -33,14 +33,7 @@ export async function startDev({
   });
   const relayUrl = `${origin}:${port}`;
   const providerUrl = `${origin}:${port + 1}`;
-  const untilShown = (text: string) =>
-    pollUntil(`the dev relay shows ${JSON.stringify(text)}`, () => {
-      if (child.output().includes(text)) return true;
-      if (!child.isRunning())
-        throw new Error(`the dev relay ended. Its output:\n${child.output()}`);
-      return false;
-    });
-  await untilShown('Ctrl-C ends it');
+  await untilShown(child, 'Ctrl-C ends it');
   const from = (base: string) => (path: string, init?: RequestInit) =>
     fetch(new URL(path, base), { redirect: 'manual', ...init });
   const askProvider = from(providerUrl);
@@ -55,7 +48,7 @@ export async function startDev({
     /** Asks the dev provider. Redirects are not followed. */
     askProvider,
     /** Resolves once its terminal has shown the text. */
-    untilShown,
+    untilShown: (text: string) => untilShown(child, text),
     ask: from(relayUrl),
     /** How the next sign-in ends. */
     plan: (asked: object) =>

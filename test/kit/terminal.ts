@@ -1,5 +1,5 @@
 /** A program in a pseudo-terminal, and what its screen shows. */
-import { pollUntil } from './wait.ts';
+import { untilShown } from './wait.ts';
 
 interface TerminalOptions {
   readonly columns?: number;
@@ -26,15 +26,11 @@ export function startInTerminal(
       exit: () => closed.resolve(),
     },
   });
+  const program = { output: () => output, isRunning: () => child.exitCode === null };
   return {
     /** Everything that was written to the terminal, escape sequences and all. */
-    output: () => output,
-    untilShown: (text: string | RegExp) =>
-      pollUntil(`the terminal shows ${text}`, () => {
-        const isShown = typeof text === 'string' ? output.includes(text) : text.test(output);
-        if (!isShown && child.exitCode !== null) throw new Error(`ended without it:\n${output}`);
-        return isShown && output;
-      }),
+    output: program.output,
+    untilShown: (text: string | RegExp) => untilShown(program, text),
     type: (keys: string) => void child.terminal?.write(keys),
     pid: child.pid,
     /** Resolves with the exit code once all output was read too. */

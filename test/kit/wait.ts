@@ -1,4 +1,5 @@
 /** Waiting for what sends no event, holding back what would come too early, and several things at the same time. */
+import type { Child } from './process.ts';
 
 /** Enough for a loaded machine. Reaching it fails the test with the name of what did not come. */
 const PATIENCE_MS = 25_000;
@@ -19,6 +20,16 @@ export async function pollUntil<Value>(
     if (performance.now() > giveUpAtMs) throw new Error(`timed out: not seen that ${what}`);
     await Bun.sleep(PAUSE_MS);
   }
+}
+
+/** Resolves with the output of a program once that has the text; rejects if it ends without it. */
+export function untilShown(program: Pick<Child, 'output' | 'isRunning'>, text: string | RegExp) {
+  return pollUntil(`it shows ${text}`, () => {
+    const output = program.output();
+    const isShown = typeof text === 'string' ? output.includes(text) : text.test(output);
+    if (!isShown && !program.isRunning()) throw new Error(`ended without ${text}:\n${output}`);
+    return isShown && output;
+  });
 }
 
 /** While it is closed, callers wait until the test releases them. */

@@ -12,7 +12,7 @@ import { startChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 import { decide } from '../kit/user.ts';
-import { pollUntil } from '../kit/wait.ts';
+import { pollUntil, untilShown } from '../kit/wait.ts';
 
 const dev = await startDev();
 const home = newFolder();
@@ -26,11 +26,11 @@ const atRelay = ['dev', '--relay', dev.relayUrl];
 /** In pipes, as a script runs it. */
 function startLogin(line: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const own = { NO_PROXY: '127.0.0.1', XDG_CONFIG_HOME: home };
-  const { exited, stdout, stderr, kill } = startChild(line, { env: { ...own, ...env } });
+  const { exited, stdout, stderr, kill, isRunning } = startChild(line, { env: { ...own, ...env } });
   return {
     kill,
     stderr,
-    untilShown: (text: string) => pollUntil(`stderr has ${text}`, () => stderr().includes(text)),
+    untilShown: (text: string) => untilShown({ output: stderr, isRunning }, text),
     ended: exited.then((exitCode) => ({ exitCode, stdout: stdout(), stderr: stderr() })),
   };
 }
