@@ -108,6 +108,8 @@ export function createCore(
   let saving: Promise<void> | undefined;
   let signingOut: Promise<SignedOut>;
   let pausedUntilMs = 0;
+  /** The link of the last sign-in that ended. */
+  let endedUrl: string | undefined;
   /** The last access token that the API refused. */
   let refused: string | undefined;
 
@@ -236,9 +238,12 @@ export function createCore(
     const { call, link, settle } = running;
     stop(call);
     if (link && how !== 'failed') sendAckOrCancel(call, link, how === 'saved' ? 'ack' : 'cancel');
+    let removed: Promise<unknown> = Promise.resolve();
     // If storing failed, keep the link: the relay still has the result for a minute.
-    const isKept = !link || hasCode('storage_failed', error);
-    const removed = isKept ? Promise.resolve() : storage.unfinished.remove();
+    if (link && !hasCode('storage_failed', error)) {
+      endedUrl = link.resultUrl;
+      removed = storage.unfinished.remove();
+    }
     void removed.then(() => settle(how !== 'cancelled', error));
   }
 
@@ -247,7 +252,9 @@ export function createCore(
     return storage.read().then(
       ({ tokens, ended, unfinished }) => {
         const link = resume(platform, options, unfinished);
-        apply(machine.storageRead(version, tokens, ended, !!link && link.prompt.secondsLeft() > 0));
+        // A read that began before the link was removed finds it.
+        const isResumable = link?.resultUrl !== endedUrl && !!link?.prompt.secondsLeft();
+        apply(machine.storageRead(version, tokens, ended, isResumable));
       },
       (error) => {
         apply(machine.storageFailed(version, error));
