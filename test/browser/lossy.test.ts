@@ -15,7 +15,7 @@ setDefaultTimeout(180_000);
 type Choice = 'Continue' | 'Decline';
 
 /** What the user sees. `nothing`: a page that arrived in part, or the browser's own page of an error. */
-type Sight = 'form' | 'wrong code' | 'question' | 'provider' | End | 'nothing';
+type Sight = 'question' | 'provider' | End | 'nothing';
 type End = 'signed in' | 'cancelled' | 'may be signed in';
 
 /** The first that is on a page. */
@@ -25,8 +25,6 @@ const SIGHTS: readonly [Sight, RegExp][] = [
   ['signed in', /You’re signed in/],
   ['cancelled', /Sign-in (was )?cancelled/],
   ['may be signed in', /no longer valid.*your device may be signed in/s],
-  ['wrong code', /This code is not valid/],
-  ['form', /Code shown on your device/],
 ];
 const ENDS: ReadonlySet<Sight> = new Set<End>(['signed in', 'cancelled', 'may be signed in']);
 
@@ -38,32 +36,13 @@ async function see(page: Page): Promise<Sight> {
   return SIGHTS.find(([, said]) => said.test(text))?.[0] ?? 'nothing';
 }
 
-const BUTTONS: Partial<Record<Sight, string>> = {
-  form: 'Check',
-  'wrong code': 'Check',
-  provider: 'Allow',
-};
-
-type Shown = Pick<Device, 'userCode' | 'shortUrl'>;
-
-/** The page is about the code that the device shows, and says to start again there. */
-async function saysExpired(page: Page, { userCode }: Shown): Promise<boolean> {
-  const written = await page
-    .getByRole('textbox')
-    .getAttribute('value')
-    .catch(() => null);
-  return written === userCode;
-}
-
 /** What the user does with what they see. Resolves when they see something else. */
-async function act(page: Page, device: Shown, sight: Sight, choice: Choice): Promise<void> {
-  const { userCode, shortUrl } = device;
+async function act(page: Page, device: Device, sight: Sight, choice: Choice): Promise<void> {
   // Back has left the first page: the user scans the code of the device again.
-  if (page.url() === 'about:blank') return void (await page.goto(shortUrl));
+  if (page.url() === 'about:blank') return void (await page.goto(device.shortUrl));
   if (sight === 'nothing') return void (await page.reload());
   const before = page.url();
-  if (BUTTONS[sight] === 'Check') await page.getByRole('textbox').fill(userCode);
-  await press(page, BUTTONS[sight] ?? choice);
+  await press(page, sight === 'provider' ? 'Allow' : choice);
   await pollUntil('another page', async () => page.url() !== before || (await see(page)) !== sight);
 }
 
@@ -76,7 +55,7 @@ const PATIENCE = 20;
  */
 async function goOn(
   page: Page,
-  device: Shown,
+  device: Device,
   choice: Choice,
   isInterrupted = () => false,
 ): Promise<Sight> {
@@ -88,7 +67,6 @@ async function goOn(
       .catch(() => 'nothing' as const);
     seen.push(sight);
     if (isInterrupted() || ENDS.has(sight)) return sight;
-    if (sight === 'wrong code' && (await saysExpired(page, device))) return sight;
     await act(page, device, sight, choice).catch(() => {});
     if (isInterrupted()) return sight;
   }
@@ -131,7 +109,6 @@ async function setUpLossy(confirm: 'code' | 'always') {
   target = setup.relay.baseUrl;
   return {
     confirm,
-    url: proxy.url,
     /** A user with a browser, whose device waits. */
     async openUser(network: Network) {
       const name = crypto.randomUUID();
@@ -150,11 +127,6 @@ async function setUpLossy(confirm: 'code' | 'always') {
 }
 
 type Lossy = Awaited<ReturnType<typeof setUpLossy>>;
-
-async function expectResult(result: ReturnType<Device['poll']>, choice: Choice): Promise<void> {
-  const expected = choice === 'Decline' ? { error: 'access_denied' } : { status: 200 };
-  expect(await result).toMatchObject(expected);
-}
 
 const endOfHead = (message: string) => message.indexOf('\r\n\r\n');
 const cookieIn = (message: string) => message.toLowerCase().indexOf('set-cookie: ');
@@ -177,8 +149,6 @@ const [SHORT, LONG] = [/^\/L\//, /^\/auth\/mal\?/];
 
 const STEPS: Readonly<Record<'code' | 'always', readonly Step[]>> = {
   code: [
-    ['home', 'GET', /^\/$/],
-    ['form', 'POST', /^\/link$/],
     ['code', 'GET', SHORT],
     ['Continue', 'POST', SHORT],
     ['Decline', 'POST', SHORT],
@@ -192,15 +162,6 @@ const STEPS: Readonly<Record<'code' | 'always', readonly Step[]>> = {
   ],
 };
 
-const choiceAt = (step: string): Choice => (step === 'Decline' ? 'Decline' : 'Continue');
-
-/** Where the user begins. */
-function entryOf({ confirm, url }: Lossy, step: string, device: Device): string {
-  if (step === 'home') return `${url}/`;
-  if (step === 'form') return `${url}/link`;
-  return confirm === 'code' ? device.shortUrl : device.url;
-}
-
 /** One fault at one step, and what the user does about it. Returns what each tab shows in the end, and how often the browser came back from the provider. */
 async function meetFault(
   lossy: Lossy,
@@ -208,7 +169,8 @@ async function meetFault(
   fate: Fate,
   recovery: (typeof RECOVERIES)[number],
 ): Promise<{ readonly ends: Sight[]; readonly callbacks: number }> {
-  const choice = choiceAt(step);
+  const isDeclined = step === 'Decline';
+  const choice = isDeclined ? 'Decline' : 'Continue';
   let isMet = false;
   let callbacks = 0;
   const { device, result, page, close } = await lossy.openUser((exchange) => {
@@ -217,7 +179,7 @@ async function meetFault(
     isMet = true;
     return fate;
   });
-  const entry = entryOf(lossy, step, device);
+  const entry = lossy.confirm === 'code' ? device.shortUrl : device.url;
   const open = (tab: Page) => tab.goto(entry).catch(() => {});
   await open(page);
   await goOn(page, device, choice, () => isMet);
@@ -235,7 +197,7 @@ async function meetFault(
     await page.reload().catch(() => {});
   }
   ends.push(await goOn(page, device, choice));
-  await expectResult(result, choice);
+  expect(await result).toMatchObject(isDeclined ? { error: 'access_denied' } : { status: 200 });
   await close();
   return { ends, callbacks };
 }
@@ -258,11 +220,8 @@ describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
         const { ends, callbacks } = await meetFault(lossy, step, fate, recovery);
         // A callback counts once, so a later one says where to look: that of another tab, or of
         // a user who reloads a page that is slow to come.
-        const isRepeated = callbacks > 1;
-        const right =
-          choiceAt(name) === 'Decline'
-            ? ['cancelled']
-            : ['signed in', ...(isRepeated ? ['may be signed in'] : [])];
+        const signedIn = callbacks > 1 ? ['signed in', 'may be signed in'] : ['signed in'];
+        const right = name === 'Decline' ? ['cancelled'] : signedIn;
         const wrong = ends.filter((end) => !right.includes(end));
         expect({ fault, recovery, wrong }).toEqual({ fault, recovery, wrong: [] });
       });
