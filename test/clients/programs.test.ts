@@ -5,15 +5,18 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
 import { type Service, SIGNED_IN, startServers, USER } from '../kit/chromium.ts';
 import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has, isHere, type Need, PYTHON } from '../kit/needs.ts';
-import { startChild } from '../kit/process.ts';
+import { findFreePort, startChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { answerLink, type Choice } from '../kit/user.ts';
+import { failureOf } from '../kit/wait.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const LONGEST_MS = 60_000;
@@ -26,6 +29,8 @@ const [setup, shortLived] = await Promise.all([
     SESSION_SECONDS: '3',
     // A client with `Prefer: wait` is held this long at most, and then gets expired_token.
     POLL_SECONDS: '5',
+    // A provider that never answers.
+    MAL_TOKEN_URL: `http://127.0.0.1:${await findFreePort()}/token`,
   }),
 ]);
 afterAll(() => Promise.all([setup.stop(), shortLived.stop()]));
@@ -245,6 +250,29 @@ describe.each(CLIENTS.filter(isRunHere))('$name', (client) => {
     },
     LONGEST_MS,
   );
+});
+
+async function configure(issuer: string, ...client: [string, Partial<openid.ClientMetadata>?]) {
+  const [clientId, metadata] = client;
+  const options = { execute: [openid.allowInsecureRequests] };
+  return openid.discovery(new URL(issuer), clientId, metadata, openid.None(), options);
+}
+
+test('openid-client refuses an ID token that the metadata of the relay do not name', async () => {
+  // Everything else in the token is as the client expects it.
+  const metadata = { id_token_signed_response_alg: 'ES256' };
+  const config = await configure(`${setup.relay.baseUrl}/oauth2/demo`, demo.clientId, metadata);
+  const authorization = await openid.initiateDeviceAuthorization(config, {});
+  const polled = failureOf(openid.pollDeviceAuthorizationGrant(config, authorization));
+  const link = authorization.verification_uri_complete ?? '';
+  expect(await answerLink(USER, link)).toMatchObject(SIGNED_IN);
+  expect(await polled).toMatchObject({ code: oauth.JWT_CLAIM_COMPARISON });
+});
+
+test('openid-client does not take a refresh that fails for now for invalid_grant', async () => {
+  const config = await configure(`${shortLived.baseUrl}/oauth2/mal`, 'tv');
+  const refused = failureOf(openid.refreshTokenGrant(config, 'a-refresh-token'));
+  expect(await refused).toMatchObject({ code: oauth.RESPONSE_IS_NOT_CONFORM });
 });
 
 test.if(isHere('curl and qrencode'))(
