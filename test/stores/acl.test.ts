@@ -1,18 +1,10 @@
 /** The rights of docs/scaling.md suffice, and none of them is superfluous. */
 
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { REDELIVERY_MS } from '../kit/limits.ts';
 import { type Deployment, readAcl, rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
-import {
-  create,
-  createCode,
-  IMPATIENT,
-  openTestRedis,
-  PENDING,
-  systemClock,
-} from '../kit/stores.ts';
+import { create, IMPATIENT, openTestRedis, PENDING, systemClock } from '../kit/stores.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(90_000);
@@ -47,17 +39,6 @@ async function useAll(
     await waitFor(notified);
     expect(await store.poll(session.pollSecret)).toMatchObject({ state: 'delivered' });
     expect(await store.lease(await create(store))).toBeDefined();
-
-    const options = {
-      userCode: createCode(),
-      deviceName: 'Fernseher',
-      redeliveryMs: REDELIVERY_MS,
-    };
-    const byCode = await create(store, options);
-    expect(await store.find({ userCode: options.userCode })).toBeDefined();
-    await store.fail(byCode);
-    expect(await store.poll(byCode.pollSecret)).toMatchObject({ state: 'delivered' });
-    expect(await store.acknowledge(byCode.pollSecret)).toBe('acknowledged');
 
     await refreshes.begin('mal token');
     await refreshes.finish('mal token', '{}');
