@@ -6,7 +6,7 @@
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import { intervalMsOf, type RateLimiter, type RateLimitPolicy } from '../sign-ins/rate-limits.ts';
 import { digestOf } from '../sign-ins/secrets.ts';
-import type { Delivery, NewSession, Protected, Session } from '../sign-ins/session.ts';
+import type { NewSession, Protected, Session } from '../sign-ins/session.ts';
 import { createPending, keptUntilMs, stateAt } from '../sign-ins/session.ts';
 import type { Listener, RefreshStore, RefreshTurn, SessionKey, Store } from '../sign-ins/store.ts';
 import {
@@ -47,21 +47,17 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
   let noLongerLive: Session[] = [];
 
   const loaded = journal?.load() ?? [];
-  for (const session of loaded.toSorted((a, b) => keptUntilMs(a) - keptUntilMs(b))) add(session);
-
-  function add(session: Session): void {
-    const entry = { session };
-    const { link, poll, code } = session.ids;
-    byLink.set(link, entry);
-    byPoll.set(poll, entry);
-    if (code !== undefined) byCode.set(code, entry);
-    schedule(entry);
-  }
+  for (const session of loaded.toSorted((a, b) => keptUntilMs(a) - keptUntilMs(b)))
+    put({ session });
 
   /** Appends the entry. The tombstone of a redelivery therefore stands behind sessions that expire later, and is removed later than necessary. */
-  function schedule(entry: Entry): void {
+  function put(entry: Entry): void {
+    const { ids, state, startedAtMs, expiresAtMs, redeliveryMs = 0 } = entry.session;
+    byLink.set(ids.link, entry);
+    byPoll.set(ids.poll, entry);
+    // A new session may already have the code of one that has ended.
+    if (ids.code !== undefined && state !== 'ended') byCode.set(ids.code, entry);
     for (const entries of byDuration.values()) entries.delete(entry);
-    const { state, startedAtMs, expiresAtMs, redeliveryMs = 0 } = entry.session;
     const durationMs = state === 'delivered' ? redeliveryMs : expiresAtMs - startedAtMs;
     byDuration.set(durationMs, (byDuration.get(durationMs) ?? new Set()).add(entry));
   }
@@ -86,7 +82,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     }
     const wasDelivered = entry.session.state === 'delivered';
     entry.session = next;
-    if (wasDelivered || next.state === 'delivered') schedule(entry);
+    if (wasDelivered || next.state === 'delivered') put(entry);
     if (next.state !== 'ended') return;
     tombstones.add(entry);
     const oldest = tombstones.size > MAX_TOMBSTONES ? oldestTombstones.next().value : undefined;
@@ -127,7 +123,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
       if (isFull && expire(nowMs) >= maxSessions) return 'full';
       const session = createPending(newSession, nowMs, lifetimeMs);
       journal?.write(session);
-      add(session);
+      put({ session });
       return 'created';
     },
 
@@ -263,8 +259,8 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy) {
 export const plainVault: Vault = {
   keep: ({ browserState, pollSecret, userCode, delivery, deviceName }) => ({
     ids: { link: browserState, poll: digestOf(pollSecret), code: userCode },
-    delivery: delivery as unknown as Protected<Delivery>,
-    deviceName: deviceName as unknown as Protected<string> | undefined,
+    delivery: plain(delivery),
+    deviceName: deviceName === undefined ? undefined : plain(deviceName),
     keyMaterial: undefined,
   }),
   link: (browserState) => ({

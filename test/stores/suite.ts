@@ -172,6 +172,18 @@ function testTime(open: OpenStores): void {
     expect(await store.poll(pollSecret)).toEqual(GONE);
   });
 
+  test('a code that is drawn again stays with the new session', async () => {
+    const { store, time } = await open();
+    const old = await createCompleted(store, { redeliveryMs: REDELIVERY_MS, withUserCode: true });
+    const { pollSecret, userCode = '' } = old;
+    time.advance(LIFETIME_MS);
+    await store.poll(pollSecret);
+    time.advance(1);
+    const { browserState } = await create(store, { userCode });
+    await store.acknowledge(pollSecret);
+    expect(await store.find({ userCode })).toMatchObject({ browserState });
+  });
+
   test('a sweep returns each expired session once, and frees nothing that is needed', async () => {
     const { store, time } = await open();
     const started = await create(store);
