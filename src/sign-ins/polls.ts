@@ -75,22 +75,13 @@ export function createPolls(
   }
 
   /** Undefined if the store refused or did not reply: the poll keeps waiting, because a device treats any error as final. */
-  async function tryToTakeResult(
-    key: PollKey,
-    asked: PollOptions,
-  ): Promise<PollOutcome | undefined> {
+  async function tryToTakeResult(key: PollKey, asked: PollOptions) {
     try {
       return await takeResult(key, asked);
     } catch (error) {
       if (error instanceof StoreUnavailable) return undefined;
       throw error;
     }
-  }
-
-  function park(poll: ParkedPoll): void {
-    const own = parked.get(poll.id);
-    if (own === undefined) parked.set(poll.id, [poll]);
-    else own.push(poll);
   }
 
   /** At the limit, evicts the oldest poll, an unconfirmed one first: anybody can poll with an invented secret. */
@@ -146,7 +137,7 @@ export function createPolls(
       if (holdSeconds === 0 || isClosed) return (await tryToTakeResult(key, asked)) ?? PENDING;
       const poll = new ParkedPoll(key.id, asked.wantsProgress, clock.now(), queueOf(holdSeconds));
       // Parks before it checks the session: a change in between wakes the poll.
-      park(poll);
+      parked.set(key.id, [...(parked.get(key.id) ?? []), poll]);
       signal.addEventListener('abort', poll);
       try {
         let retryMs = STORE_RETRY_MS;

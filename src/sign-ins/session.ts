@@ -372,14 +372,5 @@ function withoutKeys(session: Common): Common {
 function commonOf(session: Common): Common {
   const { ids, signIn, service, startedAtMs, expiresAtMs } = session;
   const { redeliveryMs, opening, keyMaterial } = session;
-  return {
-    ids,
-    signIn,
-    service,
-    startedAtMs,
-    expiresAtMs,
-    redeliveryMs,
-    opening,
-    keyMaterial,
-  };
+  return { ids, signIn, service, startedAtMs, expiresAtMs, redeliveryMs, opening, keyMaterial };
 }

@@ -260,12 +260,8 @@ export function createSignIns(options: SignInOptions) {
     },
 
     /** Waits for the result of a sign-in, and delivers it. */
-    poll: (
-      pollSecret: string,
-      signal: AbortSignal,
-      holdSeconds: number,
-      asked: PollOptions = {},
-    ): Awaitable<PollOutcome> => polls.wait(vault.poll(pollSecret), signal, holdSeconds, asked),
+    poll: (pollSecret: string, signal: AbortSignal, holdSeconds: number, asked: PollOptions) =>
+      polls.wait(vault.poll(pollSecret), signal, holdSeconds, asked),
 
     /** The device confirms what it received. */
     async acknowledge(pollSecret: string): Promise<Acknowledgement> {

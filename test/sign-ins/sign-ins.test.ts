@@ -102,7 +102,7 @@ test('the observer is notified once of each step, and of how long the tokens wai
   for (let times = 0; times < 2; times += 1) await signIns.open('mal', browserState);
   await signIns.finish('mal', browserState, grant);
   clock.advance(70);
-  for (let times = 0; times < 2; times += 1) await signIns.poll(pollSecret, NEVER, 0);
+  for (let times = 0; times < 2; times += 1) await signIns.poll(pollSecret, NEVER, 0, {});
   const other = await start(signIns);
   for (let times = 0; times < 2; times += 1) {
     expect(await signIns.cancel(other.pollSecret)).toBe('cancelled');
@@ -129,7 +129,7 @@ test('a drain waits for tokens until its limit, not for errors or what was deliv
     signIns.drain();
     void signIns.drained().then(() => over.push(signIns));
   }
-  await delivered.poll(pollSecret, NEVER, 0);
+  await delivered.poll(pollSecret, NEVER, 0, {});
   await pass(DRAIN_DELIVERY_MS - 500);
   expect(over).toEqual([failed, delivered]);
   await pass(500);

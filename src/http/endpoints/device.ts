@@ -159,7 +159,7 @@ export function createResult({ signIns, pollSeconds }: ResultDependencies): Hand
     const holdSeconds = Math.min(waitSeconds, pollSeconds);
     const wantsProgress = request.query('progress') === '1';
     const outcome = signIns.poll(pollSecret, request.release(), holdSeconds, { wantsProgress });
-    return outcome instanceof Promise ? outcome.then(respond) : respond(outcome);
+    return outcome.then(respond);
   };
 }
 
@@ -200,17 +200,13 @@ function parseWait(wait: string | undefined): number {
 }
 
 /** Responds with a 204, also before the delivery. */
-async function acknowledge(signIns: SignIns, pollSecret: string): Promise<Response | Refusal> {
+async function acknowledge(signIns: SignIns, pollSecret: string) {
   const outcome = isCapability(pollSecret) ? await signIns.acknowledge(pollSecret) : 'gone';
   return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
 }
 
 /** Responds with a 204, also to a repeat, and with a 410 if there is nothing to cancel. */
-async function cancel(
-  signIns: SignIns,
-  pollSecret: string,
-  request: RelayRequest,
-): Promise<Response | Refusal> {
+async function cancel(signIns: SignIns, pollSecret: string, request: RelayRequest) {
   const outcome = isCapability(pollSecret) ? await signIns.cancel(pollSecret) : 'gone';
   log.debug('sign_in_cancelled', { requestId: request.id, outcome });
   return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
