@@ -13,12 +13,9 @@ export interface Accent {
 /** The default of `ACCENT`: text on it has a contrast of more than 7:1. */
 export const DEFAULT_ACCENT: Accent = { light: '#1e40af', dark: '#93c5fd' };
 
-const INKS = ['#ffffff', '#000000'] as const;
-
 /** The colour of text on it: white or black. */
 export function inkOn(colour: string): string {
-  const [white, black] = INKS;
-  return contrast(colour, white) >= contrast(colour, black) ? white : black;
+  return contrast(colour, '#ffffff') >= contrast(colour, '#000000') ? '#ffffff' : '#000000';
 }
 
 /** `#rgb` or `#rrggbb`, written out. Undefined for anything else. */
@@ -35,13 +32,9 @@ export function contrast(one: string, other: string): number {
 }
 
 function luminance(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = channels(colour).map((value) => {
-    const part = value / 255;
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-function channels(colour: string): number[] {
-  return [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
 }

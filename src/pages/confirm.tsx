@@ -15,16 +15,17 @@ export interface SignInToConfirm {
   /** True for an open sign-in: the client chose the host, so the user must read that first. docs/open.md. */
   readonly isOpen?: boolean;
   readonly ageMs: number;
-  readonly deviceName?: string;
-  /** The code as the device shows it. Absent if the user came by the long link. */
-  readonly userCode?: string;
-  /** Present if the page is open inside another app. */
-  readonly inApp?: { readonly link?: string };
+  readonly deviceName?: string | undefined;
+  /** The code as the device shows it, and its link. Absent if the user came by the long link. */
+  readonly userCode?: string | undefined;
+  readonly shortLink?: string | undefined;
+  /** True if the page is open inside another app. */
+  readonly isInApp?: boolean;
 }
 
 /** The form has no action, so it is sent to the page's own URL. */
 export function renderConfirm(frame: Frame, asking: SignInToConfirm): string {
-  const { provider, providerHost, isOpen, deviceName, userCode, inApp } = asking;
+  const { provider, providerHost, isOpen, deviceName, userCode, shortLink } = asking;
   const words = frame.words.confirm;
   // The relay's operator knows nothing of the client of an open sign-in.
   const appName = isOpen ? undefined : frame.appName && isolate(frame.appName);
@@ -84,14 +85,14 @@ export function renderConfirm(frame: Frame, asking: SignInToConfirm): string {
             <Words>{words.warning}</Words>
           </p>
         </div>
-        {inApp && (
+        {asking.isInApp && (
           <p class="box">
             {words.openInBrowser}
-            {inApp.link && (
+            {shortLink && (
               <bdi dir="ltr" class="link">
-                {inApp.link.slice(0, inApp.link.lastIndexOf('/') + 1)}
+                {shortLink.slice(0, shortLink.lastIndexOf('/') + 1)}
                 <wbr />
-                <span>{inApp.link.slice(inApp.link.lastIndexOf('/') + 1)}</span>
+                <span>{shortLink.slice(shortLink.lastIndexOf('/') + 1)}</span>
               </bdi>
             )}
           </p>

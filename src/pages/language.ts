@@ -46,7 +46,3 @@ function writtenLanguageOf(tag: string): string {
   const [, script, region = ''] = CHINESE.exec(wanted) ?? [];
   return `zh-${script ?? (TRADITIONAL_REGIONS.has(region) ? 'hant' : 'hans')}`;
 }
-
-export function directionOf(language: Language): 'ltr' | 'rtl' {
-  return language === 'ar' ? 'rtl' : 'ltr';
-}

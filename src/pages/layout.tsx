@@ -5,7 +5,6 @@
  */
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
-import { directionOf } from './language.ts';
 import type { Language } from './messages/catalogue.ts';
 import type { Messages } from './messages/en.ts';
 import { withoutMarks } from './words.tsx';
@@ -54,7 +53,7 @@ export function renderPage(frame: Frame, page: PageContent): string {
     return address === undefined ? [] : [<a href={address}>{words.links[name]}</a>];
   });
   const document = (
-    <html lang={language} dir={directionOf(language)}>
+    <html lang={language} dir={language === 'ar' ? 'rtl' : 'ltr'}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -63,7 +63,7 @@ export function renderEveryPage(
     : USUAL;
   const NAMES = { deviceName: REQUEST.deviceName, provider: REQUEST.provider };
   const FAILED = { ...NAMES, reference: 'x7f3kq-2a' };
-  const inApp = { link: 'https://relay.example/L/WDJB-MJHT' };
+  const shortLink = 'https://relay.example/L/WDJB-MJHT';
   return {
     home: pages.home,
     'code-form': pages.codeForm,
@@ -72,7 +72,7 @@ export function renderEveryPage(
     'too-many-tries': pages.outcome('rate_limited'),
     'not-found': pages.notFound,
     confirm: pages.confirm(REQUEST),
-    'confirm-in-app': pages.confirm({ ...REQUEST, inApp }),
+    'confirm-in-app': pages.confirm({ ...REQUEST, isInApp: true, shortLink }),
     'signed-in': pages.outcome('signed_in', NAMES),
     done: pages.outcome('signed_in'),
     declined: pages.outcome('declined', NAMES),

@@ -108,15 +108,15 @@ function respondWithConfirmation(
   { name, displayName, host }: Destination,
   userCode: string | undefined,
 ): Response {
-  const link = userCode === undefined ? {} : { link: shortLinkOf(baseUrl, userCode) };
   const page = pages.pagesFor(request).confirm({
     provider: displayName,
     providerHost: host,
-    ...(name === OPEN_SERVICE && { isOpen: true }),
+    isOpen: name === OPEN_SERVICE,
     ageMs,
-    ...(deviceName !== undefined && { deviceName }),
-    ...(userCode !== undefined && { userCode: formatUserCode(userCode) }),
-    ...(isInApp(request.header('user-agent')) && { inApp: link }),
+    deviceName,
+    userCode: userCode && formatUserCode(userCode),
+    shortLink: userCode && shortLinkOf(baseUrl, userCode),
+    isInApp: IN_APP.test(request.header('user-agent') ?? ''),
   });
   return pages.respond(200, page, 'choice');
 }
@@ -170,14 +170,10 @@ function hidesOrigin(request: RelayRequest): boolean {
 }
 
 /**
- * True if the page is open inside another app. Some providers refuse sign-ins there
- * (Google: `disallowed_useragent`), because that app could read the password (RFC 8252
- * §8.12). This is guessed from the User-Agent, and only adds advice to the page.
+ * A User-Agent of a browser inside another app: apps by name, a WebView of Android, and one of iOS,
+ * which does not say Safari as each browser there does. Some providers refuse sign-ins there
+ * (Google: `disallowed_useragent`), because that app could read the password (RFC 8252 §8.12).
+ * A wrong guess only adds advice to the page.
  */
-function isInApp(userAgent = ''): boolean {
-  return IN_APP.test(userAgent);
-}
-
-/** Other apps by name, a WebView of Android, and one of iOS, which does not say Safari as each browser there does. */
 const IN_APP =
   /^Mozilla\/5\.0 \(iP[^)]*\)(?!.* Safari\/)|\b(?:FBAN|FBAV|FB_IAB|Instagram|Line\/|MicroMessenger|Twitter|Snapchat|BytedanceWebview|musical_ly|TikTok|Pinterest\/|LinkedInApp|GSA\/)|; wv\)/;
