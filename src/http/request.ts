@@ -1,6 +1,6 @@
 /** A request as endpoints read it: path, query, headers, body. Also the relay's URLs for users. */
 import { isIP } from 'node:net';
-import { type BoundedText, readAtMost } from '../body.ts';
+import { readAtMost } from '../body.ts';
 import { createRequestId } from '../log.ts';
 import { OPEN_SERVICE } from '../providers/open.ts';
 import { formatUserCode } from '../sign-ins/secrets.ts';
@@ -186,11 +186,7 @@ export const isUnseen = (request: RelayRequest) =>
  * unknown length ends, and one that is shorter than its Content-Length counts as empty. If the
  * client disconnects, it is empty and truncated.
  */
-export async function readBody(
-  request: Request,
-  limitBytes: number,
-  clock: Clock,
-): Promise<BoundedText> {
+export async function readBody(request: Request, limitBytes: number, clock: Clock) {
   let cancelDeadline = () => {};
   const isDue = new Promise<void>((resolve) => {
     cancelDeadline = setDeadline(clock, REQUEST_BODY_DEADLINE_MS, resolve);

@@ -114,7 +114,7 @@ export interface Refusal {
 }
 
 export function refuse(refusal: RefusalName, retryAfterMs?: number): Refusal {
-  return retryAfterMs === undefined ? { ok: false, refusal } : { ok: false, refusal, retryAfterMs };
+  return { ok: false, refusal, retryAfterMs };
 }
 
 /** A refresh or a revocation failed without a decision of the provider. */

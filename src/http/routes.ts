@@ -28,7 +28,6 @@ import { createServices } from './endpoints/services.ts';
 import {
   createCodeForm,
   createConfirmLink,
-  createHome,
   createNotFound,
   createShortLink,
   createTakeCode,
@@ -95,6 +94,7 @@ const forDevices = { isForDevices: true };
 /** What devices use. docs/protocol.md, docs/extensions.md. */
 function createDeviceRoutes(endpoints: Dependencies): Route[] {
   let api: string | undefined;
+  const forTokens = { ...forDevices, onFault: () => textResponseTo(undecided()) };
   return [
     { path: '/auth/start', methods: { POST: createStart(endpoints) }, ...forDevices },
     {
@@ -103,18 +103,8 @@ function createDeviceRoutes(endpoints: Dependencies): Route[] {
       onFault: respondToResultFault,
       ...forDevices,
     },
-    {
-      path: '/refresh',
-      methods: { POST: createRefresh(endpoints) },
-      onFault: () => textResponseTo(undecided()),
-      ...forDevices,
-    },
-    {
-      path: '/revoke',
-      methods: { POST: createRevoke(endpoints) },
-      onFault: () => textResponseTo(undecided()),
-      ...forDevices,
-    },
+    { path: '/refresh', methods: { POST: createRefresh(endpoints) }, ...forTokens },
+    { path: '/revoke', methods: { POST: createRevoke(endpoints) }, ...forTokens },
     { path: '/services', methods: { GET: createServices(endpoints) }, ...forDevices },
     { path: '/qr/:file', methods: { GET: createQr(endpoints) }, ...forDevices },
     {
@@ -146,7 +136,7 @@ function createPageRoutes(endpoints: Dependencies): Route[] {
   const confirmLink = createConfirmLink(endpoints);
   const link =
     confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: createLink(endpoints) };
-  const home = createHome(pages);
+  const home = (request: RelayRequest) => pages.respond(200, pages.pagesFor(request).home, 'code');
   const codeForm = createCodeForm(pages, baseUrl);
   const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(pages, baseUrl, clock) };
   const shortLink = createShortLink(endpoints);
@@ -210,21 +200,13 @@ function createOAuthRoutes(endpoints: Dependencies): Route[] {
   const token = { POST: isBlind ? blindResponse : createToken(endpoints) };
   const authorization = { POST: isBlind ? blindResponse : createDeviceAuthorization(endpoints) };
   const revocation = { POST: isBlind ? blindResponse : createRevocation(endpoints) };
-  const metadata = { GET: createMetadata(endpoints) };
+  const metadata = { ...oauth, methods: { GET: createMetadata(endpoints) } };
   return [
     { path: '/oauth2/:service/token', methods: token, ...polled },
     { path: '/oauth2/:service/device_authorization', methods: authorization, ...oauth },
     { path: '/oauth2/:service/revoke', methods: revocation, ...revoked },
-    {
-      path: '/oauth2/:service/.well-known/openid-configuration',
-      methods: metadata,
-      ...oauth,
-    },
-    {
-      path: '/.well-known/oauth-authorization-server/oauth2/:service',
-      methods: metadata,
-      ...oauth,
-    },
+    { path: '/oauth2/:service/.well-known/openid-configuration', ...metadata },
+    { path: '/.well-known/oauth-authorization-server/oauth2/:service', ...metadata },
     { path: '/oauth2/*', ...notFound },
     { path: '/.well-known/oauth-authorization-server/*', ...notFound },
   ];

@@ -153,8 +153,8 @@ async function refresh(
     return oauthErrorResponse('invalid_request', { description: 'refresh_token is missing' });
   }
   try {
-    const asked = { refreshToken, scope: parameters.get('scope') };
-    const outcome = await refreshTokens(dependencies, request, provider, asked);
+    const scope = parameters.get('scope');
+    const outcome = await refreshTokens(dependencies, request, provider, refreshToken, scope);
     // 429, because many clients discard their token after any 400.
     return outcome.ok
       ? oauthResponse(describeOAuthTokens(outcome.tokens))
@@ -195,11 +195,7 @@ export function createMetadata({
  * parameter twice (RFC 6749 §3.2). An empty parameter counts as absent (§3.1). Other parameters are
  * ignored, and may appear twice (RFC 8707 §2).
  */
-export async function readParameters(
-  raw: Request,
-  clock: Clock,
-  names: readonly string[],
-): Promise<TokenParameters | undefined> {
+export async function readParameters(raw: Request, clock: Clock, names: readonly string[]) {
   const { text, isTruncated } = await readBody(raw, MAX_TOKEN_REQUEST_BYTES, clock);
   const isJson = /^application\/json\b/i.test(raw.headers.get('content-type') ?? '');
   const members = isJson && text !== '' ? parseMembers(text) : parseParameters(text);

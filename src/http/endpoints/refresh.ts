@@ -19,7 +19,8 @@ export async function refreshTokens(
   { admission, refreshLimiter, refreshes, signInLog }: RefreshDependencies,
   request: RelayRequest,
   provider: Provider,
-  { refreshToken, scope }: { refreshToken: string; scope: string | undefined },
+  refreshToken: string,
+  scope: string | undefined,
 ): Promise<{ readonly ok: true; readonly tokens: TokenResult } | Refusal> {
   if (!isToken(refreshToken)) return refuse('invalid_request');
   const admitted = await admission.admit(request, refreshLimiter, 'refresh');
@@ -41,7 +42,7 @@ export function createRefresh(dependencies: RefreshDependencies): Handler {
     const refreshToken = readText(asked.refreshToken);
     if (refreshToken === undefined) return refuse('invalid_request');
     const scope = readText(asked.scope);
-    const outcome = await refreshTokens(dependencies, request, provider, { refreshToken, scope });
+    const outcome = await refreshTokens(dependencies, request, provider, refreshToken, scope);
     if (!outcome.ok) return outcome;
     return jsonResponse(describeTokens(outcome.tokens, asked.details === true));
   };

@@ -1,4 +1,4 @@
-/** What users open themselves: the home page, the form for a user code, short links, and unknown paths. docs/person.md. */
+/** What users open themselves: the form for a user code, short links, and unknown paths. docs/person.md. */
 import { codeFormOf } from '../../pages/pages.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Clock } from '../../sign-ins/time.ts';
@@ -20,10 +20,6 @@ import {
   handleChoice,
   readChoice,
 } from './confirmation.ts';
-
-export function createHome({ respond, pagesFor }: PageResponses): Handler {
-  return (request) => respond(200, pagesFor(request).home, 'code');
-}
 
 /** `GET /link`. A code in the query counts as typed. */
 export function createCodeForm(pages: PageResponses, baseUrl: string): Handler {
