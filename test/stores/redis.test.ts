@@ -1,5 +1,5 @@
 /** The stores in Redis, by the suite: alone, with Sentinel, in a Cluster, over TLS as an ACL user; in Valkey where there is one. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { start, startWithCode } from '../kit/device.ts';
@@ -13,12 +13,10 @@ import { plantSecret } from '../kit/secrets.ts';
 import { createTestService } from '../kit/service.ts';
 import {
   create,
-  createCode,
   createCompleted,
   DELIVERED,
   GONE,
   LIFETIME_MS,
-  newSession,
   openTestRedis,
   PENDING,
 } from '../kit/stores.ts';
@@ -82,50 +80,21 @@ test('a server that requires a client certificate, as is the default, is named',
   await expect(opening).rejects.toThrow('the server requires a client certificate');
 });
 
-describe('REDIS_PREFIX', async () => {
-  // One starts with the other: a prefix is not a pattern.
-  const [one, other] = await Promise.all([
-    openTestRedis(redis.url, { prefix: 'relay:', maxSessions: 1 }),
-    openTestRedis(redis.url, { prefix: 'relay:2:', maxSessions: 1 }),
-  ]);
-  afterAll(() => {
-    one.close();
-    other.close();
+test('REDIS_PREFIX is the start of every key, and each limit has buckets of its own', async () => {
+  await redis.cli('FLUSHALL');
+  const { store, createRateLimiter, refreshes, close } = await openTestRedis(redis.url, {
+    prefix: 'relay:2:',
   });
-
-  test('keeps sessions, codes, refreshes and limits apart, and limits of other names', async () => {
-    const userCode = createCode();
-    const session = await create(one.store, { userCode });
-    expect(await other.store.find({ userCode })).toBeUndefined();
-    expect(await other.store.poll(session.pollSecret)).toEqual(GONE);
-    // Each has room for one.
-    expect(await other.store.create(session)).toBe('created');
-    expect(await one.store.create(newSession())).toBe('full');
-    await other.store.cancel(session.pollSecret);
-    expect(await one.store.find({ userCode })).toMatchObject({ service: 'mal' });
-    for (const { refreshes } of [one, other]) {
-      expect(await refreshes.begin('mal token')).toEqual({ state: 'yours' });
-    }
-    const policy = { burst: 1, ratePerSecond: 1 };
-    const limiters = [
-      one.createRateLimiter(policy, 'some'),
-      one.createRateLimiter(policy, 'others'),
-      other.createRateLimiter(policy, 'some'),
-    ];
-    for (const limiter of limiters) expect(await limiter.take('192.0.2.7')).toBe(0);
-    expect(await limiters[0]?.take('192.0.2.7')).toBeGreaterThan(0);
-  });
-
-  test('is the start of every key', async () => {
-    await redis.cli('FLUSHALL');
-    await createCompleted(other.store, { userCode: createCode() });
-    await other.createRateLimiter({ burst: 1, ratePerSecond: 1 }).take('192.0.2.1');
-    await other.refreshes.begin('mal token');
-    const keys = await redis.keys('*');
-    // Live sessions, the session, what leads to it by its poll secret and its code, a bucket, a refresh.
-    expect(keys).toHaveLength(6);
-    expect(keys.filter((key) => !key.startsWith('relay:2:'))).toEqual([]);
-  });
+  await createCompleted(store, { withUserCode: true });
+  for (const limit of ['some', 'others']) {
+    await createRateLimiter({ burst: 1, ratePerSecond: 1 }, limit).take('192.0.2.1');
+  }
+  await refreshes.begin('mal token');
+  const keys = await redis.keys('*');
+  // Live sessions, the session, what leads to it by its poll secret and its code, two buckets, a refresh.
+  expect(keys).toHaveLength(7);
+  expect(keys.filter((key) => !key.startsWith('relay:2:'))).toEqual([]);
+  close();
 });
 
 test('how long ago a sign-in started is by the clock of the store, not of the relay', async () => {
