@@ -180,6 +180,18 @@ test("a poll gets a 410 when the store's clock says so, whatever its relay's doe
   close();
 });
 
+function createHealth(clock = createFakeClock()) {
+  const events: unknown[] = [];
+  const health = createStoreHealth({
+    target: { type: 'single', addresses: [], tls: false },
+    clock,
+    onEvent: (event) => events.push(event),
+    probe: async () => {},
+    reconnect: () => {},
+  });
+  return { health, events };
+}
+
 /** Counts no heartbeat, which is a PUBLISH, no TIME, which is sent with it or a GET, and no EVAL that loads a script. */
 async function countTrips(proxy: CuttingProxy, ask: () => unknown): Promise<number> {
   proxy.forgetBytes();
@@ -207,14 +219,7 @@ test('a sign-in takes seven trips: limit, start, look, link, lease, result, poll
 
 test('a server that answers every command too late counts as lost, until it is fast', async () => {
   const clock = createFakeClock();
-  const events: unknown[] = [];
-  const health = createStoreHealth({
-    target: { type: 'single', addresses: [], tls: false },
-    clock,
-    onEvent: (event) => events.push(event),
-    probe: async () => {},
-    reconnect: () => {},
-  });
+  const { health, events } = createHealth(clock);
   let latencyMs = 0;
   let publish = (_: string) => {};
   const client = {
@@ -266,14 +271,7 @@ describe('refusals', () => {
   });
 
   test.each(['LATE', 'TRYAGAIN', 'MOVED', 'ASK'])('%s is part of normal operation', (word) => {
-    const events: unknown[] = [];
-    const health = createStoreHealth({
-      target: { type: 'single', addresses: [], tls: false },
-      clock: createFakeClock(),
-      onEvent: (event) => events.push(event),
-      probe: async () => {},
-      reconnect: () => {},
-    });
+    const { health, events } = createHealth();
     health.refused(new ErrorReply(word));
     expect(events).toEqual([]);
   });
