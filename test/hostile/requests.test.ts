@@ -7,7 +7,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { createAdmin } from '../../src/admin/admin.ts';
 import { startLog } from '../../src/log.ts';
 import { IS_SOAK, testSeed } from '../kit/random.ts';
-import { captureLog, createTestService, SETTINGS, type TestService } from '../kit/service.ts';
+import { captureLog, createTestService, SETTINGS } from '../kit/service.ts';
 import { countOf, createInput, MARK } from './input.ts';
 import { ADMIN_TOKEN, makeRequest, NOBODY, type Session, sessionOf, urlOf } from './requests.ts';
 
@@ -79,7 +79,7 @@ function watchLog(known: readonly Session[]): void {
   });
 }
 
-type Handle = (url: URL, init: RequestInit, peer: string) => Promise<Response>;
+type Handle = (url: URL, init: RequestInit, peer: string) => Response | Promise<Response>;
 
 /** Sends that many requests, and at the end of each batch lets a minute pass, so that no poll is left. */
 async function attack(handle: Handle, count: number, pass: () => void): Promise<void> {
@@ -146,12 +146,6 @@ function createProvider() {
   };
 }
 
-async function expectNothingLeft(service: TestService, timers: number): Promise<void> {
-  expect(await service.countParked()).toBe(0);
-  expect(service.kept()).toEqual({ sessions: 0, startBuckets: 0, refreshes: 0 });
-  expect(service.clock.timers).toBe(timers);
-}
-
 test.each<[name: string, settings: Partial<typeof SETTINGS>, count: number]>([
   ['as it is by default', {}, 15_000],
   [
@@ -172,15 +166,17 @@ test.each<[name: string, settings: Partial<typeof SETTINGS>, count: number]>([
   'the relay, %s: documented statuses, nothing reflected, leaked or kept',
   async (_, settings, count) => {
     const service = createTestService(settings, { fetch: createProvider() });
-    const timers = service.clock.timers;
+    const { clock, handle } = service;
+    const { timers } = clock;
     await attack(
-      async (url, init, peer) =>
-        service.handle(new Request(url, init), { requestIP: () => ({ address: peer }) }),
+      (url, init, peer) => handle(new Request(url, init), { requestIP: () => ({ address: peer }) }),
       countOf(count),
-      () => service.clock.advance(60_000),
+      () => clock.advance(60_000),
     );
-    service.clock.advance(7_200_000);
-    await expectNothingLeft(service, timers);
+    clock.advance(7_200_000);
+    expect(await service.countParked()).toBe(0);
+    expect(service.kept()).toEqual({ sessions: 0, startBuckets: 0, refreshes: 0 });
+    expect(clock.timers).toBe(timers);
   },
 );
 

@@ -50,16 +50,14 @@ const GOOD: readonly (readonly [method: string, target: string, body?: string])[
   ['POST', '/refresh', '{"service":"anilist","refreshToken":"r"}'],
   ['POST', '/revoke', '{"service":"mal","refreshToken":"r"}'],
   ['POST', '/base/auth/start', '{"service":"mal"}'],
-  ...[
-    '/',
-    '/services',
-    '/openapi.json',
-    '/health',
-    '/ready',
-    '/favicon.ico',
-    '/metrics',
-    '/now',
-  ].map((path): [string, string] => ['GET', path]),
+  ['GET', '/'],
+  ['GET', '/services'],
+  ['GET', '/openapi.json'],
+  ['GET', '/health'],
+  ['GET', '/ready'],
+  ['GET', '/favicon.ico'],
+  ['GET', '/metrics'],
+  ['GET', '/now'],
 ];
 const METHODS = ['GET', 'POST', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'FOO'];
 const PARAMETERS = [
@@ -96,19 +94,17 @@ export const NOBODY: Session = {
   userCode: 'BCDF-GHJK',
 };
 
-/** `{service}`, `{state}`, `{secret}` and `{code}` are those of the session. */
-const fillSession = (text: string, { service, secret, state, userCode }: Session) =>
-  text
-    .replaceAll('{service}', service)
-    .replaceAll('{secret}', secret)
-    .replaceAll('{state}', state)
-    .replaceAll('{code}', userCode);
-
 /** A good request, of which each part may be another, changed or hostile. */
 export function makeRequest(input: Input, sessions: readonly Session[]) {
   const { chance, pick, mutate, hostile, below } = input;
-  const session = sessions.length > 0 && chance(0.9) ? pick(sessions) : NOBODY;
-  const fill = (text: string) => fillSession(text, session);
+  const { service, secret, state, userCode } =
+    sessions.length > 0 && chance(0.9) ? pick(sessions) : NOBODY;
+  const fill = (text: string) =>
+    text
+      .replaceAll('{service}', service)
+      .replaceAll('{secret}', secret)
+      .replaceAll('{state}', state)
+      .replaceAll('{code}', userCode);
   const change = (text: string) => (chance(0.5) ? mutate(text) : hostile());
 
   // Drawing a picture takes milliseconds.
