@@ -39,16 +39,14 @@ async function checkEnvironment(settings: Settings, runtime: Runtime): Promise<F
     return [fault('base URL', 'OAUTH_BASE_URL is not set', 'set it to the public URL')];
   }
   const { redis } = settings;
-  // Loaded only when needed, as in a start.
-  const checkStore = async () =>
-    redis === undefined ? [] : (await import('./redis.ts')).checkRedis(redis);
   const parts = await Promise.all([
     // Open sign-ins are always confirmed.
     settings.confirm === 'code' && settings.providers.length > 0 ? [CONFIRM_CODE] : [],
     checkPublicAddress(settings, runtime),
     checkProviders(settings, runtime.fetch),
     settings.openEndpoints === undefined ? [] : [describeOpen(settings)],
-    checkStore(),
+    // Loaded only when needed, as in a start.
+    redis === undefined ? [] : import('./redis.ts').then(({ checkRedis }) => checkRedis(redis)),
     [checkFileDescriptors(settings)],
     settings.notifyUrl === undefined ? [] : checkNotification(settings, runtime),
   ]);

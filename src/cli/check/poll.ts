@@ -37,12 +37,7 @@ export async function checkPollOfSignIn(
   return finding;
 }
 
-export async function timePoll(
-  url: string,
-  pollSeconds: number,
-  expected: number,
-  fetch: Fetch,
-): Promise<Finding> {
+export async function timePoll(url: string, pollSeconds: number, expected: number, fetch: Fetch) {
   const startedAtMs = performance.now();
   const timeoutMs = pollSeconds * 1_000 + MARGIN_MS;
   const raise = `raise the read timeout of the proxy above ${pollSeconds} s`;

@@ -40,7 +40,7 @@ export async function startProbeServer(runtime: Runtime, settings: EnabledSettin
   const { baseUrl, pollSeconds, trustedProxyCidrs } = settings;
   const arrivals: Arrival[] = [];
   const basePath = basePathOf(baseUrl);
-  const app = createApp(createRoutes(word, pollSeconds), { cors: undefined, basePath });
+  const app = createApp(createRoutes(word, pollSeconds), { basePath });
   let forwardedProblem: ForwardedProblem | undefined;
   const findBucket = createFindBucket(trustedProxyCidrs, (problem) => {
     forwardedProblem = problem;

@@ -13,10 +13,7 @@ import { hasUnverified } from '../show-providers.ts';
 import { type Finding, fault, ok, warning } from './finding.ts';
 import { ask } from './request.ts';
 
-export async function checkProviders(
-  { baseUrl, providers }: EnabledSettings,
-  fetch: Fetch,
-): Promise<Finding[]> {
+export async function checkProviders({ baseUrl, providers }: EnabledSettings, fetch: Fetch) {
   const checks = providers.map(async (enabled) => {
     const { name } = enabled;
     const register = `register exactly ${redirectUriOf(name, baseUrl)}`;
@@ -45,10 +42,7 @@ function describeProfile({ name, callbackIssuer }: ProviderConfig): Finding[] {
 }
 
 /** Sends no parameters: an error page of the provider is an answer too. */
-async function checkAuthorizationEndpoint(
-  { name, authorizeUrl }: ProviderConfig,
-  fetch: Fetch,
-): Promise<Finding> {
+async function checkAuthorizationEndpoint({ name, authorizeUrl }: ProviderConfig, fetch: Fetch) {
   const what = `authorization endpoint of ${name}`;
   const setting = `${prefixOf(name)}AUTHORIZE_URL`;
   const { host } = new URL(authorizeUrl);
@@ -61,11 +55,7 @@ async function checkAuthorizationEndpoint(
   return ok(what, `${host} answers`);
 }
 
-async function checkClient(
-  config: ProviderConfig,
-  baseUrl: string,
-  fetch: Fetch,
-): Promise<Finding> {
+async function checkClient(config: ProviderConfig, baseUrl: string, fetch: Fetch) {
   const { name, displayName, clientAuth, clientSecret } = config;
   const what = `client of ${name}`;
   const { provider, failure } = await sendMadeUpCode(config, baseUrl, fetch);

@@ -15,10 +15,7 @@ const BASE = 'base URL';
 const CLIENT = 'client address';
 
 /** If no relay runs here, a probe server listens instead of it. */
-export async function checkPublicAddress(
-  settings: EnabledSettings,
-  runtime: Runtime,
-): Promise<Finding[]> {
+export async function checkPublicAddress(settings: EnabledSettings, runtime: Runtime) {
   const { fetch } = runtime;
   // Requests where it listens, not at the base URL.
   const { text } = await askHealth(settings, '/health');

@@ -88,11 +88,7 @@ async function checkReady(baseUrl: string, fetch: Fetch): Promise<Finding> {
   return text === 'ready' ? ok('ready', 'it can start sign-ins') : fault('ready', shown);
 }
 
-async function checkAddress(
-  baseUrl: string,
-  service: string | undefined,
-  fetch: Fetch,
-): Promise<Finding> {
+async function checkAddress(baseUrl: string, service: string | undefined, fetch: Fetch) {
   if (await isRelayOf(baseUrl, service, fetch)) {
     return ok('base URL', 'its OAUTH_BASE_URL is this URL');
   }

@@ -88,11 +88,7 @@ export function remedyForProxy(status: number, headers: Headers): string | undef
 }
 
 /** True if the metadata there have this base URL. `service` is undefined if the relay has only open sign-ins. */
-export async function isRelayOf(
-  baseUrl: string,
-  service: string | undefined,
-  fetch: Fetch,
-): Promise<boolean> {
+export async function isRelayOf(baseUrl: string, service: string | undefined, fetch: Fetch) {
   const issuer = `${baseUrl}/oauth2/${service}`;
   const clientId = `${baseUrl}/open/client.json`;
   const url = service === undefined ? clientId : `${issuer}/.well-known/openid-configuration`;
