@@ -38,12 +38,7 @@ export interface Target {
  * rejects. `cause`, such as `provider mal`, is the same when it begins and when it ends. `text`
  * has no secret.
  */
-export async function send(
-  target: Target,
-  cause: string,
-  text: string,
-  hasEnded = false,
-): Promise<string | undefined> {
+export async function send(target: Target, cause: string, text: string, hasEnded = false) {
   const { notifyUrl, baseUrl, fetch } = target;
   const url = new URL(notifyUrl);
   const title = `Sign-in Relay ${baseUrl === undefined ? '' : new URL(baseUrl).host}`.trim();

@@ -297,7 +297,7 @@ function createRateLimits(
 /** The relay is disabled if it has no base URL. A Worker with wrong settings is disabled too, because it cannot refuse to start. */
 export function createDisabledService(reason = NOT_CONFIGURED, basePath = ''): Service {
   return {
-    handle: createApp(createDisabledRoutes(reason), { cors: undefined, basePath }),
+    handle: createApp(createDisabledRoutes(reason), { basePath }),
     redirectUris: () => ({}),
     close: () => {},
     drain: async () => {},

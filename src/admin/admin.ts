@@ -10,7 +10,7 @@ import { type Addresses, cannotBeRegistered } from '../http/request.ts';
 import { textResponse } from '../http/responses.ts';
 import type { ServiceState } from '../service.ts';
 import { createCounts, type Facts } from './counts.ts';
-import { METRICS_CONTENT_TYPE, writeMetrics } from './metrics.ts';
+import { METRICS_HEADERS, writeMetrics } from './metrics.ts';
 import { PAGE_HEADERS, renderNow, renderWholePage, type Status } from './page.tsx';
 import { createRecent } from './recent.ts';
 
@@ -42,21 +42,16 @@ export function createAdmin(options: AdminOptions) {
       const status = { facts: options, startedAtMs, counts, recent, state: await readState() };
       return new Response(render(status), { headers: PAGE_HEADERS });
     });
-  const app = createApp(
-    [
-      { path: '/', methods: page(renderWholePage) },
-      { path: '/now', methods: page(renderNow) },
-      { path: '/metrics', methods: show(metricsResponse) },
-      { path: '/*', respond: () => textResponse(404, 'Not found: try / or /metrics') },
-    ],
-    { cors: undefined, basePath: '' },
+  const metrics = show(
+    async () =>
+      new Response(writeMetrics(counts, options, await readState()), { headers: METRICS_HEADERS }),
   );
-
-  async function metricsResponse(): Promise<Response> {
-    return new Response(writeMetrics(counts, options, await readState()), {
-      headers: { 'Content-Type': METRICS_CONTENT_TYPE, 'Cache-Control': 'no-store' },
-    });
-  }
+  const app = createApp([
+    { path: '/', methods: page(renderWholePage) },
+    { path: '/now', methods: page(renderNow) },
+    { path: '/metrics', methods: metrics },
+    { path: '/*', respond: () => textResponse(404, 'Not found: try / or /metrics') },
+  ]);
 
   return {
     /** Counts the relay's events. */

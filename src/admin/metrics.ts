@@ -12,7 +12,10 @@ import { readFileDescriptors } from '../server/machine.ts';
 import type { ServiceState } from '../service.ts';
 import type { Counts, Distribution, Facts } from './counts.ts';
 
-export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+export const METRICS_HEADERS = {
+  'Content-Type': 'text/plain; version=0.0.4; charset=utf-8',
+  'Cache-Control': 'no-store',
+} as const;
 
 type Labels = Readonly<Record<string, string | number>>;
 

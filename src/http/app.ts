@@ -46,18 +46,18 @@ export type HandleRequest = (
 ) => Response | Promise<Response>;
 
 export interface AppOptions {
-  readonly cors: Cors | undefined;
+  readonly cors?: Cors | undefined;
   /** Path of the base URL. A proxy may remove it from requests, or pass it on. */
-  readonly basePath: string;
+  readonly basePath?: string;
   /** Called when a request got a 5xx, or its handler failed. */
-  readonly onFailure?: OnFailure | undefined;
+  readonly onFailure?: OnFailure;
 }
 
 type OnFailure = (route: Route) => void;
 
 export function createApp(
   routes: readonly Route[],
-  { cors, basePath, onFailure = () => {} }: AppOptions,
+  { cors, basePath = '', onFailure = () => {} }: AppOptions = {},
 ): HandleRequest {
   const exact = new Map<string, RouteMatch>();
   const patterns: Pattern[] = [];

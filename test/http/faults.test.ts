@@ -82,7 +82,7 @@ test.each(['GET', 'HEAD'])('a refusal that cannot be shown is a fault too: %s', 
     throw new TypeError('a bug in a page');
   };
   const route = { path: '/', methods: { GET: answer, HEAD: answer }, onRefusal };
-  const handle = createApp([route], { cors: undefined, basePath: '' });
+  const handle = createApp([route]);
   const addresses = { requestIP: () => null };
   const response = await handle(new Request('https://relay.test/', { method }), addresses);
   const text = method === 'HEAD' ? '' : 'Server busy\n';
