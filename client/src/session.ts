@@ -110,6 +110,8 @@ export function createCore(
   let pausedUntilMs = 0;
   /** The link of the last sign-in that ended. */
   let endedUrl: string | undefined;
+  /** The tokens of the last sign-in. */
+  let received: Tokens | undefined;
   /** The last access token that the API refused. */
   let refused: string | undefined;
 
@@ -193,9 +195,9 @@ export function createCore(
       return;
     }
     // Tokens that could not be stored are stored now: their code cannot be exchanged again.
-    const held = own.link && state.unsaved && state.tokens;
-    const tokens = await (held || waitForTokens(own, attempt, 0));
-    apply(machine.granted(attempt, tokens));
+    const isHeld = state.unsaved && state.tokens === received;
+    if (!isHeld) received = await waitForTokens(own, attempt, 0);
+    apply(machine.granted(attempt, received as Tokens));
   }
 
   /** Waits for the tokens. Replaces the link when it expires. */

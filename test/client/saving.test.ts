@@ -275,6 +275,20 @@ describe('an unfinished sign-in', () => {
     }
   });
 
+  test('is not ended by tokens of a refresh that could not be stored', async () => {
+    const { items } = createItems(await leave(1_000));
+    items.setItem(KEY, JSON.stringify({ accessToken: 'old', refreshToken: 'r', expiresAt: 1 }));
+    const setItem = () => Promise.reject(new Error('disk full'));
+    const network = createNetwork({ '/refresh': [GRANTED], '/auth/result': [undefined] }, 2_000);
+    const { session } = open(network, { items: { ...items, setItem } });
+    const refused = failureOf(session.getToken());
+    await network.advance(10_000);
+    expect(await refused).toMatchObject({ code: 'storage_failed' });
+    void session.signIn();
+    await network.advance(1_000);
+    expect([session.state.status, network.asksOf('ack=1')]).toEqual(['waiting', []]);
+  });
+
   test('without a verifier is not resumed by an open one: the relay has seen its tokens', async () => {
     const { items } = createItems(await leave(1_000));
     const { network } = await signIn(
