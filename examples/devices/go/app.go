@@ -27,12 +27,6 @@ const (
 	unsavedSeconds = 5 // A program that ended would lose tokens that could not be saved.
 )
 
-// Saved are tokens with the time at which they expire, in Unix seconds; 0 if the provider names none.
-type Saved struct {
-	Tokens
-	ExpiresAt int64 `json:"expiresAt,omitempty"`
-}
-
 // isDue: where the provider names no expiry, only its API says it, with a 401.
 func (s Saved) isDue() bool {
 	left, margin := s.ExpiresAt-time.Now().Unix(), s.ExpiresIn/2
@@ -55,54 +49,52 @@ type Keeper struct {
 // Tokens are valid: the saved ones, refreshed if they are due, or those of a new sign-in.
 // rejected is an access token that the provider's API answered with 401, or empty.
 // With not_saved there are tokens too: use them. The next call saves them first.
-func (k *Keeper) Tokens(ctx context.Context, rejected string) (Tokens, error) {
+func (k *Keeper) Tokens(ctx context.Context, rejected string) (Saved, error) {
 	k.oneAtATime.Lock()
 	defer k.oneAtATime.Unlock()
 	saved, err := k.load()
 	if saved.AccessToken != "" && saved.AccessToken != rejected && !saved.isDue() {
-		return saved.Tokens, err
+		return saved, err
 	}
 	if saved.RefreshToken != "" {
 		// Not with ctx: a refresh token may be good for one use, so the new one is saved even after a cancellation.
-		tokens, err := k.refresh(context.Background(), saved.Tokens)
+		fresh, err := k.refresh(context.Background(), saved)
 		if err == nil {
-			return tokens, k.save(tokens)
+			return k.save(fresh)
 		}
 		if codeOf(err) != "invalid_grant" {
-			return Tokens{}, err // The saved tokens stay: try later.
+			return Saved{}, err // The saved tokens stay: try later.
 		}
 		sleep(ctx, othersSeconds*time.Second)
 		k.unsaved = nil
 		if newer, _ := k.load(); newer.RefreshToken != "" && newer.RefreshToken != saved.RefreshToken {
-			return newer.Tokens, nil
+			return newer, nil
 		}
 	}
 	for link := 1; ; link++ {
-		tokens, err := SignIn(ctx, k.Relay, k.Service, k.Show, k.save)
+		saved, err := SignIn(ctx, k.Relay, k.Service, k.Show, k.save)
 		if codeOf(err) != "expired" || link == links {
-			return tokens, err
+			return saved, err
 		}
 	}
 }
 
-func (k *Keeper) refresh(ctx context.Context, saved Tokens) (Tokens, error) {
-	refreshToken := saved.RefreshToken
+func (k *Keeper) refresh(ctx context.Context, saved Saved) (Saved, error) {
 	if saved.TokenURL != "" { // After a blind sign-in.
-		form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}, "client_id": {saved.ClientID}}
+		form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {saved.RefreshToken}, "client_id": {saved.ClientID}}
 		var fresh fromProvider
 		_, err := askUntilAnswered(ctx, saved.TokenURL, form, &fresh, "access_token")
-		return fresh.tokens(saved), err
+		return Saved{Tokens: fresh.tokens(saved.RefreshToken), TokenURL: saved.TokenURL, ClientID: saved.ClientID}, err
 	}
-	body := map[string]string{"service": k.Service, "refreshToken": refreshToken}
-	fresh := fromRelay{RefreshToken: refreshToken} // The old one stays if there is no new one.
+	body := map[string]string{"service": k.Service, "refreshToken": saved.RefreshToken}
+	fresh := Tokens{RefreshToken: saved.RefreshToken} // The old one stays if there is no new one.
 	_, err := askUntilAnswered(ctx, k.Relay+"/refresh", body, &fresh, "accessToken")
-	return fresh.tokens(), err
+	return Saved{Tokens: fresh}, err
 }
 
 func (k *Keeper) load() (saved Saved, err error) {
 	if k.unsaved != nil {
-		saved = *k.unsaved
-		return saved, k.write(saved)
+		return k.save(*k.unsaved)
 	}
 	if text, err := os.ReadFile(k.File); err == nil {
 		_ = json.Unmarshal(text, &saved)
@@ -110,16 +102,11 @@ func (k *Keeper) load() (saved Saved, err error) {
 	return saved, nil
 }
 
-func (k *Keeper) save(tokens Tokens) error {
-	saved := Saved{Tokens: tokens}
-	if tokens.ExpiresIn > 0 {
-		saved.ExpiresAt = time.Now().Unix() + tokens.ExpiresIn
+// save makes a file that only this user can read, and that is never half written.
+func (k *Keeper) save(saved Saved) (Saved, error) {
+	if saved.ExpiresAt == 0 && saved.ExpiresIn > 0 {
+		saved.ExpiresAt = time.Now().Unix() + saved.ExpiresIn
 	}
-	return k.write(saved)
-}
-
-// write makes a file that only this user can read, and that is never half written.
-func (k *Keeper) write(saved Saved) error {
 	text, _ := json.Marshal(saved)
 	written := fmt.Sprintf("%s.%d", k.File, os.Getpid()) // Another process may be saving too.
 	err := os.WriteFile(written, text, 0o600)
@@ -129,10 +116,10 @@ func (k *Keeper) write(saved Saved) error {
 	if err != nil {
 		_ = os.Remove(written)
 		k.unsaved = &saved
-		return &Failure{"not_saved", err.Error()}
+		return saved, &Failure{"not_saved", err.Error()}
 	}
 	k.unsaved = nil
-	return nil
+	return saved, nil
 }
 
 func codeOf(err error) string {

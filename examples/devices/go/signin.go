@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	mathrand "math/rand"
 	"net/http"
@@ -30,51 +31,41 @@ type Failure struct{ Code, Detail string }
 
 func (f *Failure) Error() string { return strings.TrimSuffix(f.Code+": "+f.Detail, ": ") }
 
+// Tokens are all that is kept of a relay's answer: no other member of it becomes an address or a client here.
 type Tokens struct {
 	AccessToken  string `json:"accessToken"`
 	RefreshToken string `json:"refreshToken,omitempty"`
 	ExpiresIn    int64  `json:"expiresIn,omitempty"`
+}
+
+// Saved are tokens with what a refresh needs to know.
+type Saved struct {
+	Tokens
+	ExpiresAt int64 `json:"expiresAt,omitempty"` // Unix seconds; 0 if the provider names none.
 	// After a blind sign-in: where this device refreshes by itself.
 	TokenURL string `json:"tokenUrl,omitempty"`
 	ClientID string `json:"clientId,omitempty"`
 }
 
-// fromRelay is all that is kept of a relay's answer: no other member of it becomes an address or a client here.
-type fromRelay struct {
-	AccessToken  string `json:"accessToken"`
-	RefreshToken string `json:"refreshToken"`
-	ExpiresIn    int64  `json:"expiresIn"`
-}
-
-func (f fromRelay) tokens() Tokens {
-	return Tokens{AccessToken: f.AccessToken, RefreshToken: f.RefreshToken, ExpiresIn: f.ExpiresIn}
-}
-
 // fromProvider is a token response (RFC 6749 §5.1).
 type fromProvider struct {
-	AccessToken  string  `json:"access_token"`
-	RefreshToken any     `json:"refresh_token"`
-	ExpiresIn    seconds `json:"expires_in"`
+	AccessToken  string `json:"access_token"`
+	RefreshToken any    `json:"refresh_token"`
+	ExpiresIn    any    `json:"expires_in"`
 }
 
-// tokens are those of `before` with what is new. If there is no new refresh token, the old one stays.
-func (f fromProvider) tokens(before Tokens) Tokens {
-	before.AccessToken, before.ExpiresIn = f.AccessToken, int64(f.ExpiresIn)
+// tokens has the old refresh token if there is no new one.
+func (f fromProvider) tokens(refreshToken string) Tokens {
+	tokens := Tokens{AccessToken: f.AccessToken, RefreshToken: refreshToken}
 	if text, _ := f.RefreshToken.(string); text != "" {
-		before.RefreshToken = text
+		tokens.RefreshToken = text
 	}
-	return before
-}
-
-type seconds int64
-
-// UnmarshalJSON: some providers send text, or a fraction. What is no time counts as left out.
-func (s *seconds) UnmarshalJSON(text []byte) error {
-	number, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
-	if err == nil && number > 0 && number < 1e10 {
-		*s = seconds(number)
+	// Some providers send text, or a fraction. What is no time counts as left out.
+	seconds, err := strconv.ParseFloat(fmt.Sprint(f.ExpiresIn), 64)
+	if err == nil && seconds > 0 && seconds < 1e10 {
+		tokens.ExpiresIn = int64(seconds)
 	}
-	return nil
+	return tokens
 }
 
 // Link is what to show. The poll secret is only for this device: never show it, log it or put it into a link.
@@ -88,25 +79,25 @@ type Link struct {
 
 // SignIn shows a link, waits for the user, saves the tokens, and only then acknowledges them: until then
 // a lost response, or a crash, costs no sign-in. End ctx to cancel.
-func SignIn(ctx context.Context, relay, service string, show func(Link), save func(Tokens) error) (Tokens, error) {
-	var link Link
+func SignIn(ctx context.Context, relay, service string, show func(Link), save func(Saved) (Saved, error)) (Saved, error) {
 	start := map[string]any{"service": service, "code": true, "ack": true, "device": "Living room"}
 	verifier := ""
 	isBlind, err := canBeBlind(ctx, relay, service)
 	if err != nil {
-		return Tokens{}, err
+		return Saved{}, err
 	}
 	if isBlind {
 		random := make([]byte, 32)
 		if _, err := rand.Read(random); err != nil {
-			return Tokens{}, err
+			return Saved{}, err
 		}
 		verifier = base64.RawURLEncoding.EncodeToString(random)
 		digest := sha256.Sum256([]byte(verifier))
 		start["challenge"] = base64.RawURLEncoding.EncodeToString(digest[:])
 	}
+	var link Link
 	if _, err := askUntilAnswered(ctx, relay+"/auth/start", start, &link, "link"); err != nil {
-		return Tokens{}, err
+		return Saved{}, err
 	}
 	// Not by the device's clock, which may not be set yet: Go compares with a monotonic one.
 	endsAt := time.Now().Add(time.Duration(link.ExpiresIn) * time.Second)
@@ -121,24 +112,24 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 		if ctx.Err() != nil {
 			tell(result + "&cancel=1") // The link then says so.
 		}
-		return Tokens{}, err
+		return Saved{}, err
 	}
-	tokens := got.tokens()
+	saved := Saved{Tokens: got.Tokens}
 	if isBlind {
-		if tokens, err = exchange(ctx, got, verifier); err != nil {
-			return Tokens{}, err
+		if saved, err = exchange(ctx, got, verifier); err != nil {
+			return Saved{}, err
 		}
 	}
-	if err := save(tokens); err != nil {
-		return tokens, err
+	if saved, err = save(saved); err != nil {
+		return saved, err
 	}
 	tell(result + "&ack=1")
-	return tokens, nil
+	return saved, nil
 }
 
 // outcome is the answer to a poll once the user has signed in: tokens, or the code of a blind sign-in.
 type outcome struct {
-	fromRelay
+	Tokens
 	Code        string `json:"code"`
 	TokenURL    string `json:"tokenUrl"`
 	ClientID    string `json:"clientId"`
@@ -150,12 +141,11 @@ func waitFor(ctx context.Context, member, result string, endsAt time.Time) (outc
 		askedAt := time.Now()
 		reply := ask(ctx, result+"&wait="+strconv.Itoa(waitSeconds), nil)
 		var got outcome
-		var failed struct{ Error string }
 		switch {
 		case ctx.Err() != nil:
 			return got, &Failure{Code: "cancelled"}
-		case reply.status == 200 && reply.into(&failed, "error"):
-			return got, &Failure{Code: failed.Error}
+		case reply.status == 200 && reply.errorCode() != "":
+			return got, &Failure{Code: reply.errorCode()}
 		case reply.status == 200 && reply.into(&got, member):
 			return got, nil
 		case reply.status == 400:
@@ -190,7 +180,7 @@ func canBeBlind(ctx context.Context, relay, service string) (bool, error) {
 }
 
 // exchange sends the code, which works once (RFC 6749 §4.1.2): again only if there was no response, and once.
-func exchange(ctx context.Context, got outcome, verifier string) (Tokens, error) {
+func exchange(ctx context.Context, got outcome, verifier string) (Saved, error) {
 	form := url.Values{"grant_type": {"authorization_code"}, "code": {got.Code},
 		"redirect_uri": {got.RedirectURI}, "client_id": {got.ClientID}, "code_verifier": {verifier}}
 	reply := ask(ctx, got.TokenURL, form)
@@ -200,12 +190,12 @@ func exchange(ctx context.Context, got outcome, verifier string) (Tokens, error)
 	}
 	var granted fromProvider
 	if reply.status == 200 && reply.into(&granted, "access_token") {
-		return granted.tokens(Tokens{TokenURL: got.TokenURL, ClientID: got.ClientID}), nil
+		return Saved{Tokens: granted.tokens(""), TokenURL: got.TokenURL, ClientID: got.ClientID}, nil
 	}
 	if ctx.Err() != nil {
-		return Tokens{}, &Failure{Code: "cancelled"}
+		return Saved{}, &Failure{Code: "cancelled"}
 	}
-	return Tokens{}, &Failure{"exchange_failed", reply.text()}
+	return Saved{}, &Failure{"exchange_failed", reply.text()}
 }
 
 func tell(address string) {
@@ -231,9 +221,8 @@ func askUntilAnswered(ctx context.Context, address string, body, target any, mem
 			return last, nil
 		}
 		if last.status >= 400 && last.status < 500 && last.status != 429 {
-			var failed struct{ Error string }
-			if last.into(&failed, "error") {
-				return last, &Failure{Code: failed.Error}
+			if last.errorCode() != "" {
+				return last, &Failure{Code: last.errorCode()}
 			}
 			return last, &Failure{"refused", last.text()}
 		}
@@ -254,12 +243,17 @@ type reply struct {
 	pause  time.Duration // Before a retry.
 }
 
-// text is what may be shown. JSON and a 200 may hold tokens: of those only `error` is.
-func (r reply) text() string {
+// errorCode is the `error` of a JSON object, or empty.
+func (r reply) errorCode() string {
 	var failed struct{ Error string }
 	_ = json.Unmarshal(r.body, &failed)
+	return failed.Error
+}
+
+// text is what may be shown. JSON and a 200 may hold tokens: of those only `error` is.
+func (r reply) text() string {
 	if r.status == 200 || json.Valid(r.body) {
-		return failed.Error
+		return r.errorCode()
 	}
 	return strings.TrimSpace(string(r.body))
 }
@@ -272,10 +266,11 @@ func (r reply) into(target any, member string) bool {
 }
 
 // http.Client has no timeout by default: a socket that died while the device slept would hang.
-var client = &http.Client{Timeout: (waitSeconds + 15) * time.Second, CheckRedirect: noRedirect}
-
-// noRedirect: one could lead tokens to another server, and a captive portal's may pass.
-func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+var client = &http.Client{
+	Timeout: (waitSeconds + 15) * time.Second,
+	// A redirect could lead tokens to another server, and a captive portal's may pass.
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
 
 func ask(ctx context.Context, address string, body any) reply {
 	// At random, so that a thousand devices do not return at the same moment.
