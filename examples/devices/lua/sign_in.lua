@@ -182,7 +182,7 @@ local function tokens_from_relay(answer)
 end
 
 -- RFC 6749 section 5.1. The tokens are refreshed there too.
-local function tokens_from_provider(url, client_id, answer)
+local function tokens_from_provider(answer, url, client_id)
   return {
     accessToken = answer.access_token, refreshToken = text_in(answer.refresh_token),
     expiresIn = seconds_in(answer.expires_in), tokenUrl = url, clientId = client_id,
@@ -190,14 +190,18 @@ local function tokens_from_provider(url, client_id, answer)
 end
 
 -- A code works once (RFC 6749 section 4.1.2): it is sent again only if there was no response, and once.
-local function exchange(url, client_id, form)
-  local status, answer, text, seconds = ask(url, form_of(form))
+local function exchange(code, verifier)
+  local form = form_of({
+    grant_type = 'authorization_code', code = code.code, code_verifier = verifier,
+    redirect_uri = code.redirectUri, client_id = code.clientId,
+  })
+  local status, answer, text, seconds = ask(code.tokenUrl, form)
   if status == 0 then
     pause(seconds)
-    status, answer, text = ask(url, form_of(form))
+    status, answer, text = ask(code.tokenUrl, form)
   end
   if status ~= 200 or not text_in(answer.access_token) then M.fail('exchange_failed', text) end
-  return tokens_from_provider(url, client_id, answer)
+  return tokens_from_provider(answer, code.tokenUrl, code.clientId)
 end
 
 -- Whether this device may exchange the code itself, so that the relay sees no token.
@@ -286,7 +290,7 @@ local function refresh(relay, service, saved)
   if saved.tokenUrl then -- The device exchanged the code itself.
     local form = { grant_type = 'refresh_token', refresh_token = saved.refreshToken, client_id = saved.clientId }
     local answer = ask_until_answered(saved.tokenUrl, form_of(form), 'access_token')
-    tokens = tokens_from_provider(saved.tokenUrl, saved.clientId, answer)
+    tokens = tokens_from_provider(answer, saved.tokenUrl, saved.clientId)
   else
     local body = { service = service, refreshToken = saved.refreshToken }
     tokens = tokens_from_relay(ask_until_answered(relay .. '/refresh', body, 'accessToken'))
@@ -330,16 +334,7 @@ local function sign_in(relay, service, path, show, client)
     error(answer, 0)
   end
   if client then answer = code_of(answer, state, client) end
-  local tokens
-  if member == 'accessToken' then
-    tokens = tokens_from_relay(answer)
-  else
-    local form = {
-      grant_type = 'authorization_code', code = answer.code, code_verifier = verifier,
-      redirect_uri = answer.redirectUri, client_id = answer.clientId,
-    }
-    tokens = exchange(answer.tokenUrl, answer.clientId, form)
-  end
+  local tokens = member == 'accessToken' and tokens_from_relay(answer) or exchange(answer, verifier)
   save_tokens(path, tokens)
   tell(session, 'ack=1') -- Only now: until then a lost response, or a crash, costs no sign-in.
   return tokens

@@ -2,6 +2,7 @@
 import os
 import threading
 import urllib.request
+from concurrent.futures import Future
 
 import xbmc
 import xbmcaddon
@@ -19,13 +20,22 @@ def tokens_in_kodi(relay, service, rejected=None):
     folder = xbmcvfs.translatePath(xbmcaddon.Addon().getAddonInfo('profile'))
     xbmcvfs.mkdirs(folder)
     window = Window(folder)
-    # All requests are made by the worker, so that the window stays responsive.
-    worker = Worker(relay, service, os.path.join(folder, f'tokens-{service}.json'), window.set_session, rejected)
+    tokens = Future()
+
+    def work():
+        try:
+            path = os.path.join(folder, f'tokens-{service}.json')
+            tokens.set_result(tokens_for(relay, service, path, window.set_session, rejected))
+        except Exception as error:
+            tokens.set_exception(error)
+
+    # All requests are made in that thread, so that the window stays responsive.
+    threading.Thread(target=work, daemon=True).start()
     try:
-        while worker.is_alive() and not window.is_cancelled and window.pause():
+        while not tokens.done() and not window.is_cancelled and window.pause():
             window.draw()
-        if not worker.is_alive() and not window.is_cancelled:
-            return worker.result()
+        if tokens.done() and not window.is_cancelled:
+            return tokens.result()
         window.is_cancelled = True
         if window.session:
             farewell = threading.Thread(target=window.session.cancel, daemon=True)
@@ -39,24 +49,6 @@ def tokens_in_kodi(relay, service, rejected=None):
         for name in os.listdir(folder):
             if name.startswith('qr-'):
                 os.remove(os.path.join(folder, name))
-
-
-class Worker(threading.Thread):
-    def __init__(self, *task):
-        super().__init__(daemon=True)
-        self.task, self.tokens, self.error = task, None, None
-        self.start()
-
-    def run(self):
-        try:
-            self.tokens = tokens_for(*self.task)
-        except Exception as error:
-            self.error = error
-
-    def result(self):
-        if self.error:
-            raise self.error
-        return self.tokens
 
 
 class Window(xbmcgui.WindowDialog):
@@ -83,7 +75,7 @@ class Window(xbmcgui.WindowDialog):
         return not self.monitor.waitForAbort(0.25)
 
     def set_session(self, session):
-        """Called by the worker: for the first link, and for another one when that has expired."""
+        """Called by the other thread: for the first link, and for another one when that has expired."""
         if self.is_cancelled:
             session.cancel()
             raise SignInError('cancelled')
