@@ -9,31 +9,31 @@ interface Aborting extends DurableObjectState {
   abort(reason: string): void;
 }
 
-export class RelayObject extends Relay {
-  readonly #state: DurableObjectState;
-  readonly #storage: DurableObjectState['storage'];
-  readonly #faults: { isFull: boolean };
+/** While it is, the storage refuses every statement. */
+let isFull = false;
 
+export class RelayObject extends Relay {
   constructor(ctx: DurableObjectState, env: Env) {
-    const faults = { isFull: false };
-    const { storage } = ctx;
-    super(withFaults(ctx, faults), env);
-    this.#state = ctx;
-    this.#storage = storage;
-    this.#faults = faults;
+    const { sql } = ctx.storage;
+    const exec = (...asked: Parameters<typeof sql.exec>) => {
+      if (isFull) throw new Error('database or disk is full: SQLITE_FULL');
+      return sql.exec(...asked);
+    };
+    Object.defineProperty(ctx.storage, 'sql', { value: { exec } });
+    super(ctx, env);
   }
 
   override async fetch(request: Request): Promise<Response> {
-    const storage = this.#storage;
+    const { storage } = this.ctx;
     switch (new URL(request.url).pathname) {
       case '/test/abort':
-        (this.#state as Aborting).abort('a test');
+        (this.ctx as Aborting).abort('a test');
         break;
       case '/test/fill':
-        this.#faults.isFull = true;
+        isFull = true;
         break;
       case '/test/empty':
-        this.#faults.isFull = false;
+        isFull = false;
         break;
       case '/test/sweep':
         await this.alarm();
@@ -47,23 +47,4 @@ export class RelayObject extends Relay {
     }
     return new Response('done');
   }
-}
-
-/** The storage refuses every statement while it is full. */
-function withFaults(ctx: DurableObjectState, faults: { readonly isFull: boolean }) {
-  const { storage } = ctx;
-  const { sql } = storage;
-  const failing = {
-    exec: (...asked: Parameters<typeof sql.exec>) => {
-      if (faults.isFull) throw new Error('database or disk is full: SQLITE_FULL');
-      return sql.exec(...asked);
-    },
-  };
-  const faultyStorage = {
-    sql: failing,
-    getAlarm: () => storage.getAlarm(),
-    setAlarm: (atMs: number) => storage.setAlarm(atMs),
-  };
-  // The runtime accepts only its own state.
-  return Object.defineProperty(ctx, 'storage', { value: faultyStorage });
 }
