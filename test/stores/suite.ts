@@ -140,37 +140,6 @@ function testTime(open: OpenStores): void {
     expect(await store.find({ userCode })).toMatchObject({ browserState: next.browserState });
   });
 
-  test('a result that is delivered again beyond the expiry is known to its device alone', async () => {
-    const { store, time } = await open();
-    const session = await createCompleted(store, {
-      redeliveryMs: REDELIVERY_MS,
-      withUserCode: true,
-    });
-    const { pollSecret, userCode = '' } = session;
-    time.advance(LIFETIME_MS);
-    expect(await store.poll(pollSecret)).toEqual(DELIVERED);
-    time.advance(1);
-    expect(await store.find(session)).toBeUndefined();
-    expect(await store.find({ userCode })).toBeUndefined();
-    await store.sweep();
-    time.advance(REDELIVERY_MS - 1);
-    expect(await store.poll(pollSecret)).toEqual(DELIVERED);
-    time.advance(1);
-    expect(await store.poll(pollSecret)).toEqual(GONE);
-  });
-
-  test('a code that is drawn again stays with the new session', async () => {
-    const { store, time } = await open();
-    const old = await createCompleted(store, { redeliveryMs: REDELIVERY_MS, withUserCode: true });
-    const { pollSecret, userCode = '' } = old;
-    time.advance(LIFETIME_MS);
-    await store.poll(pollSecret);
-    time.advance(1);
-    const { browserState } = await create(store, { userCode });
-    await store.acknowledge(pollSecret);
-    expect(await store.find({ userCode })).toMatchObject({ browserState });
-  });
-
   test('a sweep returns each expired session once, and frees nothing that is needed', async () => {
     const { store, time } = await open();
     const started = await create(store);
