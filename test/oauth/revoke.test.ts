@@ -42,17 +42,16 @@ interface Sent {
 }
 
 /** A service and the requests that reach its providers. */
-function createAcme(answer: Fetch = async () => new Response(''), overrides = {}, options = {}) {
+function createAcme(answer: Fetch = async () => new Response(''), options = {}) {
   const sent: Sent[] = [];
   const providers = [{ ...MAL, removeAt: 'https://mal.test/apps' }, ACME, BEARER];
-  const settings = { providers, ...overrides };
   const fetch: Fetch = async (url, init) => {
     const { method, headers, body } = init;
     const fields = Object.fromEntries(new Headers(headers));
     sent.push({ url, method, headers: fields, body: body as string | undefined });
     return answer(url, init);
   };
-  return { sent, service: createTestService(settings, { fetch, ...options }) };
+  return { sent, service: createTestService({ providers }, { fetch, ...options }) };
 }
 
 const revoke = ({ ask }: TestService, body: object, peer?: string) =>
@@ -200,7 +199,7 @@ test('a store that is unavailable: 503 with Retry-After: the tokens may be valid
     size: 0,
     sweep: () => {},
   });
-  const { service } = createAcme(undefined, {}, { createRateLimiter });
+  const { service } = createAcme(undefined, { createRateLimiter });
   for (const response of [
     await revoke(service, TOKENS),
     await revokeOAuth(service, { token: 't' }),
