@@ -6,7 +6,7 @@
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import { intervalMsOf, type RateLimiter, type RateLimitPolicy } from '../sign-ins/rate-limits.ts';
 import { digestOf } from '../sign-ins/secrets.ts';
-import type { NewSession, Protected, Session } from '../sign-ins/session.ts';
+import type { Delivery, NewSession, Protected, Session } from '../sign-ins/session.ts';
 import { createPending, keptUntilMs, stateAt } from '../sign-ins/session.ts';
 import type { Listener, RefreshStore, RefreshTurn, SessionKey, Store } from '../sign-ins/store.ts';
 import {
@@ -259,8 +259,8 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy) {
 export const plainVault: Vault = {
   keep: ({ browserState, pollSecret, userCode, delivery, deviceName }) => ({
     ids: { link: browserState, poll: digestOf(pollSecret), code: userCode },
-    delivery: plain(delivery),
-    deviceName: deviceName === undefined ? undefined : plain(deviceName),
+    delivery: delivery as unknown as Protected<Delivery>,
+    deviceName: deviceName as unknown as Protected<string> | undefined,
     keyMaterial: undefined,
   }),
   link: (browserState) => ({
