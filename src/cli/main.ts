@@ -67,7 +67,7 @@ async function main(): Promise<void> {
   if (options.help) return print(`${USAGE}\n${settingsHelp()}`);
   const runtime = await loadRuntime();
   if (options.version) return print(`${VERSION} on ${runtime.name}\n`);
-  await start(readAllSettings(options, WRONG_SETTINGS), runtime);
+  await start(readAllSettings(options['env-file'], WRONG_SETTINGS), runtime);
 }
 
 /**
@@ -109,13 +109,10 @@ function isJournal(stream: string | undefined): boolean {
 }
 
 /** Exits once the log is written. */
-function failInLog(problem: string, exitCode = 1): void {
+function failInLog(problem: string, exitCode: number): void {
   log.error('not_started', { problem });
   process.stdout.write('', () => process.exit(exitCode));
 }
-
-/** The settings that say where the relay listens. */
-const LISTEN_SETTINGS = ['HOST', 'PORT'];
 
 /** The options of the commands that read the settings. */
 const SETTINGS_OPTIONS = { 'env-file': { type: 'string' } } as const;
@@ -149,28 +146,28 @@ const COMMANDS = {
       relay: { type: 'string' },
       settings: { type: 'boolean' },
     });
-    const { json, relay } = options;
+    const { json, relay, 'env-file': file } = options;
     const { checkHere, checkSettings } = await import('./check/check.ts');
     const { report } = await import('./check/finding.ts');
     if (options.settings) {
       if (relay !== undefined)
         fail('--settings checks the settings of this machine: leave out --relay\n');
-      const findings = checkSettings(readAllSettings(options, WRONG_SETTINGS));
+      const findings = checkSettings(readAllSettings(file, WRONG_SETTINGS));
       return end(report(findings, json, WRONG_SETTINGS));
     }
     const runtime = await loadRuntime();
     const findings =
       relay === undefined
-        ? await checkHere(readAllSettings(options), runtime)
+        ? await checkHere(readAllSettings(file), runtime)
         : await (await import('./check/relay.ts')).checkRelay(relay, runtime.fetch);
     end(report(findings, json));
   },
   async health(args: readonly string[]) {
     const options = readFlags(args, { ...SETTINGS_OPTIONS, ready: { type: 'boolean' } });
-    const { environment } = readEnvironment(options);
+    const { environment } = readEnvironment(options['env-file']);
     // Reads nothing else: a secret that cannot be read now does not affect a relay that runs.
-    const where = LISTEN_SETTINGS.map((name) => [name, environment[name]]);
-    const read = readSettings(Object.fromEntries(where), readTextFile);
+    const { HOST, PORT } = environment;
+    const read = readSettings({ HOST, PORT }, readTextFile);
     if (!read.ok) return fail(describeFaults(read.faults, read.warnings));
     const { askHealth } = await import('./health.ts');
     end(await askHealth(read.settings, options.ready ? '/ready' : '/health'));
@@ -213,19 +210,15 @@ const readFlags = <const Options extends NonNullable<ParseArgsConfig['options']>
   options: Options,
 ) => parseOptions({ args: [...args], options }, USAGE).values;
 
-/** What `--env-file` was given. */
-interface SettingsOptions {
-  readonly 'env-file'?: string | undefined;
-}
-
-function readAllSettings(options: SettingsOptions, failureCode = 1): SettingsReading {
-  const { environment, ofFile, warnings } = readEnvironment(options, failureCode);
+/** `file`: what `--env-file` was given. */
+function readAllSettings(file: string | undefined, failureCode = 1): SettingsReading {
+  const { environment, ofFile, warnings } = readEnvironment(file, failureCode);
   const read = checkMachine(readSettings(environment, readTextFile, ofFile));
   return { ...read, warnings: [...warnings, ...read.warnings] };
 }
 
 /** The environment takes precedence over the file, even where it sets an empty value. */
-function readEnvironment({ 'env-file': file }: SettingsOptions, failureCode = 1) {
+function readEnvironment(file: string | undefined, failureCode = 1) {
   const { environment, warnings } =
     file === undefined ? parseEnvFile('') : readEnvFile(file, failureCode);
   const ofFile = new Set(Object.keys(environment));
