@@ -54,7 +54,6 @@ export function createAdmin(options: AdminOptions) {
   ]);
 
   return {
-    /** Counts the relay's events. */
     monitor: counts.monitor,
 
     handle(request: Request, addresses: Addresses): Response | Promise<Response> {

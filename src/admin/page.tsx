@@ -99,7 +99,6 @@ export const PAGE_HEADERS = {
   ].join('; '),
 } as const;
 
-/** What the page shows. */
 export interface Status {
   readonly facts: Facts;
   readonly startedAtMs: number;
@@ -255,26 +254,15 @@ const FailureTable = ({ failures }: { failures: readonly RecentFailure[] }) => (
 );
 
 /** The colour says who has to act: nobody, the user, the operator; after an expiry that is unknown. */
-const KINDS = {
-  good: ['signed in', ['signed_in']],
-  user: ['ended by the user', ['access_denied', 'declined', 'cancelled']],
-  bad: ['failed', ['authorization_failed', 'missing_code', 'exchange_failed']],
-  expired: ['expired', ['expired']],
-} as const;
-
-type Kind = keyof typeof KINDS;
-const kinds = Object.keys(KINDS) as Kind[];
-const OUTCOMES: ReadonlySet<string> = new Set(Object.values(KINDS).flatMap(([, all]) => all));
+const KINDS: readonly (readonly [kind: string, label: string, outcomes: readonly string[]])[] = [
+  ['good', 'signed in', ['signed_in']],
+  ['user', 'ended by the user', ['access_denied', 'declined', 'cancelled']],
+  ['bad', 'failed', ['authorization_failed', 'missing_code', 'exchange_failed']],
+  ['expired', 'expired', ['expired']],
+];
+const OUTCOMES = new Set(KINDS.flatMap(([, , outcomes]) => outcomes));
 
 const sumOf = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
-
-/** The sign-ins of one minute that ended in this way. */
-const countOf = (hour: readonly HourlyCounts[], kind: Kind, minute: number) =>
-  sumOf(
-    hour
-      .filter(({ what }) => (KINDS[kind][1] as readonly string[]).includes(what))
-      .map(({ minutes }) => minutes[minute] ?? 0),
-  );
 
 /** A provider is reported if users did not come back from it for this long, and none succeeded. */
 const SILENT_MINUTES = 10;
@@ -330,8 +318,8 @@ const Figures = ({
 
 const Legend = () => (
   <p>
-    {kinds.map((kind) => (
-      <span class={kind}>■ {KINDS[kind][0]}</span>
+    {KINDS.map(([kind, label]) => (
+      <span class={kind}>■ {label}</span>
     ))}
   </p>
 );
@@ -342,7 +330,10 @@ const [BAR, HEIGHT] = [10, 40];
 /** One bar for each minute, whose parts are the outcomes. */
 const Plot = ({ title, hour }: { title: string; hour: readonly HourlyCounts[] }) => {
   const bars = Array.from({ length: MINUTES }, (_, minute) =>
-    kinds.map((kind) => countOf(hour, kind, minute)),
+    KINDS.map(([, , outcomes]) => {
+      const ended = hour.filter(({ what }) => outcomes.includes(what));
+      return sumOf(ended.map(({ minutes }) => minutes[minute] ?? 0));
+    }),
   );
   const most = Math.max(1, ...bars.map(sumOf));
   const scale = HEIGHT / most;
@@ -369,7 +360,13 @@ const Plot = ({ title, hour }: { title: string; hour: readonly HourlyCounts[] })
             top -= count * scale;
             const x = minute * BAR + 1;
             return [
-              <rect class={kinds[index]} x={x} y={top} width={BAR - 2} height={count * scale} />,
+              <rect
+                class={KINDS[index]?.[0]}
+                x={x}
+                y={top}
+                width={BAR - 2}
+                height={count * scale}
+              />,
             ];
           });
         })}
