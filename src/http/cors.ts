@@ -16,6 +16,7 @@ export function createCors(origins: readonly string[]) {
   if (origins.length === 0) return undefined;
   const allowsAll = origins.includes('*');
 
+  /** Lets a page of this origin read the response. */
   function allow(response: Response, origin: string): Response {
     const { headers } = response;
     headers.set('Access-Control-Allow-Origin', origin);
@@ -31,7 +32,6 @@ export function createCors(origins: readonly string[]) {
       const origin = request.header('origin') ?? '';
       return origins.includes(origin) ? origin : undefined;
     },
-    /** The response to a preflight. */
     preflight(origin: string): Response {
       const response = allow(new Response(null, { status: 204, headers: DATA_HEADERS }), origin);
       response.headers.set('Access-Control-Max-Age', String(MAX_AGE_SECONDS));
@@ -40,7 +40,6 @@ export function createCors(origins: readonly string[]) {
       response.headers.append('Vary', 'Access-Control-Request-Headers');
       return response;
     },
-    /** Adds the headers that let a page of this origin read the response. */
     allow,
   };
 }

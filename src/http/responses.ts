@@ -187,9 +187,6 @@ const NON_ERRORS: ReadonlySet<OutcomeName> = new Set([
   ...(['user_cancelled', 'user_cancelled_without_error'] as const),
 ]);
 
-/** The form on a page: for a code, or to continue or decline. */
-export type FormKind = 'none' | 'code' | 'choice';
-
 export type PageResponses = ReturnType<typeof createPageResponses>;
 
 export interface PageDetails {
@@ -210,8 +207,9 @@ export function createPageResponses({ find, style }: Pages) {
   });
   // With `no-referrer` a browser also hides the Origin of a form, by which another site's form is recognized.
   const withOrigin = { ...BASE_HEADERS, 'Referrer-Policy': 'same-origin' };
-  const headersOf: Readonly<Record<FormKind, HeaderFields>> = {
-    none: { ...BASE_HEADERS, ...policy("'none'") },
+  const withoutForm = { ...BASE_HEADERS, ...policy("'none'") };
+  /** By what the form on the page is for. */
+  const headersOf = {
     code: { ...withOrigin, ...policy("'self'") },
     choice: { ...withOrigin, ...policy() },
   };
@@ -227,7 +225,7 @@ export function createPageResponses({ find, style }: Pages) {
   ): Response {
     const hasId =
       !NON_ERRORS.has(outcome) && browserState !== undefined && isCapability(browserState);
-    const usual = HAS_CODE_FORM.has(outcome) ? withoutReferer : headersOf.none;
+    const usual = HAS_CODE_FORM.has(outcome) ? withoutReferer : withoutForm;
     const all = headers === undefined ? usual : { ...usual, ...headers };
     const page = pagesFor(request).outcome(outcome, {
       ...names,
@@ -239,7 +237,7 @@ export function createPageResponses({ find, style }: Pages) {
 
   return {
     pagesFor,
-    respond: (status: number, page: string, form: FormKind) =>
+    respond: (status: number, page: string, form: keyof typeof headersOf) =>
       new Response(page, { status, headers: headersOf[form] }),
     respondWithPage,
     /** The response to a refusal on routes of pages: its page if it has one, otherwise text. */

@@ -5,7 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 
-/** The operator's logo. It is sent to every user's phone, and kept in memory. */
+/** It is sent to every user's phone, and kept in memory. */
 const LOGO_BYTES = 131_072;
 
 export interface Picture {

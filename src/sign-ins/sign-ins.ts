@@ -140,7 +140,6 @@ export function createSignIns(options: SignInOptions) {
   }
 
   return {
-    /** Starts a sign-in. */
     async start(service: string, asked: NewSignIn): Promise<StartOutcome> {
       if (isDraining) return { ok: false, refusal: 'draining' };
       const { delivery, deviceName, redeliveryMs } = asked;

@@ -67,7 +67,6 @@ function describeOpen({ openEndpoints, baseUrl }: EnabledSettings): Finding {
   return ok('open sign-ins', text);
 }
 
-/** Sends a notification as a test. */
 async function checkNotification(settings: EnabledSettings, { fetch }: Runtime): Promise<Finding> {
   const { notifyUrl = '', baseUrl } = settings;
   const { send } = await import('../../notify.ts');

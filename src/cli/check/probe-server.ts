@@ -60,7 +60,6 @@ export async function startProbeServer(runtime: Runtime, settings: EnabledSettin
   const idleSeconds = pollSeconds + IDLE_MARGIN_SECONDS;
   const listener = await listen(runtime, settings, { handle, idleSeconds });
   return {
-    /** The requests of this run. */
     arrivals: arrivals as readonly Arrival[],
     stop(): void {
       void listener.stop();
