@@ -127,12 +127,7 @@ export function createPolls(
      * when `signal` fires, or when released, and 'gone' as soon as the session has expired. If
      * this poll is one too many for its session or for the process, the oldest is evicted.
      */
-    async wait(
-      key: PollKey,
-      signal: AbortSignal,
-      holdSeconds: number,
-      asked: PollOptions,
-    ): Promise<PollOutcome> {
+    async wait(key: PollKey, signal: AbortSignal, holdSeconds: number, asked: PollOptions) {
       if (signal.aborted) return PENDING;
       if (holdSeconds === 0 || isClosed) return (await tryToTakeResult(key, asked)) ?? PENDING;
       const poll = new ParkedPoll(key.id, asked.wantsProgress, clock.now(), queueOf(holdSeconds));

@@ -189,20 +189,15 @@ export function createSignIns(options: SignInOptions) {
     },
 
     /** The user is redirected to the provider. An outcome: the sign-in has ended. */
-    async open(
-      service: string,
-      browserState: string,
-    ): Promise<Delivery | SessionOutcome | undefined> {
+    async open(service: string, browserState: string) {
       const link = vault.link(browserState);
       const opened = await store.update({ link: link.id }, forService(service, machine.open));
       if (typeof opened !== 'object') return opened;
       if (opened.isFirst) observer.opened(service);
       const delivery = link.deliveryOf(opened.pending);
-      if (delivery === undefined) {
-        await store.update({ link: link.id }, machine.fail('failed', undefined));
-        return 'failed';
-      }
-      return delivery;
+      if (delivery !== undefined) return delivery;
+      await store.update({ link: link.id }, machine.fail('failed', undefined));
+      return 'failed';
     },
 
     /** Resolves a code and stores the result. However often it is called, `resolveCode` is called once. */
