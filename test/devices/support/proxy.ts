@@ -3,7 +3,8 @@ import { type Fate, startFaultProxy } from '../../kit/fault-proxy.ts';
 import { createRandom, testSeed } from '../../kit/random.ts';
 import { plantIfLong, plantSecret } from '../../kit/secrets.ts';
 
-const PAGE = '<!doctype html><title>A page of a proxy</title>';
+/** It mentions what programs look for. */
+const PAGE = '<script>p={"session":"a","link":"b","accessToken":"c"}</script>';
 const HTML = { 'Content-Type': 'text/html' };
 
 const random = createRandom(testSeed);
@@ -31,6 +32,8 @@ const FATES = {
 /** In the middle of a body with tokens `cut` ends the connection; with `stall` nothing more comes. */
 type Fault = keyof typeof FATES | 'cut' | 'stall';
 type Route = 'away' | 'services' | 'start' | 'poll' | 'ack' | 'cancel' | 'refresh';
+
+export type DeviceProxy = Awaited<ReturnType<typeof startProxy>>;
 
 /** Each proxy is a client of its own to a relay that trusts it, with rate limits of its own. */
 let clients = 0;
