@@ -23,12 +23,18 @@ import org.json.JSONObject
 private const val WAIT_SECONDS = 25L // The relay holds a poll this long. Some proxies cut a request after 30 s.
 private const val MAX_BYTES = 65_536L // More than any response of a relay: one that never ends fills no memory.
 private const val TRIES = 6 // Only a poll is repeated until the link expires.
+private const val TIMEOUT_MS = WAIT_SECONDS * 1_000 + 15_000 // A socket that died while the device slept would hang.
 private const val SHORT_TIMEOUT_MS = 5_000L // To acknowledge and cancel: the user waits, and the relay forgets in 60 s.
 
 /** Show link, userCode and the picture at qr. The session is for this device alone: never show it, log it or put it into a link. */
 class Started(val session: String, val link: String, val userCode: String, val qr: String, val expiresIn: Long)
 
-class Tokens(val accessToken: String, val refreshToken: String?, val expiresIn: Long?)
+/** By name: nothing else of a relay is kept. */
+open class Tokens(json: JSONObject) {
+    val accessToken: String = json.getString("accessToken")
+    val refreshToken = json.optString("refreshToken").ifEmpty { null }
+    val expiresIn = json.optLong("expiresIn").takeIf { it > 0 }
+}
 
 class RelaySignIn(val relay: String, private val service: String) {
     suspend fun start(device: String): Started {
@@ -55,12 +61,12 @@ class RelaySignIn(val relay: String, private val service: String) {
 
     /** Once they are saved, and never before. If it fails, the relay forgets them after 60 s. */
     suspend fun acknowledge(started: Started) {
-        tell("/auth/result?session=${started.session}&ack=1")
+        retry("/auth/result?session=${started.session}&ack=1", timeoutMs = SHORT_TIMEOUT_MS)
     }
 
     /** The link then says that the device cancelled the sign-in. The next sign-in waits for this. */
     suspend fun cancel(started: Started) {
-        withTimeoutOrNull(SHORT_TIMEOUT_MS) { tell("/auth/result?session=${started.session}&cancel=1") }
+        withTimeoutOrNull(SHORT_TIMEOUT_MS) { retry("/auth/result?session=${started.session}&cancel=1") }
     }
 
     /** unreachable: keep the old tokens and try later. invalid_grant: sign in again. */
@@ -69,29 +75,27 @@ class RelaySignIn(val relay: String, private val service: String) {
         return reply.tokens() ?: throw reply.failure()
     }
 
-    private suspend fun tell(path: String) = retry { withTimeoutOrNull(SHORT_TIMEOUT_MS) { ask(path) } ?: Reply(0, "", 0) }
-
-    private suspend fun retry(path: String, body: JSONObject) = retry { ask(path, body) }
-
     /** Repeats a request that failed for a while. */
-    private suspend fun retry(request: suspend () -> Reply): Reply {
-        var reply = request()
+    private suspend fun retry(path: String, body: JSONObject? = null, timeoutMs: Long = TIMEOUT_MS): Reply {
+        var reply = ask(path, body, timeoutMs)
         for (tried in 1 until TRIES) {
             if (!reply.isTransient) break
             delay(reply.pauseMs)
-            reply = request()
+            reply = ask(path, body, timeoutMs)
         }
         return reply
     }
 
     // OkHttp reads for 10 s by default, which is shorter than a poll.
     private val http = OkHttpClient.Builder()
-        .readTimeout(WAIT_SECONDS + 15, TimeUnit.SECONDS)
-        .callTimeout(WAIT_SECONDS + 20, TimeUnit.SECONDS)
+        .readTimeout(TIMEOUT_MS, TimeUnit.MILLISECONDS)
         .followRedirects(false) // One could lead tokens to another server, and a captive portal's may pass.
         .build()
 
-    private suspend fun ask(path: String, body: JSONObject? = null): Reply = suspendCancellableCoroutine { waiting ->
+    private suspend fun ask(path: String, body: JSONObject? = null, timeoutMs: Long = TIMEOUT_MS) =
+        withTimeoutOrNull(timeoutMs) { send(path, body) } ?: Reply(0, relay, 0)
+
+    private suspend fun send(path: String, body: JSONObject?): Reply = suspendCancellableCoroutine { waiting ->
         val request = Request.Builder().url(relay + path)
         if (body != null) request.post(body.toString().toRequestBody("application/json".toMediaType()))
         val call = http.newCall(request.build())
@@ -127,11 +131,7 @@ private class Reply(val status: Int, private val text: String, retryAfterSeconds
     val isTransient
         get() = status == 0 || status == 200 && json.length() == 0 || status in 300..399 || status == 429 || status >= 500
 
-    fun tokens(): Tokens? {
-        if (!json.has("accessToken")) return null
-        val expiresIn = if (json.has("expiresIn")) json.getLong("expiresIn") else null
-        return Tokens(json.getString("accessToken"), json.optString("refreshToken").ifEmpty { null }, expiresIn)
-    }
+    fun tokens() = if (json.has("accessToken")) Tokens(json) else null
 
     fun failure() = when {
         isTransient && status != 200 -> SignInFailure("unreachable", text)

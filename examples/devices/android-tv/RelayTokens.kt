@@ -22,14 +22,15 @@ import kotlinx.coroutines.NonCancellable
 import kotlinx.coroutines.sync.Mutex
 import kotlinx.coroutines.sync.withLock
 import kotlinx.coroutines.withContext
-import org.json.JSONException
 import org.json.JSONObject
 
 private const val LINKS = 3 // A link that has expired is replaced, but not for ever on a forgotten screen.
 private const val EARLY_MS = 60_000L // Before it expires, or half of a shorter life, so that none expires on its way.
 
-/** expiresAt in milliseconds since 1970; null if the provider gave no lifetime: then it is used until the API answers 401. */
-class SavedTokens(val accessToken: String, val refreshToken: String?, val expiresIn: Long?, val expiresAt: Long?) {
+class SavedTokens(val json: JSONObject) : Tokens(json) {
+    /** Milliseconds since 1970; null if the provider gave no lifetime: then it is used until the API answers 401. */
+    private val expiresAt = json.optLong("expiresAt").takeIf { it > 0 }
+
     val isDue: Boolean
         get() {
             if (expiresAt == null || expiresIn == null) return false
@@ -102,30 +103,23 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
             runCatching { write(it) } // If it fails again, the app goes on.
             return@withContext it
         }
-        try {
-            val json = JSONObject(file.readText())
-            fun seconds(name: String) = if (json.has(name)) json.getLong(name) else null
-            val refreshToken = json.optString("refreshToken").ifEmpty { null }
-            SavedTokens(json.getString("accessToken"), refreshToken, seconds("expiresIn"), seconds("expiresAt"))
-        } catch (missing: IOException) {
-            null
-        } catch (broken: JSONException) {
-            null
-        }
+        runCatching { SavedTokens(JSONObject(file.readText())) }.getOrNull() // It may be missing, or broken.
     }
 
     private suspend fun save(tokens: Tokens, oldRefreshToken: String? = null): SavedTokens = withContext(Dispatchers.IO) {
-        val expiresAt = tokens.expiresIn?.let { System.currentTimeMillis() + it * 1_000 }
-        SavedTokens(tokens.accessToken, tokens.refreshToken ?: oldRefreshToken, tokens.expiresIn, expiresAt).also(::write)
+        val json = JSONObject()
+            .put("accessToken", tokens.accessToken)
+            .putOpt("refreshToken", tokens.refreshToken ?: oldRefreshToken)
+            .putOpt("expiresIn", tokens.expiresIn)
+            .putOpt("expiresAt", tokens.expiresIn?.let { System.currentTimeMillis() + it * 1_000 })
+        SavedTokens(json).also(::write)
     }
 
     private fun write(saved: SavedTokens) {
-        val json = JSONObject().put("accessToken", saved.accessToken).putOpt("refreshToken", saved.refreshToken)
-            .putOpt("expiresIn", saved.expiresIn).putOpt("expiresAt", saved.expiresAt)
         // Never half written.
         val written = File(file.path + ".new")
         try {
-            written.writeText(json.toString())
+            written.writeText(saved.json.toString())
             if (!written.renameTo(file)) throw IOException("could not rename")
         } catch (full: IOException) {
             unsaved = saved

@@ -45,13 +45,7 @@ class Response(val request: Request, val priorResponse: Response?, private val a
     fun header(name: String): String? = answer.headers().firstValue(name).orElse(null)
     override fun close() = answer.body().close()
 
-    // The time of java.net.http ends with the headers, that of OkHttp with the body.
-    fun peekBody(byteCount: Long) = try {
-        val bytes = CompletableFuture.supplyAsync { answer.body().readNBytes(byteCount.toInt()) }.get(40, TimeUnit.SECONDS)
-        ResponseBody(String(bytes))
-    } catch (cutOff: Exception) {
-        throw IOException(cutOff)
-    }
+    fun peekBody(byteCount: Long) = ResponseBody(String(answer.body().readNBytes(byteCount.toInt())))
 }
 
 interface Callback {
@@ -89,7 +83,6 @@ class Call(private val client: OkHttpClient, private val request: Request) {
 
 class OkHttpClient(
     private val readTimeout: Duration,
-    private val callTimeout: Duration,
     private val followRedirects: HttpClient.Redirect,
     val authenticator: Authenticator,
 ) {
@@ -102,19 +95,17 @@ class OkHttpClient(
         request.header("Authorization")?.let { built.header("Authorization", it) }
         request.body?.let { built.header("Content-Type", it.type?.text).POST(HttpRequest.BodyPublishers.ofString(it.text)) }
         return http.sendAsync(built.build(), HttpResponse.BodyHandlers.ofInputStream())
-            .orTimeout(minOf(readTimeout, callTimeout).toMillis(), TimeUnit.MILLISECONDS)
+            .orTimeout(readTimeout.toMillis(), TimeUnit.MILLISECONDS)
     }
 
     class Builder {
         private var readTimeout = Duration.ofSeconds(10)
-        private var callTimeout = Duration.ofDays(1)
         private var followRedirects = HttpClient.Redirect.ALWAYS
         private var authenticator = Authenticator { _, _ -> null }
 
         fun readTimeout(timeout: Long, unit: TimeUnit) = apply { readTimeout = Duration.of(timeout, unit.toChronoUnit()) }
-        fun callTimeout(timeout: Long, unit: TimeUnit) = apply { callTimeout = Duration.of(timeout, unit.toChronoUnit()) }
         fun followRedirects(follow: Boolean) = apply { if (!follow) followRedirects = HttpClient.Redirect.NEVER }
         fun authenticator(authenticator: Authenticator) = apply { this.authenticator = authenticator }
-        fun build() = OkHttpClient(readTimeout, callTimeout, followRedirects, authenticator)
+        fun build() = OkHttpClient(readTimeout, followRedirects, authenticator)
     }
 }
