@@ -12,7 +12,6 @@ import {
   createCode,
   createCompleted,
   DELIVERED,
-  DENIED,
   GONE,
   LIFETIME_MS,
   newSession,
@@ -44,8 +43,6 @@ export function runStoreSuite(name: string, openStores: OpenStores, hasBuckets =
     });
     describe('sessions:', () => testSessions(open));
     describe('time:', () => testTime(open));
-    describe('races:', () => testRaces(open));
-    describe('notices:', () => testNotices(open));
     if (hasBuckets) describe('rate limiter:', () => testRateLimiter(open));
     describe('refreshes:', () => testRefreshes(open));
   });
@@ -119,6 +116,37 @@ function testSessions(open: OpenStores): void {
     time.advance(REDELIVERY_MS + 1);
     expect([await store.countLive(), await tryCreate(store)]).toEqual([1, 'created']);
   });
+
+  // Events at once are in test/model, in all pairs.
+  test('starts at once never exceed the limit, and of one state one succeeds', async () => {
+    const { store } = await open({ maxSessions: 10 });
+    const race = <T>(run: () => Promise<T>) => Promise.all(Array.from({ length: 25 }, run));
+    const { browserState } = newSession();
+    const same = await race(() => store.create(newSession({ browserState })));
+    expect(same.filter((outcome) => outcome === 'created')).toHaveLength(1);
+    const outcomes = await race(() => tryCreate(store));
+    expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(9);
+    expect(outcomes.filter((outcome) => outcome === 'full')).toHaveLength(16);
+  });
+
+  test('an opening and an end notify the polls of their session, once each', async () => {
+    const { store } = await open();
+    const [session, other] = [await create(store), await create(store)];
+    const seen: string[] = [];
+    const ids = [session, other].map(({ pollSecret }) => store.vault.poll(pollSecret).id);
+    store.store.listen({
+      notify: (pollId, notice) => seen.push(`${ids.indexOf(pollId)} ${notice}`),
+      recheckAll: () => seen.push('recheck'),
+    });
+    const opened = store.untilNotified(session.pollSecret);
+    await store.open(session);
+    expect(await opened).toBe('opened');
+    await store.open(session);
+    const completed = store.untilNotified(session.pollSecret);
+    await store.fail(session);
+    expect(await completed).toBe('completed');
+    expect(seen).toEqual(['0 opened', '0 completed']);
+  });
 }
 
 function testTime(open: OpenStores): void {
@@ -167,60 +195,5 @@ function testTime(open: OpenStores): void {
       expected.map(([each, stage]) => [signInIdOf(each.browserState), stage] as const).toSorted(),
     );
     expect(await store.sweep()).toEqual([]);
-  });
-}
-
-const RACERS = 25;
-const ROUNDS = 40;
-
-const race = <T>(run: () => Promise<T>): Promise<T[]> =>
-  Promise.all(Array.from({ length: RACERS }, run));
-
-function testRaces(open: OpenStores): void {
-  // Events are updates, which compare and set: test/model has all pairs of them.
-  test('starts at once never exceed the limit, and of one state one succeeds', async () => {
-    const { store } = await open({ maxSessions: 10 });
-    const { browserState } = newSession();
-    const same = await race(() => store.create(newSession({ browserState })));
-    expect(same.filter((outcome) => outcome === 'created')).toHaveLength(1);
-    const outcomes = await race(() => tryCreate(store));
-    expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(9);
-    expect(outcomes.filter((outcome) => outcome === 'full')).toHaveLength(RACERS - 9);
-  });
-}
-
-function testNotices(open: OpenStores): void {
-  test('an opening and an end notify the polls of their session, once each', async () => {
-    const { store } = await open();
-    const [session, other] = [await create(store), await create(store)];
-    const seen: string[] = [];
-    const ids = [session, other].map(({ pollSecret }) => store.vault.poll(pollSecret).id);
-    store.store.listen({
-      notify: (pollId, notice) => seen.push(`${ids.indexOf(pollId)} ${notice}`),
-      recheckAll: () => seen.push('recheck'),
-    });
-    const opened = store.untilNotified(session.pollSecret);
-    await store.open(session);
-    expect(await opened).toBe('opened');
-    await store.open(session);
-    const completed = store.untilNotified(session.pollSecret);
-    await store.fail(session);
-    expect(await completed).toBe('completed');
-    expect(seen).toEqual(['0 opened', '0 completed']);
-  });
-
-  test('a change between listening and looking is never missed', async () => {
-    const { store } = await open();
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const session = await create(store);
-      const changing = round % 2 ? store.fail(session) : store.cancel(session.pollSecret);
-      const notified = store.untilNotified(session.pollSecret);
-      const first = await store.poll(session.pollSecret);
-      if (first.state === 'pending') await notified;
-      const result = round % 2 ? { state: 'delivered', result: DENIED } : GONE;
-      const last = first.state === 'pending' ? await store.poll(session.pollSecret) : first;
-      expect(last).toEqual(result as typeof last);
-      await changing;
-    }
   });
 }
