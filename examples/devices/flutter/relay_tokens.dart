@@ -24,25 +24,10 @@ import 'relay_sign_in.dart';
 const _links = 3; // A link that has expired is replaced, but not for ever on a forgotten screen.
 const _early = Duration(minutes: 1); // Before it expires, or half of a shorter life, so that none expires on its way.
 
-class SavedTokens {
-  SavedTokens(Tokens tokens, {String? oldRefreshToken})
-      : accessToken = tokens.accessToken,
-        refreshToken = tokens.refreshToken ?? oldRefreshToken,
-        expiresIn = tokens.expiresIn,
-        expiresAt = switch (tokens.expiresIn) {
-          final int seconds => DateTime.now().add(Duration(seconds: seconds)).millisecondsSinceEpoch,
-          null => null,
-        };
-
+class SavedTokens extends Tokens {
   SavedTokens.fromJson(Map<String, dynamic> json)
-      : accessToken = json['accessToken'] as String,
-        refreshToken = json['refreshToken'] as String?,
-        expiresIn = json['expiresIn'] as int?,
-        expiresAt = json['expiresAt'] as int?;
-
-  final String accessToken;
-  final String? refreshToken;
-  final int? expiresIn; // Seconds.
+      : expiresAt = json['expiresAt'] as int?,
+        super.fromJson(json);
 
   /// Milliseconds since 1970; null if the provider gave no lifetime: then it is used until the API answers 401.
   final int? expiresAt;
@@ -61,6 +46,17 @@ class SavedTokens {
     // More left than there ever was: the clock was set back since, and says nothing about the token.
     return leftMs < min(_early.inMilliseconds, expiresIn * 500) || leftMs > expiresIn * 1000;
   }
+}
+
+/// If there is no new refresh token, the old one stays.
+SavedTokens _savedFrom(Tokens tokens, {String? oldRefreshToken}) {
+  final seconds = tokens.expiresIn;
+  return SavedTokens.fromJson({
+    'accessToken': tokens.accessToken,
+    'refreshToken': tokens.refreshToken ?? oldRefreshToken,
+    'expiresIn': seconds,
+    'expiresAt': seconds == null ? null : DateTime.now().millisecondsSinceEpoch + seconds * 1000,
+  });
 }
 
 /// One for the whole app.
@@ -113,7 +109,7 @@ class RelayTokens {
     try {
       if (refreshToken == null) throw SignInFailure('invalid_grant');
       final fresh = await signIn.refresh(refreshToken);
-      return await _save(SavedTokens(fresh, oldRefreshToken: refreshToken));
+      return await _save(_savedFrom(fresh, oldRefreshToken: refreshToken));
     } on SignInFailure catch (failure) {
       // Otherwise `tokens` would return them again, since they need not be due.
       if (failure.code == 'invalid_grant') {
@@ -145,7 +141,7 @@ class RelayTokens {
       _shown = started;
       onStarted(started);
       try {
-        final saved = await _save(SavedTokens(await signIn.waitForTokens(started, isCancelled)));
+        final saved = await _save(_savedFrom(await signIn.waitForTokens(started, isCancelled)));
         unawaited(signIn.acknowledge(started)); // The user need not wait for it.
         return saved;
       } on SignInFailure catch (failure) {

@@ -138,7 +138,6 @@ type outcome struct {
 
 func waitFor(ctx context.Context, member, result string, endsAt time.Time) (outcome, error) {
 	for {
-		askedAt := time.Now()
 		reply := ask(ctx, result+"&wait="+strconv.Itoa(waitSeconds), nil)
 		var got outcome
 		switch {
@@ -155,7 +154,7 @@ func waitFor(ctx context.Context, member, result string, endsAt time.Time) (outc
 			return got, &Failure{Code: "expired"}
 		// 204: not yet. All else is transient: 429, 5xx, a page of a proxy, no network.
 		case reply.status == 204:
-			reply.pause = time.Until(askedAt.Add(time.Second))
+			reply.pause = time.Second
 		}
 		sleep(ctx, reply.pause)
 	}

@@ -98,7 +98,6 @@ class Session:
 
     def wait_for(self, member):
         while True:
-            asked_at = time.monotonic()
             status, answer, text, pause = ask(f'{self._result}&wait={WAIT_SECONDS}')
             if status == 200 and 'error' in answer:
                 raise SignInError(answer['error'])
@@ -110,7 +109,7 @@ class Session:
             if status == 410 or (status != 204 and self.seconds_left() == 0):
                 raise SignInError('expired')
             # 204: not yet. All else is transient: 429, 5xx, a page of a proxy, no network.
-            time.sleep(max(0, asked_at + 1 - time.monotonic()) if status == 204 else pause)
+            time.sleep(1 if status == 204 else pause)
 
     def acknowledge(self):
         self._tell('ack=1')

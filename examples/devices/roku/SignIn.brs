@@ -14,7 +14,6 @@ function signIn() as object
     m.life = { age: CreateObject("roTimespan"), seconds: link["expiresIn"] }
     m.top.prompt = { link: link["link"], userCode: link["userCode"], codeAddress: m.top.relay + "/link", qr: link["qr"] }
     while true
-        askedAt = CreateObject("roTimespan")
         if not m.isCancelled then reply = ask(m.result + "&wait=" + m.WAIT_SECONDS.ToStr(), invalid, m.TIMEOUT_SECONDS)
         if m.isCancelled then
             tell("cancel=1") ' The link then says so.
@@ -22,17 +21,17 @@ function signIn() as object
         else if reply.status = 200 and reply.body["error"] <> invalid then
             return failure(reply.body["error"])
         else if reply.status = 200 and reply.body["accessToken"] <> invalid then
-            tokens = tokensOf(reply.body)
-            if not saveTokens(tokens) then return failure("not_saved")
+            outcome = keep(tokensOf(reply.body))
+            if outcome.error <> invalid then return outcome
             m.life = invalid ' Ends the countdown.
             tell("ack=1") ' Only now: until then a lost response, or a crash, costs no sign-in.
-            return { tokens: tokens }
+            return outcome
         else if reply.status = 400 then
             return failure("refused", reply.text)
         else if reply.status = 410 or (reply.status <> 204 and secondsLeft() = 0) then
             return failure("expired") ' The relay decides that. The time here ends only polls that fail.
         else if reply.status = 204 then
-            pause(1000 - askedAt.TotalMilliseconds()) ' Not yet.
+            pause(1000) ' Not yet.
         else
             pause(reply.pauseMs) ' All else is transient: 429, 5xx, a page of a proxy, no network.
         end if

@@ -38,12 +38,11 @@ function validTokens() as object
         if outcome.error <> "invalid_grant" then return outcome ' The saved tokens stay: try later.
         m.top.unsaved = invalid
     end if
-    outcome = invalid
     for link = 1 to m.LINKS
         outcome = signIn()
-        if outcome.error <> "expired" then exit for
+        if outcome.error <> "expired" then return outcome
     end for
-    return outcome
+    return failure("expired")
 end function
 
 function refresh(refreshToken as string) as object
@@ -54,8 +53,7 @@ function refresh(refreshToken as string) as object
     if reply.error <> invalid then return reply
     tokens = tokensOf(reply.body)
     if tokens["refreshToken"] = invalid then tokens["refreshToken"] = refreshToken ' The old one stays.
-    if not saveTokens(tokens) then return failure("not_saved")
-    return { tokens: tokens }
+    return keep(tokens)
 end function
 
 ' Where the provider names no expiry, only its API says it, with a 401.
@@ -67,22 +65,24 @@ function isDue(saved as object) as boolean
     return left > saved["expiresIn"]
 end function
 
-' The registry has 16 KB for the whole app. It is removed with the app. False: it is full.
-function saveTokens(tokens as object) as boolean
+' The registry has 16 KB for the whole app. It is removed with the app.
+function keep(tokens as object) as object
     if tokens["expiresIn"] <> invalid and tokens["expiresAt"] = invalid then
         tokens["expiresAt"] = CreateObject("roDateTime").AsSeconds() + tokens["expiresIn"]
     end if
     section = CreateObject("roRegistrySection", "SignInRelay")
-    isSaved = section.Write(m.top.service, FormatJson(tokens)) and section.Flush()
+    if not (section.Write(m.top.service, FormatJson(tokens)) and section.Flush()) then
+        m.top.unsaved = tokens
+        return failure("not_saved") ' It is full.
+    end if
     m.top.unsaved = invalid
-    if not isSaved then m.top.unsaved = tokens
-    return isSaved
+    return { tokens: tokens }
 end function
 
 function loadTokens() as object
     unsaved = m.top.unsaved
     if unsaved <> invalid then
-        saveTokens(unsaved)
+        keep(unsaved)
         return unsaved
     end if
     section = CreateObject("roRegistrySection", "SignInRelay")
