@@ -214,8 +214,7 @@ function pageOf({ outcome, failure }: EndedCallback<TokenFailure>, request: Rela
       ? outcome
       : 'authorization_refused';
   }
-  if (outcome !== 'exchange_failed' || failure === undefined) return outcome;
-  return isRefusal(failure) ? 'exchange_refused' : outcome;
+  return failure !== undefined && isRefusal(failure) ? 'exchange_refused' : outcome;
 }
 
 export function errorOf(error: string | undefined): ErrorResult['error'] {

@@ -58,10 +58,8 @@ function respondToTypedCode(
   if (userCode !== undefined) return redirectResponse(shortLinkOf(basePath, userCode), status);
   // A browser that goes back to the response to a POST shows an error of its own.
   if (isPost) {
-    return redirectResponse(
-      `${codeFormOf(basePath)}?${new URLSearchParams({ code: typed })}`,
-      status,
-    );
+    const query = new URLSearchParams({ code: typed });
+    return redirectResponse(`${codeFormOf(basePath)}?${query}`, status);
   }
   return respond(400, pagesFor(request).codeIncomplete(shorten(typed)), 'code');
 }
