@@ -113,11 +113,8 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     }
     if (readiness.status === 'down') add('ready', `Not ready: ${readiness.reason}`);
     if (readiness.status === 'degraded') add('ready', `Some requests fail: ${readiness.reason}`);
-    if (liveSessions >= maxSessions)
-      add(
-        'sessions',
-        `MAX_SESSIONS (${maxSessions}) sign-ins are in progress, so starts get a 503: raise it, or lower START_BURST and START_RATE if somebody abuses starts`,
-      );
+    const full = `MAX_SESSIONS (${maxSessions}) sign-ins are in progress, so starts get a 503: raise it, or lower START_BURST and START_RATE if somebody abuses starts`;
+    if (liveSessions >= maxSessions) add('sessions', full);
     return causes;
   }
 

@@ -62,13 +62,9 @@ export function createAdmin(options: AdminOptions) {
       if (!cannotBeRegistered(hostname) && !known.includes(hostname)) {
         return textResponse(421, 'Use the IP address, or list this name in ADMIN_NAMES');
       }
-      return isAuthorized(headers.get('authorization') ?? '')
-        ? app(request, addresses)
-        : textResponse(
-            401,
-            'Send the ADMIN_TOKEN as a bearer token, or as the password',
-            CHALLENGE,
-          );
+      if (isAuthorized(headers.get('authorization') ?? '')) return app(request, addresses);
+      const text = 'Send the ADMIN_TOKEN as a bearer token, or as the password';
+      return textResponse(401, text, CHALLENGE);
     },
   };
 }

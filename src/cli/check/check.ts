@@ -82,11 +82,7 @@ function checkFileDescriptors({ maxSessions }: Settings): Finding {
   const what = 'file descriptors';
   const needed = fileDescriptorsFor(maxSessions);
   if (max === undefined) return ok(what, 'there is no /proc to read the limit from');
-  return max >= needed
-    ? ok(what, `${max}, for MAX_SESSIONS of ${maxSessions}`)
-    : fault(
-        what,
-        `the limit is ${max}, which is too low for MAX_SESSIONS (${maxSessions})`,
-        `allow ${needed} (ulimit -n, LimitNOFILE), or lower MAX_SESSIONS`,
-      );
+  if (max >= needed) return ok(what, `${max}, for MAX_SESSIONS of ${maxSessions}`);
+  const text = `the limit is ${max}, which is too low for MAX_SESSIONS (${maxSessions})`;
+  return fault(what, text, `allow ${needed} (ulimit -n, LimitNOFILE), or lower MAX_SESSIONS`);
 }

@@ -44,13 +44,9 @@ export async function timePoll(url: string, pollSeconds: number, expected: numbe
   const elapsed = () => Math.round((performance.now() - startedAtMs) / 1_000);
   const cut = (by: string, remedy = 'read the logs of the proxy and of the relay') => {
     const seconds = elapsed();
-    return seconds === 0
-      ? fault(POLL, `refused at once${by}`, remedy)
-      : fault(
-          POLL,
-          `cut after ${seconds} s${by}`,
-          `${raise}, or set POLL_SECONDS below ${seconds}`,
-        );
+    if (seconds === 0) return fault(POLL, `refused at once${by}`, remedy);
+    const longer = `${raise}, or set POLL_SECONDS below ${seconds}`;
+    return fault(POLL, `cut after ${seconds} s${by}`, longer);
   };
   try {
     const response = await fetch(url, request(timeoutMs));

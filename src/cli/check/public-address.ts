@@ -90,26 +90,23 @@ function checkClientAddress(settings: EnabledSettings, arrival: Arrival): Findin
   if (!hasForwardedFor) {
     const isTrusted = trustedProxyCidrs.length > 0;
     // The relay has no TLS, so what serves https is a proxy.
-    return isTrusted || new URL(baseUrl).protocol === 'https:'
-      ? fault(
-          CLIENT,
-          `the proxy ${peer} sends no X-Forwarded-For: all devices share one rate limit`,
-          `let it add X-Forwarded-For${isTrusted ? '' : `, and ${trustPeer}`}`,
-        )
-      : ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is the peer');
-  }
-  if (forwardedProblem === 'malformed') {
+    if (!isTrusted && new URL(baseUrl).protocol !== 'https:') {
+      return ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is the peer');
+    }
+    const text = `the proxy ${peer} sends no X-Forwarded-For: all devices share one rate limit`;
     return fault(
       CLIENT,
-      'X-Forwarded-For arrives malformed: starts get a 400',
-      'let the proxy write only addresses',
+      text,
+      `let it add X-Forwarded-For${isTrusted ? '' : `, and ${trustPeer}`}`,
     );
   }
-  return forwardedProblem === 'ignored'
-    ? fault(
-        CLIENT,
-        `X-Forwarded-For comes from ${peer}, which is not trusted: all devices share one rate limit`,
-        trustPeer,
-      )
-    : ok(CLIENT, `the proxy ${peer} is trusted, and says that the client is ${client}`);
+  if (forwardedProblem === 'malformed') {
+    const text = 'X-Forwarded-For arrives malformed: starts get a 400';
+    return fault(CLIENT, text, 'let the proxy write only addresses');
+  }
+  if (forwardedProblem === 'ignored') {
+    const text = `X-Forwarded-For comes from ${peer}, which is not trusted: all devices share one rate limit`;
+    return fault(CLIENT, text, trustPeer);
+  }
+  return ok(CLIENT, `the proxy ${peer} is trusted, and says that the client is ${client}`);
 }

@@ -35,10 +35,7 @@ function report(service: string, { revoked, unsupported, removeAt, detail }: Sig
     ? `${service} has no way to revoke tokens that the relay knows`
     : `the tokens were not revoked (${detail})`;
   say(`Signed out of ${service} here, but ${reason}. They may work until they expire.`);
-  if (unsupported) {
-    say(
-      `To end that sooner, remove the app at ${service}: ${removeAt ?? 'see the settings of the account there'}`,
-    );
-  }
+  const place = removeAt ?? 'see the settings of the account there';
+  if (unsupported) say(`To end that sooner, remove the app at ${service}: ${place}`);
   return EXIT_CODES.failed;
 }

@@ -65,10 +65,8 @@ export async function runCommand<Own extends OwnOptions>(
     return await run(parsed);
   } catch (error) {
     if (!(error instanceof SignInError && error.code === 'storage_failed')) throw error;
-    throw new CommandError(
-      `${error.detail}: ${(error.cause as Error).message}.`,
-      EXIT_CODES.storage,
-    );
+    const problem = `${error.detail}: ${(error.cause as Error).message}.`;
+    throw new CommandError(problem, EXIT_CODES.storage);
   }
 }
 
@@ -130,14 +128,10 @@ export function openSession(
 function readRelayUrl(given: string | undefined, allowHttp: boolean): string {
   const relay = given ?? (process.env.SIGN_IN_RELAY_URL || DEV_RELAY);
   if (!/^https?:\/\//i.test(relay) || !URL.canParse(relay) || /[?#@]/.test(relay)) {
-    throw new CommandError(
-      '--relay is the base URL of a relay, such as https://relay.example.',
-      EXIT_CODES.usage,
-    );
+    const problem = '--relay is the base URL of a relay, such as https://relay.example.';
+    throw new CommandError(problem, EXIT_CODES.usage);
   }
   if (allowHttp || isPrivate(`${relay}/`)) return relay;
-  throw new CommandError(
-    `${relay} is http: anybody on the way could read the tokens. Use https, or --allow-http in a network of your own.`,
-    EXIT_CODES.usage,
-  );
+  const problem = `${relay} is http: anybody on the way could read the tokens. Use https, or --allow-http in a network of your own.`;
+  throw new CommandError(problem, EXIT_CODES.usage);
 }
