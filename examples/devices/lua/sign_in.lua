@@ -113,13 +113,14 @@ local function request(plain, url, body, timeout)
   assert(plain:connect(host, tonumber(port) or (scheme == 'https' and 443 or 80)))
   local stream = scheme == 'https' and secure(plain, host) or plain
   local is_form = type(body) == 'string'
-  local content = body and (is_form and body or json.encode(body))
-  local lines = { (body and 'POST ' or 'GET ') .. path .. ' HTTP/1.0', 'Host: ' .. host .. (port ~= '' and ':' .. port or '') }
-  if content then
-    table.insert(lines, 'Content-Type: application/' .. (is_form and 'x-www-form-urlencoded' or 'json'))
-    table.insert(lines, 'Content-Length: ' .. #content)
-  end
-  assert(stream:send(table.concat(lines, '\r\n') .. '\r\n\r\n' .. (content or '')))
+  local content = is_form and body or body and json.encode(body) or ''
+  assert(stream:send(table.concat({
+    (body and 'POST ' or 'GET ') .. path .. ' HTTP/1.0',
+    'Host: ' .. host .. (port ~= '' and ':' .. port or ''),
+    'Content-Type: application/' .. (is_form and 'x-www-form-urlencoded' or 'json'),
+    'Content-Length: ' .. #content,
+    '', content,
+  }, '\r\n')))
   stream:settimeout(0)
   local received = ''
   while true do

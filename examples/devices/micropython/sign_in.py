@@ -303,12 +303,11 @@ def request(url, body, timeout, tick):
 
 
 def request_text(host, path, body):
+    is_form = isinstance(body, bytes)
+    content = b'' if body is None else body if is_form else json.dumps(body).encode()
     head = '%s /%s HTTP/1.0\r\nHost: %s\r\n' % ('GET' if body is None else 'POST', path, host)
-    if body is None:
-        return (head + '\r\n').encode()
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    kind = 'application/x-www-form-urlencoded' if body is content else 'application/json'
-    return (head + 'Content-Type: %s\r\nContent-Length: %d\r\n\r\n' % (kind, len(content))).encode() + content
+    head += 'Content-Type: application/%s\r\n' % ('x-www-form-urlencoded' if is_form else 'json')
+    return (head + 'Content-Length: %d\r\n\r\n' % len(content)).encode() + content
 
 
 def parse_response(received, is_over):

@@ -48,11 +48,11 @@ export function installProgram(
   const file = join(folder, 'tokens-mal.json');
   /** Where some programs write the file that they rename. */
   const written = `${file}.new`;
-  /** Its times are in milliseconds or in seconds. */
-  function expireAt(timeMs: (savedMs: number) => number) {
+  /** Leaves the saved tokens this many seconds. Its times are in milliseconds or in seconds. */
+  function leave(seconds: number) {
     const saved = JSON.parse(readFileSync(file, 'utf8')) as { expiresAt: number };
-    const unit = saved.expiresAt > 1e11 ? 1 : 1_000;
-    const expiresAt = Math.floor(timeMs(saved.expiresAt * unit) / unit);
+    const expiresAtMs = Date.now() + seconds * 1_000;
+    const expiresAt = saved.expiresAt > 1e11 ? expiresAtMs : Math.floor(expiresAtMs / 1_000);
     writeFileSync(file, JSON.stringify({ ...saved, expiresAt }));
   }
   mkdirSync(join(folder, 'bin'));
@@ -67,12 +67,9 @@ export function installProgram(
     has: (name: string) => existsSync(join(folder, name)),
     /** The permissions of the file with the tokens. */
     mode: () => statSync(file).mode & 0o777,
-    /** Makes the tokens look saved a day from now. */
-    setClockBack: () => expireAt((savedMs) => savedMs + 86_400_000),
-    /** Leaves the saved tokens this many seconds. */
-    leave: (seconds: number) => expireAt(() => Date.now() + seconds * 1_000),
+    leave,
     /** Makes the saved tokens look expired. */
-    makeDue: () => expireAt(() => 1_000),
+    makeDue: () => leave(-3_600),
     /** Files that it wrote and did not rename. */
     leftovers: () =>
       readdirSync(folder, { withFileTypes: true })

@@ -1,6 +1,6 @@
 """As much of Kodi as examples/devices/python/kodi.py needs. A line on standard input is the Back key.
 
-As in Kodi, a window's events are queued, and delivered only while the add-on is in waitForAbort or sleep.
+As in Kodi, a window's events are queued, and delivered only while the add-on is in waitForAbort.
 """
 import queue
 import sys
@@ -11,49 +11,40 @@ import types
 programs, relay, service = sys.argv[1:]
 
 BACK, STOP = 92, 10
-events = queue.Queue()
-abort = threading.Event()
+lines = queue.Queue()
 
 
-def read_keys():
+def read_lines():
     for line in sys.stdin:
-        if line == 'quit\n':
-            abort.set()
-        else:
-            events.put(BACK)
-
-
-def stay(seconds):
-    """Where events are delivered."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and not abort.is_set():
-        try:
-            action = events.get(timeout=0.02)
-        except queue.Empty:
-            continue
-        for window in WindowDialog.shown[-1:]:
-            window.onAction(types.SimpleNamespace(getId=lambda: action))
+        lines.put(line)
 
 
 class Monitor:
+    is_ending = False
+
     def waitForAbort(self, timeout):
-        stay(timeout)
-        return abort.is_set()
+        try:
+            line = lines.get(timeout=timeout)
+        except queue.Empty:
+            return self.is_ending
+        if line == 'quit\n':
+            Monitor.is_ending = True
+        elif WindowDialog.shown:
+            WindowDialog.shown.onAction(types.SimpleNamespace(getId=lambda: BACK))
+        return self.is_ending
 
 
 class WindowDialog:
-    shown = []
+    shown = None
 
     def addControls(self, controls):
         pass
 
     def show(self):
-        if self not in self.shown:
-            self.shown.append(self)
+        WindowDialog.shown = self
 
     def close(self):
-        if self in self.shown:
-            self.shown.remove(self)
+        WindowDialog.shown = None
 
 
 class ControlLabel:
@@ -87,7 +78,7 @@ def make(name, **members):
     sys.modules[name] = types.SimpleNamespace(__name__=name, **members)
 
 
-make('xbmc', Monitor=Monitor, sleep=lambda ms: stay(ms / 1000))
+make('xbmc', Monitor=Monitor)
 make('xbmcaddon', Addon=Addon)
 make(
     'xbmcgui',
@@ -100,7 +91,7 @@ make(
 make('xbmcvfs', translatePath=lambda path: '.', mkdirs=lambda path: True)
 
 sys.path.insert(0, programs)
-threading.Thread(target=read_keys, daemon=True).start()
+threading.Thread(target=read_lines, daemon=True).start()
 from app import unsaved  # noqa: E402
 from kodi import SignInError, tokens_in_kodi  # noqa: E402
 

@@ -87,15 +87,6 @@ const forOneUser = (...command: string[]) => [
   ...command,
 ];
 
-export const ANDROID_TV: Platform = {
-  name: 'Android TV',
-  need: 'Java',
-  compile: compileKotlin,
-  command: (folder) =>
-    forOneUser('java', `-XX:SharedArchiveFile=${folder}/android.jsa`, ...runKotlin(folder)),
-  cancelsBy: 'Enter',
-};
-
 export const PLATFORMS: readonly Platform[] = [
   {
     name: 'Python',
@@ -145,7 +136,14 @@ export const PLATFORMS: readonly Platform[] = [
     cancelsBy: 'Ctrl-C',
     exchanges: ['blind'],
   },
-  ANDROID_TV,
+  {
+    name: 'Android TV',
+    need: 'Java',
+    compile: compileKotlin,
+    command: (folder) =>
+      forOneUser('java', `-XX:SharedArchiveFile=${folder}/android.jsa`, ...runKotlin(folder)),
+    cancelsBy: 'Enter',
+  },
   {
     name: 'Roku',
     command: () => [process.execPath, support('roku.ts')],
