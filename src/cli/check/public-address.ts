@@ -94,11 +94,8 @@ function checkClientAddress(settings: EnabledSettings, arrival: Arrival): Findin
       return ok(CLIENT, 'no proxy adds X-Forwarded-For: the client is the peer');
     }
     const text = `the proxy ${peer} sends no X-Forwarded-For: all devices share one rate limit`;
-    return fault(
-      CLIENT,
-      text,
-      `let it add X-Forwarded-For${isTrusted ? '' : `, and ${trustPeer}`}`,
-    );
+    const remedy = `let it add X-Forwarded-For${isTrusted ? '' : `, and ${trustPeer}`}`;
+    return fault(CLIENT, text, remedy);
   }
   if (forwardedProblem === 'malformed') {
     const text = 'X-Forwarded-For arrives malformed: starts get a 400';
