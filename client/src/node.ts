@@ -1,6 +1,6 @@
 /// <reference types="node" />
 /** Storage in a folder, for Node, Bun and Deno. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -15,6 +15,8 @@ const STALE_MS = 300_000;
 /** A lock file that is still empty after this long belongs to a process that was killed while writing it. */
 const UNNAMED_MS = 5_000;
 
+/** The longest key that is a file name as it is. */
+const MAX_NAME = 200;
 /** The name of a temporary file: one that is being written, or a lock that is being broken. */
 const TEMPORARY = /\.(json|lock)\.[\da-f]{12}$/;
 
@@ -29,7 +31,7 @@ export function fileStorage(folder: string): SessionStorage {
 }
 
 function createStorage(folder: string): SessionStorage {
-  const pathOf = (key: string) => join(folder, `${key}.json`);
+  const pathOf = (key: string) => join(folder, `${nameOf(key)}.json`);
   async function make() {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await sweep(folder);
@@ -46,11 +48,15 @@ function createStorage(folder: string): SessionStorage {
     },
     async lock(key, run) {
       await make();
-      const release = await take(join(folder, `${key}.lock`));
+      const release = await take(join(folder, `${nameOf(key)}.lock`));
       await run().finally(release);
     },
   };
 }
+
+/** File systems allow 255 bytes, and the name of a temporary file is longer than its key. */
+const nameOf = (key: string) =>
+  key.length > MAX_NAME ? createHash('sha256').update(key).digest('hex') : key;
 
 /** Removes temporary files that killed processes have left, because they may contain tokens. */
 async function sweep(folder: string): Promise<void> {
