@@ -9,7 +9,7 @@ import { createPlatform } from './fetch.ts';
 import type { Prompt, SessionOptions } from './index.ts';
 import { lockFor } from './lock.ts';
 import { createCore, type Session } from './session.ts';
-import { keyOf, type SessionStorage } from './storage.ts';
+import { createQueue, keyOf, type SessionStorage } from './storage.ts';
 import { addressOf } from './tokens.ts';
 
 export interface RelayProviderOptions
@@ -54,8 +54,8 @@ interface Discovery {
 interface StoredRegistration {
   readonly discovery?: Discovery | undefined;
   readonly client?: Client | undefined;
-  /** The authorization URL of the unfinished sign-in, with its `state`. */
-  readonly authorizationUrl?: string | undefined;
+  /** The `state` of the unfinished sign-in. */
+  readonly state?: string | undefined;
 }
 
 /** What the SDK reads of tokens. */
@@ -71,14 +71,16 @@ export function relayProvider(options: RelayProviderOptions) {
   const { relay, headers, allowHttp, name = 'An MCP client', storage, onPrompt } = options;
   const base = addressOf(relay);
   const service = `${options.server}`;
-  const tokensKey = keyOf({ relay, service });
-  const key = `mcp-${tokensKey}`;
+  const key = `mcp-${keyOf({ relay, service })}`;
   const { fetch = (url: string, init: object) => globalThis.fetch(url, init) } = options;
+  const platform = createPlatform(fetch);
+  const inTurn = createQueue(platform);
+  const lock = lockFor(platform, storage, key);
 
   /** What the storage has under `key`. */
   let kept: StoredRegistration = {};
-  /** The last read or write of `kept`. */
-  let turn = Promise.resolve();
+  /** What the SDK has found. Another process may have stored another server since. */
+  let found: Discovery | undefined;
   let session: Session | undefined;
   /** The discovery and client of the open session, as JSON. */
   let openedFor: string | undefined;
@@ -97,37 +99,36 @@ export function relayProvider(options: RelayProviderOptions) {
   /** Settled when it has stored the tokens of all callers. */
   let last: Promise<void> = current;
 
-  /** Serializes reads and writes, so that no write is based on a stale read. */
-  function inTurn(run: () => Promise<void>): Promise<void> {
-    const done = turn.then(run);
-    turn = done.catch(() => {});
-    return done;
-  }
-
   /** Reads the storage again, because another process may have written to it. */
-  async function read(): Promise<void> {
-    const stored = parse(await storage.getItem(key));
-    kept = isObject(stored) ? stored : {};
-    const known = JSON.stringify([kept.discovery, kept.client]);
-    if (known !== openedFor) session = openSession(undefined);
-    openedFor = known;
-  }
+  const load = () =>
+    inTurn('read', async () => {
+      const stored = parse(await storage.getItem(key));
+      kept = isObject(stored) ? stored : {};
+      const { discovery, client } = kept;
+      const known = JSON.stringify([discovery, client]);
+      if (known !== openedFor) session = discovery && client && openSession(discovery, client);
+      openedFor = known;
+    });
 
-  const load = () => inTurn(read);
-
-  const keep = (changed: StoredRegistration) =>
-    inTurn(async () => {
-      await read();
-      await storage.setItem(key, JSON.stringify({ ...kept, ...changed }));
-      await read();
+  /** One process at a time reads and writes, so that no write is based on a stale read. */
+  const keep = (change: () => StoredRegistration) =>
+    lock(async () => {
+      await load();
+      const text = JSON.stringify({ ...kept, ...change() });
+      await inTurn('write', () => storage.setItem(key, text));
+      await load();
     });
 
   /** A session has one authorization URL, so each sign-in opens a new session over the same stored tokens. */
-  function openSession(authorizationUrl: string | undefined): Session | undefined {
-    const { discovery, client } = kept;
-    if (!discovery || !client) return undefined;
+  function openSession(discovery: Discovery, client: Client, state?: string): Session {
     const { authorizationServerMetadata: metadata, authorizationServerUrl } = discovery;
-    const tokenUrl = metadata?.token_endpoint ?? new URL('/token', authorizationServerUrl).href;
+    // As `URL` writes it, with a path.
+    const { href: tokenUrl } = new URL(
+      metadata?.token_endpoint ?? '/token',
+      authorizationServerUrl,
+    );
+    // No server gets the tokens of another one.
+    const tokensKey = keyOf({ relay, service, account: authorizationServerUrl });
     const sessionOptions = {
       relay,
       service,
@@ -135,7 +136,7 @@ export function relayProvider(options: RelayProviderOptions) {
       allowHttp,
       device: name,
       open: {
-        authorizationUrl: authorizationUrl ?? authorizationEndpoint(discovery),
+        authorizationUrl: authorizationUrlOf(discovery, client, state),
         tokenUrl,
         clientId: client.client_id,
         revocationUrl: metadata?.revocation_endpoint,
@@ -144,11 +145,11 @@ export function relayProvider(options: RelayProviderOptions) {
       },
     };
     // Every use of its tokens reads the storage, so it needs no notice of changes.
-    const { onStored: _, ...platform } = createPlatform((url, init) =>
+    const { onStored: _, ...own } = createPlatform((url, init) =>
       url === tokenUrl ? passOn(init) : fetch(url, init),
     );
-    const lock = lockFor(platform, storage, tokensKey);
-    return createCore(platform, sessionOptions, storage, tokensKey, lock);
+    const tokensLock = lockFor(own, storage, tokensKey);
+    return createCore(own, sessionOptions, storage, tokensKey, tokensLock);
   }
 
   /** Lets the SDK send a token request of the session. If the SDK is not waiting for one, the session gives up. */
@@ -167,28 +168,36 @@ export function relayProvider(options: RelayProviderOptions) {
 
   /** Refreshes, or lets the user sign in, until the SDK has a token request. Waits until the tokens are stored. */
   async function obtain(rejected: string | undefined, grantsBefore: number): Promise<void> {
-    while (takeForm) {
-      const { accessToken, refreshToken } = (await session?.getTokens()) ?? {};
+    for (let isOvertaken = false; takeForm; ) {
+      await load();
+      const { discovery, client } = kept;
+      // The SDK sends the request to the server that it has found.
+      if (!session || !discovery || !client || serverOf(discovery) !== serverOf(found)) {
+        throw new Error('The registration was changed meanwhile: connect again');
+      }
+      const own = session;
+      const { accessToken, refreshToken } = (await own.getTokens()) ?? {};
+      const isOther =
+        grants > grantsBefore || isOvertaken || (rejected && accessToken !== rejected);
       if (refreshToken && refreshToken !== refused) {
         // If another process was faster, its tokens are refreshed again: the SDK must send a request.
-        await session?.getToken({ rejected: accessToken }).catch((error) => {
+        await own.getToken({ rejected: accessToken }).catch((error) => {
           if (error.code !== 'invalid_grant' || !takeForm) throw error;
           refused = refreshToken;
         });
-      } else if (accessToken && (grants > grantsBefore || (rejected && accessToken !== rejected))) {
+      } else if (accessToken && isOther) {
         throw new Error('The user has signed in meanwhile: send the request again');
-      } else await signIn();
+      } else {
+        await signIn(discovery, client);
+        isOvertaken = true;
+      }
     }
   }
 
-  async function signIn(): Promise<void> {
-    await load();
-    const { discovery, client } = kept;
-    if (!discovery || !client) throw new Error('The SDK has not found the authorization server');
+  async function signIn(discovery: Discovery, client: Client): Promise<void> {
     // Another process may sign in too, or was killed while it did: the session continues with its link.
-    const authorizationUrl = kept.authorizationUrl ?? authorizationUrlOf(discovery, client);
-    await keep({ authorizationUrl });
-    const signing = openSession(authorizationUrl) as Session;
+    await keep(() => ({ state: kept.state ?? crypto.randomUUID() }));
+    const signing = openSession(discovery, client, kept.state);
     let shown: Prompt | undefined;
     const unsubscribe = signing.subscribe(() => {
       const { state } = signing;
@@ -196,11 +205,17 @@ export function relayProvider(options: RelayProviderOptions) {
       shown = state.prompt;
       onPrompt(shown);
     });
+    let ended: StoredRegistration = { state: undefined };
     try {
       await signing.signIn();
+    } catch (error) {
+      // A server that has forgotten the client shows an error to the user, who then never returns.
+      if ((error as { readonly code?: string }).code === 'expired')
+        ended = { ...ended, client: undefined };
+      throw error;
     } finally {
       unsubscribe();
-      await keep({ authorizationUrl: undefined });
+      await keep(() => ended);
     }
   }
 
@@ -224,21 +239,36 @@ export function relayProvider(options: RelayProviderOptions) {
       return kept.client;
     },
 
-    async saveClientInformation(client: Client): Promise<void> {
-      await keep({ client, authorizationUrl: undefined });
+    /** Of two processes that register at the same time, both use the first client. */
+    saveClientInformation(client: Client): Promise<void> {
+      return keep(() => {
+        const isKept = kept.client && serverOf(kept.discovery) === serverOf(found);
+        const isOther = kept.client?.client_id !== client.client_id;
+        return isKept && isOther ? {} : { discovery: found, client };
+      });
     },
 
     /** Discards what another authorization server issued: it must not be sent to this one. */
-    async saveDiscoveryState(found: Discovery): Promise<void> {
+    async saveDiscoveryState(state: Discovery): Promise<void> {
+      const { authorizationServerUrl, authorizationServerMetadata, resourceMetadata } = state;
+      // The SDK does not say for which of several discoveries it asks for a token request.
+      if (found && serverOf(found) !== authorizationServerUrl) {
+        throw new Error(
+          'The MCP server names another authorization server now: restart the client',
+        );
+      }
+      const discovery = { authorizationServerUrl, authorizationServerMetadata, resourceMetadata };
       await load();
-      const { authorizationServerUrl, authorizationServerMetadata, resourceMetadata } = found;
-      const before = kept.discovery?.authorizationServerUrl;
-      const isOther = before !== undefined && before !== authorizationServerUrl;
+      const { discovery: before } = kept;
+      const isOther = before !== undefined && serverOf(before) !== authorizationServerUrl;
+      // The SDK takes a failure of these requests for an old server that has no metadata.
+      const isLost = isOther
+        ? before.resourceMetadata && !resourceMetadata
+        : before?.authorizationServerMetadata && !authorizationServerMetadata;
+      if (isLost) throw new Error('The metadata of the server are missing: try again, or sign out');
       if (isOther) await session?.signOut();
-      await keep({
-        discovery: { authorizationServerUrl, authorizationServerMetadata, resourceMetadata },
-        ...(isOther && { client: undefined, authorizationUrl: undefined }),
-      });
+      found = discovery;
+      await keep(() => ({ discovery, ...(isOther && { client: undefined, state: undefined }) }));
     },
 
     /** Leaves out the refresh token, so that the SDK asks for a token request when a server refuses the access token. */
@@ -281,8 +311,10 @@ export function relayProvider(options: RelayProviderOptions) {
         sent.answer(refusal('invalid_grant'));
         await current.catch(() => {});
       } else if (isAll || scope === 'tokens') await session?.signOut();
-      if (isAll || scope === 'client')
-        await keep({ client: undefined, authorizationUrl: undefined });
+      if (isAll || scope === 'client') {
+        const discovery = isAll ? undefined : kept.discovery;
+        await keep(() => ({ discovery, client: undefined, state: undefined }));
+      }
     },
 
     /** The session has the verifier. The SDK asks for these two only if there is a `redirectUrl`. */
@@ -294,9 +326,7 @@ export function relayProvider(options: RelayProviderOptions) {
 
 const refusal = (error: string) => Response.json({ error }, { status: 400 });
 
-const authorizationEndpoint = (discovery: Discovery): string =>
-  discovery.authorizationServerMetadata?.authorization_endpoint ??
-  new URL('/authorize', discovery.authorizationServerUrl).href;
+const serverOf = (discovery: Discovery | undefined) => discovery?.authorizationServerUrl;
 
 /**
  * The SDK does not compare the issuer that metadata name with the server that sent them. A server
@@ -309,14 +339,16 @@ function issuerOf(named: string, authorizationServerUrl: string): string {
 }
 
 /** The session adds the client and the challenge, the relay the redirect URI. RFC 8707 §2. */
-function authorizationUrlOf(discovery: Discovery, client: Client): string {
-  const { resourceMetadata } = discovery;
-  const url = new URL(authorizationEndpoint(discovery));
+function authorizationUrlOf(discovery: Discovery, client: Client, state = ''): string {
+  const { authorizationServerMetadata: metadata, resourceMetadata } = discovery;
+  const url = new URL(metadata?.authorization_endpoint ?? '/authorize', serverOf(discovery));
   const scope = client.scope ?? resourceMetadata?.scopes_supported?.join(' ');
   if (scope) url.searchParams.set('scope', scope);
   // OpenID Connect Core 1.0 §11.
   if (scope?.split(' ').includes('offline_access')) url.searchParams.set('prompt', 'consent');
   if (resourceMetadata) url.searchParams.set('resource', resourceMetadata.resource);
-  url.searchParams.set('state', crypto.randomUUID());
+  url.searchParams.set('state', state);
+  // Some servers read `+` as a plus.
+  url.search = url.search.replace(/\+/g, '%20');
   return url.href;
 }

@@ -55,7 +55,19 @@ interface StoredState {
   readonly unfinished?: Stored;
 }
 
-/** Failures reject with `storage_failed`. */
+/** Runs operations one by one, so that a write never follows the one that replaces it. Failures reject with `storage_failed`. */
+export function createQueue(platform: Platform) {
+  let last: Promise<unknown> = Promise.resolve();
+  return <Value>(verb: string, run: () => Value | PromiseLike<Value>): Promise<Value> => {
+    const start = () => within(platform, ANSWER_MS, Promise.resolve().then(run));
+    const done = last.then(start).catch((cause) => {
+      throw new SignInError('storage_failed', `The storage failed to ${verb}`, cause);
+    });
+    last = done.catch(() => {});
+    return done;
+  };
+}
+
 export function openStorage(
   platform: Platform,
   options: StartOptions,
@@ -63,18 +75,7 @@ export function openStorage(
   key: string,
 ) {
   const unfinishedKey = `unfinished-${key}`;
-  let last: Promise<unknown> = Promise.resolve();
-
-  /** Runs operations one by one, so that a write never follows the one that replaces it. */
-  function inTurn<Value>(verb: string, run: () => Value | PromiseLike<Value>): Promise<Value> {
-    const start = () => within(platform, ANSWER_MS, Promise.resolve().then(run));
-    const done = last.then(start).catch((cause) => {
-      throw new SignInError('storage_failed', `The storage failed to ${verb}`, cause);
-    });
-    last = done.catch(() => {});
-    return done;
-  }
-
+  const inTurn = createQueue(platform);
   const get = (name: string) => inTurn('read', () => items.getItem(name));
   const remove = (name: string) => inTurn('delete', () => items.removeItem(name));
 

@@ -58,16 +58,8 @@ const access = new Map<string, AuthInfo>();
 const refresh = new Set<string>();
 /** The refresh tokens that it was sent. */
 let refreshed: string[] = [];
-const AS_USUAL = {
-  /** What its callbacks name. Empty: they name none. */
-  issuer: issuerUrl.href,
-  promisesIssuer: false,
-  /** What its metadata name. */
-  namedIssuer: issuerUrl.href,
-  refusesScope: false,
-  choice: 'continue',
-};
-/** How it and the user behave. */
+/** How the server and the user behave. */
+const AS_USUAL = { refusesScope: false, choice: 'continue' };
 const now = { ...AS_USUAL };
 
 function grant({ client_id }: OAuthClientInformationFull): OAuthTokens {
@@ -91,7 +83,7 @@ const provider: OAuthServerProvider = {
   async authorize(_client, params, response) {
     const code = plantSecret(randomUUID());
     codes.set(code, params);
-    const query = { code, state: params.state ?? '', ...(now.issuer && { iss: now.issuer }) };
+    const query = { code, state: params.state ?? '', iss: issuerUrl.href };
     response.redirect(`${params.redirectUri}?${new URLSearchParams(query)}`);
   },
   challengeForAuthorizationCode: async (_client, code) => codes.get(code)?.codeChallenge ?? '',
@@ -118,16 +110,6 @@ const scopesSupported = ['mcp:tools'];
 
 function serveAuthorization(): Server {
   const app = createMcpExpressApp();
-  app.get('/.well-known/oauth-authorization-server', (_: unknown, response: ServerResponse) => {
-    const metadata = createOAuthMetadata({ provider, issuerUrl, scopesSupported });
-    const more = {
-      issuer: now.namedIssuer,
-      authorization_response_iss_parameter_supported: now.promisesIssuer,
-    };
-    response
-      .setHeader('Content-Type', 'application/json')
-      .end(JSON.stringify({ ...metadata, ...more }));
-  });
   app.use(mcpAuthRouter({ provider, issuerUrl, scopesSupported }));
   return app.listen(authPort);
 }
@@ -258,34 +240,9 @@ test('a refresh token that no longer works shows another link', async () => {
   expect(links).toHaveLength(2);
 });
 
-const OTHER = 'https://other.example';
-
-test.each<[string, Partial<typeof AS_USUAL>, string | undefined]>([
-  ['names another issuer', { issuer: OTHER }, 'refused'],
-  ['names whom the server claims to be', { issuer: OTHER, namedIssuer: OTHER }, 'refused'],
-  [
-    'names none, and the server claims to be another',
-    { issuer: '', namedIssuer: OTHER },
-    undefined,
-  ],
-  ['names none', { issuer: '' }, undefined],
-  ['names none, though the metadata promise it', { issuer: '', promisesIssuer: true }, 'refused'],
-  ['says that the user declined', { choice: 'decline' }, 'access_denied'],
-])('a callback that %s', async (_, behaviour, code) => {
-  Object.assign(now, behaviour);
-  const connected = createClient().connect();
-  if (code) await expect(connected).rejects.toMatchObject({ code });
-  else await connected;
-});
-
-test('a callback with another state signs nobody in', async () => {
-  const { connect } = createClient(undefined, async (url, init) => {
-    const response = await fetch(url, init);
-    const text = await response.text();
-    // A relay cannot be told by a browser what the client's state is, but may be hostile itself.
-    return new Response(text.replace(/"state":"[^"]*"/, '"state":"other"') || null, response);
-  });
-  await expect(connect()).rejects.toMatchObject({ code: 'refused' });
+test('a user who declines rejects the connection', async () => {
+  now.choice = 'decline';
+  await expect(createClient().connect()).rejects.toMatchObject({ code: 'access_denied' });
 });
 
 test('after a restart it continues with the link that the user has', async () => {
@@ -321,6 +278,134 @@ test('signing out deletes the tokens, and the next connection shows a link', asy
   expect(await authProvider.tokens()).toBeUndefined();
   await createClient().connect();
   expect(links).toHaveLength(2);
+});
+
+const OTHER = 'https://other.example';
+const THIRD = 'https://third.example';
+
+/** What the SDK finds at a server. */
+const foundAt = (authorizationServerUrl: string, metadata: object = {}) => ({
+  authorizationServerUrl,
+  authorizationServerMetadata: {
+    issuer: authorizationServerUrl,
+    authorization_endpoint: `${authorizationServerUrl}/authorize`,
+    token_endpoint: `${authorizationServerUrl}/token`,
+    ...metadata,
+  },
+  resourceMetadata: { resource: server.href, scopes_supported: ['a', 'b'] },
+});
+
+/** A process at a relay whose user comes at once, unless `result` says otherwise. It is asked as the SDK asks. */
+function createBare(result?: () => Response | Promise<Response>, returned: object = {}) {
+  const urls: string[] = [];
+  const { authProvider } = createClient(
+    () => {},
+    async (url, init) => {
+      const { pathname, searchParams } = new URL(url);
+      if (pathname === '/services') return Response.json({ services: [], extensions: ['open'] });
+      if (pathname === '/open') {
+        const { authorizationUrl } = JSON.parse((init as { body: string }).body);
+        urls.push(authorizationUrl);
+        const state = new URL(authorizationUrl).searchParams.get('state');
+        return Response.json({ session: state, url: `${relay.baseUrl}/x`, expiresIn: 600 });
+      }
+      if (result) return result();
+      const callback = { code: 'code', state: searchParams.get('session'), ...returned };
+      return Response.json({ callback, redirectUri: `${relay.baseUrl}/open/callback` });
+    },
+  );
+  async function start(discovery: ReturnType<typeof foundAt>, client_id = 'client') {
+    await authProvider.saveDiscoveryState(discovery);
+    await authProvider.saveClientInformation({ client_id });
+  }
+  return Object.assign(authProvider, { start, urls });
+}
+
+const PROMISED = { authorization_response_iss_parameter_supported: true };
+
+test.each<[string, object, object, boolean]>([
+  ['names another issuer', { iss: THIRD }, {}, false],
+  ['names whom the server claims to be', { iss: THIRD }, { issuer: THIRD }, false],
+  ['names none, and the server claims to be another', {}, { issuer: THIRD }, true],
+  ['names none', {}, {}, true],
+  ['names none, though the metadata promise it', {}, PROMISED, false],
+  ['names the server, as the metadata promise', { iss: OTHER }, PROMISED, true],
+  // The relay could not be told by a browser what the client's state is, but may be hostile itself.
+  ['has another state', { state: 'other' }, {}, false],
+])('a callback that %s', async (_, returned, metadata, isGood) => {
+  const { start, prepareTokenRequest } = createBare(undefined, returned);
+  await start(foundAt(OTHER, metadata));
+  const requested = prepareTokenRequest();
+  if (isGood) await requested;
+  else await expect(requested).rejects.toMatchObject({ code: 'refused' });
+});
+
+test('a token endpoint may have no path, and scopes have %20 between them', async () => {
+  const { start, prepareTokenRequest, urls } = createBare();
+  await start(foundAt(OTHER, { token_endpoint: OTHER }));
+  expect((await prepareTokenRequest()).get('code')).toBe('code');
+  expect(urls[0]).toContain('scope=a%20b&');
+});
+
+test('no authorization server gets the code or refresh token of another one', async () => {
+  const [first, second] = [createBare(), createBare()];
+  await first.start(foundAt(THIRD));
+  await first.prepareTokenRequest();
+  await second.start(foundAt(OTHER));
+  await first.saveTokens({ access_token: 'a', token_type: 'bearer', refresh_token: 'r' });
+  expect((await second.prepareTokenRequest()).get('grant_type')).toBe('authorization_code');
+  await expect(first.prepareTokenRequest()).rejects.toThrow('connect again');
+  await expect(first.saveDiscoveryState(foundAt(OTHER))).rejects.toThrow('restart the client');
+});
+
+test('metadata that cannot be read for once sign nobody out', async () => {
+  const { start, prepareTokenRequest, saveTokens } = createBare();
+  await start(foundAt(OTHER));
+  await prepareTokenRequest();
+  await saveTokens({ access_token: 'a', token_type: 'bearer' });
+  const next = createBare();
+  for (const authorizationServerUrl of [OTHER, `${server.origin}/`]) {
+    const found = next.saveDiscoveryState({ authorizationServerUrl });
+    await expect(found).rejects.toThrow('try again');
+  }
+  expect(await next.tokens()).toMatchObject({ access_token: 'a' });
+  await next.invalidateCredentials('all');
+  await next.saveDiscoveryState({ authorizationServerUrl: `${server.origin}/` });
+});
+
+test('a client whose link expired is registered again: the server may have lost it', async () => {
+  const { start, prepareTokenRequest, clientInformation } = createBare(
+    () => new Response('Session not found', { status: 410 }),
+  );
+  await start(foundAt(OTHER));
+  await expect(prepareTokenRequest()).rejects.toMatchObject({ code: 'expired' });
+  expect(await clientInformation()).toBeUndefined();
+});
+
+test('another process that has signed in, without a refresh token, spares the user', async () => {
+  const saved = Promise.withResolvers<Response>();
+  const [waiting, other] = [createBare(() => saved.promise), createBare()];
+  await waiting.start(foundAt(OTHER));
+  const request = waiting.prepareTokenRequest();
+  await pollUntil('its link is shown', () => links.length > 0);
+  // It has registered a client of its own.
+  await other.start(foundAt(OTHER), 'client-2');
+  expect(await other.clientInformation()).toMatchObject({ client_id: 'client' });
+  await other.prepareTokenRequest();
+  await other.saveTokens({ access_token: 'a', token_type: 'bearer' });
+  saved.resolve(new Response(null, { status: 204 }));
+  await expect(request).rejects.toThrow('signed in meanwhile');
+});
+
+test('a storage that fails is named, and the address of a server may be long', async () => {
+  const options = { relay: relay.baseUrl, onPrompt() {} };
+  const storage = { ...fileStorage(folder), getItem: () => Promise.reject(new Error('full')) };
+  const failed = relayProvider({ ...options, server, storage }).tokens();
+  await expect(failed).rejects.toMatchObject({ code: 'storage_failed' });
+  const long = `${server}?key=${'K'.repeat(200)}`;
+  const own = relayProvider({ ...options, server: long, storage: fileStorage(folder) });
+  await own.saveDiscoveryState(foundAt(OTHER));
+  expect(await own.tokens()).toBeUndefined();
 });
 
 /** The five lines of docs/open.md, and what a program has around them. */
