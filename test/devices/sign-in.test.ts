@@ -33,7 +33,9 @@ const granted = new Map<string, object>();
 /** Hold the provider's responses, by refresh token. */
 const gates = new Map<string, ReturnType<typeof createGate>>();
 
-const provider = serveUpstream(async (_, body) => {
+const FORM = 'application/x-www-form-urlencoded';
+const provider = serveUpstream(async ({ headers }, body) => {
+  if (!headers.get('content-type')?.startsWith(FORM)) return new Response(null, { status: 415 });
   const form = new URLSearchParams(body);
   const asked = form.get('code') ?? form.get('refresh_token') ?? '';
   await gates.get(asked)?.pass();

@@ -8,7 +8,6 @@ import json
 import random
 import secrets
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -139,14 +138,17 @@ def ask_until_answered(url, body, member, if_missing=None):
     raise SignInError('unreachable', text if status else url)
 
 
-class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """One could lead tokens to another server, and a captive portal's may pass."""
+class AnyStatus(urllib.request.HTTPErrorProcessor):
+    """Raises no error for a status. Follows no redirect: one could lead tokens to another server, and a captive
+    portal's may pass."""
 
-    def redirect_request(self, *_):
-        return None
+    def http_response(self, request, response):
+        return response
+
+    https_response = http_response
 
 
-opener = urllib.request.build_opener(NoRedirects)
+opener = urllib.request.build_opener(AnyStatus)
 
 
 def ask(url, body=None, timeout=WAIT_SECONDS + 15):
@@ -158,12 +160,8 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15):
     pause = random.uniform(1, 3)  # So that a thousand devices do not return at the same moment.
     try:
         request = urllib.request.Request(url, data, {'Content-Type': content_type})
-        try:
-            # Python has no default timeout: a socket that died while the device slept would hang.
-            response = opener.open(request, timeout=timeout)
-        except urllib.error.HTTPError as error:
-            response = error
-        with response:
+        # Python has no default timeout: a socket that died while the device slept would hang.
+        with opener.open(request, timeout=timeout) as response:
             status, headers, text = response.status, response.headers, read_text(response, timeout)
     except Exception:  # OSError, HTTPException, or ValueError: no URL, or no UTF-8.
         return 0, {}, '', pause
