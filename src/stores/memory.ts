@@ -47,17 +47,21 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
   let noLongerLive: Session[] = [];
 
   const loaded = journal?.load() ?? [];
-  for (const session of loaded.toSorted((a, b) => keptUntilMs(a) - keptUntilMs(b)))
-    put({ session });
+  for (const session of loaded.toSorted((a, b) => keptUntilMs(a) - keptUntilMs(b))) add(session);
+
+  function add(session: Session): void {
+    const entry = { session };
+    const { link, poll, code } = session.ids;
+    byLink.set(link, entry);
+    byPoll.set(poll, entry);
+    if (code !== undefined) byCode.set(code, entry);
+    schedule(entry);
+  }
 
   /** Appends the entry. The tombstone of a redelivery therefore stands behind sessions that expire later, and is removed later than necessary. */
-  function put(entry: Entry): void {
-    const { ids, state, startedAtMs, expiresAtMs, redeliveryMs = 0 } = entry.session;
-    byLink.set(ids.link, entry);
-    byPoll.set(ids.poll, entry);
-    // A new session may already have the code of one that has ended.
-    if (ids.code !== undefined && state !== 'ended') byCode.set(ids.code, entry);
+  function schedule(entry: Entry): void {
     for (const entries of byDuration.values()) entries.delete(entry);
+    const { state, startedAtMs, expiresAtMs, redeliveryMs = 0 } = entry.session;
     const durationMs = state === 'delivered' ? redeliveryMs : expiresAtMs - startedAtMs;
     byDuration.set(durationMs, (byDuration.get(durationMs) ?? new Set()).add(entry));
   }
@@ -82,7 +86,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     }
     const wasDelivered = entry.session.state === 'delivered';
     entry.session = next;
-    if (wasDelivered || next.state === 'delivered') put(entry);
+    if (wasDelivered || next.state === 'delivered') schedule(entry);
     if (next.state !== 'ended') return;
     tombstones.add(entry);
     const oldest = tombstones.size > MAX_TOMBSTONES ? oldestTombstones.next().value : undefined;
@@ -123,7 +127,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
       if (isFull && expire(nowMs) >= maxSessions) return 'full';
       const session = createPending(newSession, nowMs, lifetimeMs);
       journal?.write(session);
-      put({ session });
+      add(session);
       return 'created';
     },
 
