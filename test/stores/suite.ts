@@ -66,6 +66,8 @@ const KINDS: [Delivery, SessionResult][] = [
   ],
 ];
 
+const race = <T>(run: () => Promise<T>) => Promise.all(Array.from({ length: 25 }, run));
+
 function testSessions(open: OpenStores): void {
   test('every member of a session survives each step, with a user code and without', async () => {
     const { store } = await open();
@@ -117,16 +119,26 @@ function testSessions(open: OpenStores): void {
     expect([await store.countLive(), await tryCreate(store)]).toEqual([1, 'created']);
   });
 
-  // Events at once are in test/model, in all pairs.
   test('starts at once never exceed the limit, and of one state one succeeds', async () => {
     const { store } = await open({ maxSessions: 10 });
-    const race = <T>(run: () => Promise<T>) => Promise.all(Array.from({ length: 25 }, run));
     const { browserState } = newSession();
     const same = await race(() => store.create(newSession({ browserState })));
     expect(same.filter((outcome) => outcome === 'created')).toHaveLength(1);
     const outcomes = await race(() => tryCreate(store));
     expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(9);
     expect(outcomes.filter((outcome) => outcome === 'full')).toHaveLength(16);
+  });
+
+  test('of 25 events at once one wins, 40 times', async () => {
+    const { store } = await open();
+    for (let round = 0; round < 40; round += 1) {
+      const session = await create(store);
+      const leased = await race(() => store.lease(session));
+      expect(leased.filter(Boolean)).toHaveLength(1);
+      await store.complete(session);
+      const polled = await race(() => store.poll(session.pollSecret));
+      expect(polled.filter(({ state }) => state === 'delivered')).toHaveLength(1);
+    }
   });
 
   test('an opening and an end notify the polls of their session, once each', async () => {
@@ -166,6 +178,19 @@ function testTime(open: OpenStores): void {
     // Its code may be drawn again, though nothing was swept.
     const next = await create(store, { userCode });
     expect(await store.find({ userCode })).toMatchObject({ browserState: next.browserState });
+  });
+
+  test('a code that is drawn again stays with the new session', async () => {
+    const { store, time } = await open();
+    const old = await createCompleted(store, { redeliveryMs: REDELIVERY_MS, withUserCode: true });
+    const { pollSecret, userCode = '' } = old;
+    time.advance(LIFETIME_MS);
+    await store.poll(pollSecret);
+    time.advance(1);
+    const { browserState } = await create(store, { userCode });
+    time.advance(REDELIVERY_MS);
+    await store.sweep();
+    expect(await store.find({ userCode })).toMatchObject({ browserState });
   });
 
   test('a sweep returns each expired session once, and frees nothing that is needed', async () => {
