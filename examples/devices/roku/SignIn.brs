@@ -14,8 +14,8 @@ function signIn() as object
     m.life = { age: CreateObject("roTimespan"), seconds: link["expiresIn"] }
     m.top.prompt = { link: link["link"], userCode: link["userCode"], codeAddress: m.top.relay + "/link", qr: link["qr"] }
     while true
-        if not m.isCancelled then reply = ask(m.result + "&wait=" + m.WAIT_SECONDS.ToStr(), invalid, m.TIMEOUT_SECONDS)
-        if m.isCancelled then
+        if not isCancelled() then reply = ask(m.result + "&wait=" + m.WAIT_SECONDS.ToStr(), invalid, m.TIMEOUT_SECONDS)
+        if isCancelled() then
             tell("cancel=1") ' The link then says so.
             return failure("cancelled")
         else if reply.status = 200 and reply.body["error"] <> invalid then
@@ -59,8 +59,8 @@ end sub
 ' Returns { body }, the JSON of a 200 that has the member, or a failure. Tries again what may pass.
 function askUntilAnswered(path as string, body as object, member as string) as object
     for tried = 1 to m.TRIES
-        if not m.isCancelled then reply = ask(path, body, m.TIMEOUT_SECONDS)
-        if m.isCancelled then return failure("cancelled")
+        if not isCancelled() then reply = ask(path, body, m.TIMEOUT_SECONDS)
+        if isCancelled() then return failure("cancelled")
         if reply.status = 200 and reply.body[member] <> invalid then return { body: reply.body }
         if reply.status >= 400 and reply.status < 500 and reply.status <> 429 then
             if reply.body["error"] <> invalid then return failure(reply.body["error"])

@@ -24,7 +24,6 @@ sub provideTokens()
     m.port = CreateObject("roMessagePort")
     m.top.observeField("cancel", m.port)
     m.isBackPressed = false
-    m.isCancelled = false
     m.isRefreshing = false
     m.life = invalid
     m.top.outcome = validTokens()
@@ -49,7 +48,6 @@ function refresh(refreshToken as string) as object
     m.isRefreshing = true ' A refresh token may be good for one use: Back ends nothing before the new one is here.
     reply = askUntilAnswered("/refresh", { "service": m.top.service, "refreshToken": refreshToken }, "accessToken")
     m.isRefreshing = false
-    m.isCancelled = m.isBackPressed
     if reply.error <> invalid then return reply
     tokens = tokensOf(reply.body)
     if tokens["refreshToken"] = invalid then tokens["refreshToken"] = refreshToken ' The old one stays.
@@ -112,8 +110,8 @@ function ask(path as string, body as dynamic, timeoutSeconds as integer) as obje
     if not started then return reply
 
     age = CreateObject("roTimespan")
-    wasCancelled = m.isCancelled
-    while age.TotalSeconds() < timeoutSeconds and m.isCancelled = wasCancelled
+    wasCancelled = isCancelled()
+    while age.TotalSeconds() < timeoutSeconds and isCancelled() = wasCancelled
         message = nextMessage(1000)
         if type(message) = "roUrlEvent" and message.GetSourceIdentity() = transfer.GetIdentity() then
             readReply(message, reply)
@@ -140,16 +138,19 @@ end sub
 ' Ends at once on Back.
 sub pause(pauseMs as integer)
     age = CreateObject("roTimespan")
-    wasCancelled = m.isCancelled
-    while age.TotalMilliseconds() < pauseMs and m.isCancelled = wasCancelled
+    wasCancelled = isCancelled()
+    while age.TotalMilliseconds() < pauseMs and isCancelled() = wasCancelled
         nextMessage(250)
     end while
 end sub
 
 function nextMessage(timeoutMs as integer) as dynamic
-    if m.life <> invalid and not m.isCancelled then m.top.secondsLeft = secondsLeft()
+    if m.life <> invalid and not isCancelled() then m.top.secondsLeft = secondsLeft()
     message = wait(timeoutMs, m.port)
     if type(message) = "roSGNodeEvent" then m.isBackPressed = true
-    m.isCancelled = m.isBackPressed and not m.isRefreshing
     return message
+end function
+
+function isCancelled() as boolean
+    return m.isBackPressed and not m.isRefreshing
 end function
