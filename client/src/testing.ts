@@ -83,15 +83,13 @@ export async function startDevRelay(options: DevRelayOptions = {}): Promise<DevR
   const args = ['--port', '0', '--service', services.join(), '--blind', blind];
   const main = join(dirname(findPackage()), 'dist/cli/main.js');
   const child = spawn(process.execPath, [main, 'dev', ...args], {
+    // The app's tests may end without a call of `stop`: the dev relay ends with the channel.
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   const stdout = child.stdout as Socket;
   const exited = once(child, 'exit');
   const kill = () => void child.kill();
-  // The app's tests may end without a call of `stop`.
-  process.once('exit', kill);
-  const free = () => process.off('exit', kill);
-  exited.then(free, free);
+  exited.catch(() => {});
   const timer = setTimeout(kill, STARTED_WITHIN_MS);
   const addresses: string[] = [];
   for await (const line of createInterface({ input: stdout })) {
