@@ -58,12 +58,6 @@ interface StoredRegistration {
   readonly state?: string | undefined;
 }
 
-/** What the SDK reads of tokens. */
-interface BearerToken {
-  readonly access_token: string;
-  readonly token_type: string;
-}
-
 export type RelayProvider = ReturnType<typeof relayProvider>;
 
 /** Returns the `authProvider` of a transport. Connecting shows the prompt and waits until the user has signed in. */
@@ -88,8 +82,6 @@ export function relayProvider(options: RelayProviderOptions) {
   let sdkToken: string | undefined;
   /** A refresh token that the authorization server has refused. */
   let refused: string | null | undefined;
-  /** How often the SDK has got new tokens. */
-  let grants = 0;
   /** Set while the SDK waits for a token request of the session. */
   let takeForm: ((form: URLSearchParams) => void) | undefined;
   /** Set while the session waits for the response to it. */
@@ -167,8 +159,8 @@ export function relayProvider(options: RelayProviderOptions) {
   }
 
   /** Refreshes, or lets the user sign in, until the SDK has a token request. Waits until the tokens are stored. */
-  async function obtain(rejected: string | undefined, grantsBefore: number): Promise<void> {
-    for (let isOvertaken = false; takeForm; ) {
+  async function obtain(rejected: string | undefined): Promise<void> {
+    while (takeForm) {
       await load();
       const { discovery, client } = kept;
       // The SDK sends the request to the server that it has found.
@@ -177,20 +169,15 @@ export function relayProvider(options: RelayProviderOptions) {
       }
       const own = session;
       const { accessToken, refreshToken } = (await own.getTokens()) ?? {};
-      const isOther =
-        grants > grantsBefore || isOvertaken || (rejected && accessToken !== rejected);
       if (refreshToken && refreshToken !== refused) {
         // If another process was faster, its tokens are refreshed again: the SDK must send a request.
         await own.getToken({ rejected: accessToken }).catch((error) => {
           if (error.code !== 'invalid_grant' || !takeForm) throw error;
           refused = refreshToken;
         });
-      } else if (accessToken && isOther) {
+      } else if (accessToken && accessToken !== rejected) {
         throw new Error('The user has signed in meanwhile: send the request again');
-      } else {
-        await signIn(discovery, client);
-        isOvertaken = true;
-      }
+      } else await signIn(discovery, client);
     }
   }
 
@@ -272,7 +259,7 @@ export function relayProvider(options: RelayProviderOptions) {
     },
 
     /** Leaves out the refresh token, so that the SDK asks for a token request when a server refuses the access token. */
-    async tokens(): Promise<BearerToken | undefined> {
+    async tokens() {
       if (!session) await load();
       sdkToken = (await session?.getTokens())?.accessToken || undefined;
       return sdkToken === undefined ? undefined : { access_token: sdkToken, token_type: 'Bearer' };
@@ -281,11 +268,10 @@ export function relayProvider(options: RelayProviderOptions) {
     /** Calls run one after the other, because several requests may be refused at once. */
     prepareTokenRequest(): Promise<URLSearchParams> {
       const rejected = sdkToken;
-      const grantsBefore = grants;
       return new Promise((resolve, reject) => {
         const run = async () => {
           takeForm = resolve;
-          current = obtain(rejected, grantsBefore).finally(() => {
+          current = obtain(rejected).finally(() => {
             takeForm = undefined;
             sent = undefined;
           });
@@ -299,7 +285,6 @@ export function relayProvider(options: RelayProviderOptions) {
       if (!sent) throw new Error('The tokens came too late');
       sent.answer(Response.json(tokens));
       await current;
-      grants += 1;
     },
 
     /** `all` and `tokens` sign out, unless the SDK calls this during a sign-in or a refresh. */
