@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildExecutable } from '../scripts/build.ts';
-import { forwardedFor, startFaultProxy } from './kit/fault-proxy.ts';
 import { newFolder } from './kit/folder.ts';
+import { forwardedFor, startForwarder } from './kit/forwarder.ts';
 import { has, type Need } from './kit/needs.ts';
 import { findFreePort, NODE, runChild } from './kit/process.ts';
 import { type ProxyName, startProxy } from './kit/proxies.ts';
@@ -217,6 +217,9 @@ function startBehind(name: ProxyName) {
   };
 }
 
+/** The relays trust this source address as a proxy. */
+const PROXY_ADDRESS = '127.255.0.2';
+
 /** Two relays on one Redis, behind a load balancer that sends each request to the relay that did not get the one before. */
 async function startTwo(env: Env, port: number): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
@@ -224,7 +227,7 @@ async function startTwo(env: Env, port: number): Promise<AsyncDisposable> {
   const shared = {
     ...env,
     REDIS_URL: redis.url,
-    TRUSTED_PROXY_CIDRS: `${env.TRUSTED_PROXY_CIDRS},127.0.0.1`,
+    TRUSTED_PROXY_CIDRS: `${env.TRUSTED_PROXY_CIDRS},${PROXY_ADDRESS}/32`,
   };
   // Both go by the clock of Redis (docs/scaling.md).
   const ahead = { fault: 'clock an hour ahead' };
@@ -234,11 +237,12 @@ async function startTwo(env: Env, port: number): Promise<AsyncDisposable> {
   ] as const;
   let turn = 0;
   stack.use(
-    await startFaultProxy(
-      () => relays[turn++ % 2 === 0 ? 0 : 1].baseUrl,
-      (exchange) => ({ headers: { 'x-forwarded-for': forwardedFor(exchange) } }),
-      { port },
-    ),
+    await startForwarder(port, (request) => ({
+      host: '127.0.0.1',
+      port: relays[turn++ % relays.length]?.port,
+      localAddress: PROXY_ADDRESS,
+      headers: { ...request.headers, 'x-forwarded-for': forwardedFor(request) },
+    })),
   );
   // A suite that reaches one relay only would test nothing of their store.
   if (env.OAUTH_BASE_URL !== '') {

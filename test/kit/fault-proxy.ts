@@ -1,8 +1,6 @@
-/** A proxy that does to a connection what a test says, such as a bad network. Each connection carries one exchange. */
+/** A proxy that does to a connection what a bad network does. Each connection carries one exchange. */
 import { once } from 'node:events';
-import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 
 export interface Exchange {
   /** From 0, in the order of arrival. */
@@ -10,8 +8,6 @@ export interface Exchange {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The address of the client. */
-  readonly peer: string;
 }
 
 /** Where a message ends early, given all of it. */
@@ -26,8 +22,8 @@ export interface Fate {
   readonly cutAfter?: number | Cut;
   /** The connection stays open after what was lost or cut. */
   readonly staysOpen?: boolean;
-  /** Sent with the request, in place of its own. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** The client, as a relay sees it that trusts this proxy. */
+  readonly clientAddress?: string;
   /** Answers instead of the relay. */
   readonly response?: Response;
   /** Called with the status of the response. */
@@ -36,18 +32,10 @@ export interface Fate {
 
 export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>;
 
-interface FaultProxyOptions {
-  /** Not given: a free one. */
-  readonly port?: number;
-  /** The Unix socket of the target. */
-  readonly socketPath?: string;
-}
-
 export async function startFaultProxy(
   /** Asked for each exchange, before its fate is decided. */
   target: string | (() => string),
   decide: (exchange: Exchange) => Fate,
-  { port = 0, socketPath }: FaultProxyOptions = {},
 ) {
   const sockets = new Set<Socket>();
   const counts = { exchanges: 0, cut: 0 };
@@ -55,8 +43,7 @@ export async function startFaultProxy(
   async function carry(socket: Socket, received: RawRequest): Promise<void> {
     const { method, path, headers, body, raw } = received;
     const origin = typeof target === 'string' ? target : target();
-    const peer = socket.remoteAddress ?? '';
-    const asked = { nth: counts.exchanges++, method, path, headers, peer };
+    const asked = { nth: counts.exchanges++, method, path, headers };
     const { losesRequest, cutRequestAt, cutAfter, staysOpen = false, ...fate } = decide(asked);
     if (losesRequest || cutRequestAt || cutAfter !== undefined) counts.cut += 1;
     if (losesRequest) return staysOpen ? undefined : void socket.destroy();
@@ -68,14 +55,16 @@ export async function startFaultProxy(
     }
     const left = new AbortController();
     socket.once('close', () => left.abort());
-    const options = {
+    const { clientAddress } = fate;
+    const forwarded = clientAddress && { 'x-forwarded-for': clientAddress };
+    const request = {
       method,
-      path,
-      headers: { ...headers, ...fate.headers },
+      redirect: 'manual',
       signal: left.signal,
-      ...(socketPath !== undefined && { socketPath }),
-    };
-    const answer = fate.response ?? (await send(origin, options, Buffer.from(body, 'latin1')));
+      headers: { ...headers, ...forwarded },
+      ...(body !== '' && { body }),
+    } as const;
+    const answer = fate.response ?? (await fetch(origin + path, request));
     fate.onAnswer?.(answer.status);
     const bytes = await toBytes(answer);
     if (cutAfter === undefined) return void socket.end(bytes, 'latin1');
@@ -99,7 +88,7 @@ export async function startFaultProxy(
       socket.resume();
       carry(socket, request).catch(() => socket.destroy());
     });
-  }).listen(port, '127.0.0.1');
+  }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   function cutAll(): void {
     for (const socket of sockets) socket.destroy();
@@ -132,23 +121,10 @@ function parseRequest(received: string) {
   const body = rest.join('\r\n\r\n');
   if (body.length < Number(headers['content-length'] ?? 0)) return undefined;
   const [method = '', path = ''] = line.split(' ');
-  for (const name of ['host', 'connection', 'accept-encoding', 'expect']) delete headers[name];
+  for (const name of ['host', 'connection', 'content-length', 'accept-encoding', 'expect']) {
+    delete headers[name];
+  }
   return { method, path, headers, body, raw: received };
-}
-
-/** Not by `fetch`, which allows 256 at once, and no GET with a body. */
-async function send(origin: string, options: RequestOptions, body: Buffer): Promise<Response> {
-  const request = requestHttp(origin, { agent: false, ...options });
-  // It is broken off once more after its response has begun.
-  request.on('error', () => {});
-  request.end(body);
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
-  const { statusCode: status = 0, headersDistinct } = response;
-  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
-    values.map((value): [string, string] => [name, value]),
-  );
-  const bytes = await buffer(response);
-  return new Response(status === 204 || status === 304 ? null : bytes, { status, headers });
 }
 
 /** One character a byte. */
@@ -167,7 +143,3 @@ async function toBytes(response: Response): Promise<string> {
     body,
   ].join('\r\n');
 }
-
-/** What a proxy that appends makes of X-Forwarded-For. */
-export const forwardedFor = ({ headers, peer }: Exchange) =>
-  [headers['x-forwarded-for'], peer].filter(Boolean).join(', ');

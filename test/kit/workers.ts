@@ -6,8 +6,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import workerd from 'workerd';
 import { buildWorker } from '../../scripts/build.ts';
-import { forwardedFor, startFaultProxy } from './fault-proxy.ts';
 import { newFolder } from './folder.ts';
+import { forwardedFor, startForwarder } from './forwarder.ts';
 import { findFreePort, startChild } from './process.ts';
 import { createEventLog, ROOT, untilHealthy } from './relay.ts';
 
@@ -128,11 +128,13 @@ const relay :Workerd.Worker = (
  * Sets the client's address, whatever the client claims. At a Unix socket, because at a TCP
  * socket workerd notices only a reset, not the end of a connection.
  */
-const startEdge = (socketPath: string, port: number) =>
-  startFaultProxy(
-    'http://localhost',
-    (exchange) => ({
-      headers: { 'cf-connecting-ip': exchange.peer, 'x-forwarded-for': forwardedFor(exchange) },
-    }),
-    { port, socketPath },
-  );
+function startEdge(socketPath: string, port: number): Promise<AsyncDisposable> {
+  return startForwarder(port, (request) => ({
+    socketPath,
+    headers: {
+      ...request.headers,
+      'cf-connecting-ip': request.socket.remoteAddress ?? '',
+      'x-forwarded-for': forwardedFor(request),
+    },
+  }));
+}

@@ -40,7 +40,7 @@ let clients = 0;
 
 export async function startProxy(relayUrl: string) {
   clients += 1;
-  const headers = { 'x-forwarded-for': `198.51.100.${clients}` };
+  const clientAddress = `198.51.100.${clients}`;
   const faults = new Map<Route, Fault[]>();
   const answers: { readonly route: Route; readonly status: number }[] = [];
   let session = '';
@@ -53,16 +53,16 @@ export async function startProxy(relayUrl: string) {
     const [fault] = waiting;
     if (fault !== undefined && fault !== 'cut' && fault !== 'stall') {
       waiting.shift();
-      return { headers, ...FATES[fault]() };
+      return { clientAddress, ...FATES[fault]() };
     }
     const onAnswer = (status: number) => void answers.push({ route, status });
-    if (fault === undefined) return { onAnswer, headers };
+    if (fault === undefined) return { onAnswer, clientAddress };
     const cutAfter = (message: string) => {
       if (waiting[0] !== fault || !message.startsWith('HTTP/1.1 200')) return message.length;
       waiting.shift();
       return Math.floor((message.indexOf('\r\n\r\n') + message.length) / 2);
     };
-    return { onAnswer, headers, cutAfter, staysOpen: fault === 'stall' };
+    return { onAnswer, clientAddress, cutAfter, staysOpen: fault === 'stall' };
   }
 
   const proxy = await startFaultProxy(relayUrl, ({ path }) => decide(path));
