@@ -42,7 +42,10 @@ export const discover = (options: DiscoverOptions): Promise<offers.Offer> =>
 export interface SessionOptions extends core.SessionOptions {
   /** Replaces the global `fetch`: for a proxy, a private certificate authority, or a test. */
   readonly fetch?: Fetch | undefined;
-  /** The origins of the app's API. Default: the token goes to any https URL that the app passes. */
+  /**
+   * The origins of the app's API, such as `https://api.example`: then `fetch` of the session
+   * refuses any other. Default: the token goes to any https URL that the app passes.
+   */
   readonly origins?: readonly string[] | undefined;
 }
 
@@ -65,7 +68,10 @@ export interface Session extends core.Session {
   readonly fetch: RuntimeFetch;
 }
 
-/** Returns the same session each time for the same relay, service, account and storage object. */
+/**
+ * Opens the session of this relay, service, account and storage: the same object each time. Throws
+ * `options_differ` if it is open with other options.
+ */
 export const createSession = (options: SessionOptions): Session =>
   core.openOnce(options, (items, key) => {
     const platform = createPlatform(options.fetch);

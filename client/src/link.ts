@@ -37,7 +37,11 @@ export interface StartOptions extends RelayService, RequestOptions {
   readonly code?: boolean | undefined;
   /** `true`: the tokens include `tokenType`, `scope` and `idToken` if the provider sends them. */
   readonly details?: boolean | undefined;
-  /** The device exchanges the code itself. Default: where the relay offers it, but not in a web page. */
+  /**
+   * The device exchanges the code itself, so that the relay sees no token. Default:
+   * if the relay offers it, but not in a web page, where CORS may prevent it.
+   * `true`: fail with `refused` if that is impossible. `false`: only if the relay requires it.
+   */
   readonly blind?: boolean | undefined;
   /** The provider's token endpoint, if the app knows it. Then the code, verifier and tokens of a blind sign-in go nowhere else. */
   readonly tokenUrl?: string | undefined;
@@ -208,7 +212,10 @@ function authorizationUrlOf(open: OpenClient, challenge: string | undefined): st
 
 const offers = ({ kept }: Link, name: string) => kept.extensions.indexOf(name) >= 0;
 
-/** Best effort. An older relay would take a cancellation for a poll. */
+/**
+ * Acknowledges the result, or cancels the sign-in, so that its link says so. Best effort. An older
+ * relay would take a cancellation for a poll.
+ */
 export function sendAckOrCancel(
   { platform, options }: Call,
   link: Link,

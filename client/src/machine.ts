@@ -1,4 +1,8 @@
-/** The state of a session: a pure function for each event returns the next state, and effects. */
+/**
+ * The state of a session: a pure function for each event returns the next state, and effects.
+ * Nothing else sets the state. An event that belongs to an earlier version of the account or to an
+ * earlier attempt changes nothing.
+ */
 import { SignInError } from './errors.ts';
 import type { Prompt } from './link.ts';
 import { isExpired, type Tokens, type UnverifiedUser, userOf } from './tokens.ts';
@@ -6,7 +10,10 @@ import { isExpired, type Tokens, type UnverifiedUser, userOf } from './tokens.ts
 export type SessionState =
   /** The storage has not answered yet. */
   | { readonly status: 'loading' }
-  /** `error`: why the user has to sign in again. `resumable`: `signIn` continues an unfinished sign-in. */
+  /**
+   * `error`: why the user has to sign in again, or how the storage failed. `resumable`: `signIn`
+   * continues an unfinished sign-in, perhaps of an earlier process.
+   */
   | { readonly status: 'signed-out'; readonly error?: SignInError; readonly resumable?: true }
   /** There is no link yet. */
   | { readonly status: 'starting' }
@@ -16,7 +23,10 @@ export type SessionState =
   | { readonly status: 'opened'; readonly prompt: Prompt }
   /** The relay cannot be reached, or cannot serve: `detail` says why. The client retries until it can. */
   | { readonly status: 'reconnecting'; readonly detail: string; readonly prompt?: Prompt }
-  /** `expiresAt`: when the access token expires, in milliseconds of `Date.now()`. */
+  /**
+   * `expiresAt`: when the access token expires, in milliseconds of `Date.now()`; it is refreshed
+   * before. `user`: if there is an ID token (option `details`), and not verified.
+   */
   | { readonly status: 'signed-in'; readonly expiresAt?: number; readonly user?: UnverifiedUser }
   /** The sign-in failed. A user who was signed in before still is. */
   | { readonly status: 'failed'; readonly error: SignInError };

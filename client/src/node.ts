@@ -22,7 +22,11 @@ const TEMPORARY = /\.(json|lock)\.[\da-f]{12}$/;
 
 const storages = new Map<string, SessionStorage>();
 
-/** One file for each session. Writes are atomic, and the lock of a process that was killed is broken. */
+/**
+ * One file for each session, which only its owner can read, in a folder that is created when
+ * needed. Writes are atomic: a temporary file is written, then renamed. The lock of a process
+ * that was killed is broken.
+ */
 export function fileStorage(folder: string): SessionStorage {
   const path = resolve(folder);
   const storage = storages.get(path) ?? createStorage(path);

@@ -19,13 +19,23 @@ export interface Session {
   readonly state: machine.SessionState;
   /** Calls the listener after each change of `state`. Returns a function that unsubscribes it. */
   subscribe(listener: () => void): () => void;
-  /** Resolves with false after `cancel`. A call during a sign-in waits for that one. */
+  /**
+   * Resolves with true when the user has signed in and the tokens are stored, with false after
+   * `cancel`. Continues a sign-in that an earlier process has not ended. A call during a sign-in
+   * waits for that one.
+   */
   signIn(): Promise<boolean>;
   /** Ends a sign-in, so that its link says so, and dismisses a failed one. Too late once the tokens have arrived. */
   cancel(): void;
-  /** Rejects only if the storage cannot delete the tokens. */
+  /**
+   * Deletes the tokens, then asks the provider for up to 15 s to revoke them.
+   * Rejects only if the storage cannot delete them.
+   */
   signOut(): Promise<SignedOut>;
-  /** Rejects with `signed_out` or `invalid_grant` if the user has to sign in. */
+  /**
+   * An access token that is valid as far as the device knows. It is refreshed in time, once for
+   * all callers. Rejects with `signed_out` or `invalid_grant` if the user has to sign in.
+   */
   getToken(options?: { readonly rejected?: string | undefined }): Promise<string>;
   /** Everything that is stored, without a refresh. Undefined if nobody is signed in. */
   getTokens(): Promise<Tokens | undefined>;

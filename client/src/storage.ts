@@ -12,7 +12,10 @@ export interface SessionStorage {
   getItem(key: string): Stored | PromiseLike<Stored>;
   setItem(key: string, value: string): unknown;
   removeItem(key: string): unknown;
-  /** Holds a lock over all processes that share this storage until the promise of `run` settles. */
+  /**
+   * Calls `run`, and holds a lock over all processes that share this storage until its promise settles.
+   * Default: `navigator.locks`, for the tabs and workers of a browser.
+   */
   lock?(key: string, run: () => Promise<void>): unknown;
 }
 

@@ -24,9 +24,15 @@ export interface DevRelay {
   readonly url: string;
   /** Lists the endings of a sign-in, and shows a television at `/tv`. */
   readonly providerUrl: string;
-  /** Plans how the next sign-in ends. Rejects for an unknown ending, with the known ones. */
+  /**
+   * How the next sign-in ends, such as 'deny', 'cut-off' or 'refresh-rotates'. `seconds`: how
+   * long, for those that take time. Rejects for an unknown ending, with the known ones.
+   */
   next(ending: string, options?: { readonly seconds?: number }): Promise<void>;
-  /** Opens the link, and does what was planned. Default: the sign-in that was started last. Waits 4 s for a link. */
+  /**
+   * The user opens the link, and signs in or does what was planned. Default: the link of the
+   * sign-in that was started last. Waits for a link for 4 s.
+   */
   approve(user?: DevUser): Promise<void>;
   /** Like `approve`, but the user declines. */
   decline(user?: DevUser): Promise<void>;

@@ -21,7 +21,10 @@ export interface Tokens {
   readonly revocationUrl?: string;
 }
 
-/** The user that the ID token names. Its signature, issuer and time were NOT VERIFIED: base no decision on it. */
+/**
+ * The user that the ID token names, for a greeting. NOT VERIFIED: its signature, issuer, audience
+ * and time were not checked. Base no decision on it; a server asks the provider.
+ */
 export interface UnverifiedUser {
   readonly sub?: string;
   readonly name?: string;
