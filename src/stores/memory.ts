@@ -1,7 +1,7 @@
 /**
- * Sessions, refreshes and rate limits in this process, and their vault. Every function of a store runs to its
- * end without awaiting, which makes it atomic. A `Journal` also keeps sessions outside, so that they
- * survive the process.
+ * Sessions, refreshes and rate limits in this process, and their vault. Every function of a store
+ * runs to its end without awaiting, which makes it atomic. A `Journal` also keeps sessions outside,
+ * so that they survive the process.
  */
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
 import { intervalMsOf, type RateLimiter, type RateLimitPolicy } from '../sign-ins/rate-limits.ts';
