@@ -59,15 +59,22 @@ const GOOGLE: Profile = {
   refusedRedirects: ['address', 'private', 'http'],
 };
 
-/** The display name of a row that has none is its name, capitalized. */
-type Row = Omit<Profile, 'displayName'> & Partial<Pick<Profile, 'displayName'>>;
+/** What a row may leave out. No PKCE is the default of the setting too. */
+const defaultsOf = (name: string) =>
+  ({
+    displayName: capitalized(name),
+    pkce: 'none',
+    lifetime: 'as long as `expires_in` says',
+  }) as const;
+
+type Standard = ReturnType<typeof defaultsOf>;
+type Row = Omit<Profile, keyof Standard> & Partial<Pick<Profile, keyof Standard>>;
 
 const ROWS: Readonly<Record<string, Row>> = {
   anilist: {
     displayName: 'AniList',
     authorizeUrl: 'https://anilist.co/api/v2/oauth/authorize',
     tokenUrl: 'https://anilist.co/api/v2/oauth/token',
-    pkce: 'none',
     removeAt: 'https://anilist.co/settings/apps',
     lifetime: '1 year',
     refreshToken: 'never',
@@ -75,7 +82,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   annict: {
     authorizeUrl: 'https://annict.com/oauth/authorize',
     tokenUrl: 'https://api.annict.com/oauth/token',
-    pkce: 'none',
     scope: 'read',
     revocation: { url: 'https://api.annict.com/oauth/revoke', takes: 'access tokens' },
     lifetime: 'until they are revoked',
@@ -84,7 +90,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   bangumi: {
     authorizeUrl: 'https://bgm.tv/oauth/authorize',
     tokenUrl: 'https://bgm.tv/oauth/access_token',
-    pkce: 'none',
     quirks: { refreshesWithRedirectUri: true },
     userAgentNames: 'you and your app, for example `sai/my-private-project`',
     lifetime: '7 days',
@@ -93,7 +98,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     displayName: 'Battle.net',
     authorizeUrl: 'https://oauth.battle.net/authorize',
     tokenUrl: 'https://oauth.battle.net/token',
-    pkce: 'none',
     scope: 'openid',
     lifetime: '24 hours',
     refreshToken: 'sometimes',
@@ -102,7 +106,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   box: {
     authorizeUrl: 'https://account.box.com/api/oauth2/authorize',
     tokenUrl: 'https://api.box.com/oauth2/token',
-    pkce: 'none',
     revocation: { url: 'https://api.box.com/oauth2/revoke' },
     lifetime: '1 hour, refresh tokens 60 days or until they are used',
   },
@@ -138,7 +141,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     displayName: 'Epic Games',
     authorizeUrl: 'https://www.epicgames.com/id/authorize',
     tokenUrl: 'https://api.epicgames.dev/epic/oauth/v2/token',
-    pkce: 'none',
     clientAuth: 'basic',
     scope: 'basic_profile',
     revocation: { url: 'https://api.epicgames.dev/epic/oauth/v2/revoke' },
@@ -149,7 +151,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   facebook: {
     authorizeUrl: 'https://www.facebook.com/v26.0/dialog/oauth',
     tokenUrl: 'https://graph.facebook.com/v26.0/oauth/access_token',
-    pkce: 'none',
     scope: 'public_profile',
     knownErrors: [
       // The code was used, has expired, or is none.
@@ -212,7 +213,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     displayName: 'Home Assistant',
     authorizeUrl: '[url]/auth/authorize',
     tokenUrl: '[url]/auth/token',
-    pkce: 'none',
     clientSecret: 'none',
     revocation: { url: '[url]/auth/revoke', clientAuth: 'none' },
     lifetime: '30 minutes',
@@ -222,7 +222,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     displayName: 'Philips Hue',
     authorizeUrl: 'https://api.meethue.com/v2/oauth2/authorize',
     tokenUrl: 'https://api.meethue.com/v2/oauth2/token',
-    pkce: 'none',
     clientAuth: 'basic',
     lifetime: '7 days, refresh tokens 112 days',
   },
@@ -245,7 +244,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     pkce: 'S256',
     clientSecret: 'none',
     scope: 'profile:me',
-    lifetime: 'as long as `expires_in` says',
     rotation: 'sometimes',
   },
   kick: {
@@ -253,7 +251,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     tokenUrl: 'https://id.kick.com/oauth/token',
     pkce: 'S256',
     scope: 'user:read',
-    lifetime: 'as long as `expires_in` says',
     refusedRedirects: ['loopback'],
   },
   linear: {
@@ -285,7 +282,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     clientSecret: 'optional',
     scope: 'openid profile library.read offline_access',
     revocation: { url: 'https://mangabaka.org/auth/oauth2/revoke' },
-    lifetime: 'as long as `expires_in` says',
     rotation: 'sometimes',
   },
   mastodon: {
@@ -311,7 +307,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   netatmo: {
     authorizeUrl: 'https://api.netatmo.com/oauth2/authorize',
     tokenUrl: 'https://api.netatmo.com/oauth2/token',
-    pkce: 'none',
     scope: 'read_station',
     lifetime: '3 hours',
   },
@@ -327,7 +322,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   notion: {
     authorizeUrl: 'https://api.notion.com/v1/oauth/authorize',
     tokenUrl: 'https://api.notion.com/v1/oauth/token',
-    pkce: 'none',
     clientAuth: 'basic',
     authorizeParams: { owner: 'user' },
     quirks: { tokenRequest: 'json' },
@@ -338,14 +332,12 @@ const ROWS: Readonly<Record<string, Row>> = {
   oura: {
     authorizeUrl: 'https://moi.ouraring.com/oauth/v2/ext/oauth-authorize',
     tokenUrl: 'https://moi.ouraring.com/oauth/v2/ext/oauth-token',
-    pkce: 'none',
     scope: 'extapi:personal extapi:daily',
     lifetime: '24 hours',
   },
   patreon: {
     authorizeUrl: 'https://www.patreon.com/oauth2/authorize',
     tokenUrl: 'https://www.patreon.com/api/oauth2/token',
-    pkce: 'none',
     scope: 'identity',
     userAgentNames: 'your app',
     revocation: { url: 'https://www.patreon.com/oauth2/revoke' },
@@ -356,7 +348,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     displayName: 'put.io',
     authorizeUrl: 'https://api.put.io/v2/oauth2/authenticate',
     tokenUrl: 'https://api.put.io/v2/oauth2/access_token',
-    pkce: 'none',
     deviceFlow:
       'The app asks for a code at `https://api.put.io/v2/oauth2/oob/code`, and the user enters it at `https://put.io/link`.',
     lifetime: 'until the user revokes them',
@@ -365,7 +356,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   reddit: {
     authorizeUrl: 'https://www.reddit.com/api/v1/authorize',
     tokenUrl: 'https://www.reddit.com/api/v1/access_token',
-    pkce: 'none',
     clientAuth: 'basic',
     scope: 'identity',
     scopeSeparator: ',',
@@ -392,7 +382,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   shikimori: {
     authorizeUrl: 'https://shikimori.io/oauth/authorize',
     tokenUrl: 'https://shikimori.io/oauth/token',
-    pkce: 'none',
     scope: 'user_rates',
     userAgentNames: 'the registered application',
     lifetime: '1 day',
@@ -401,7 +390,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   simkl: {
     authorizeUrl: 'https://simkl.com/oauth/authorize',
     tokenUrl: 'https://api.simkl.com/oauth/token',
-    pkce: 'none',
     quirks: { clientIdHeader: 'simkl-api-key' },
     userAgentNames: 'your app and its version',
     removeAt: 'https://simkl.com/settings/connected-apps/',
@@ -413,7 +401,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     displayName: 'SmartThings',
     authorizeUrl: 'https://api.smartthings.com/v1/oauth/authorize',
     tokenUrl: 'https://api.smartthings.com/v1/oauth/token',
-    pkce: 'none',
     clientAuth: 'basic',
     scope: 'r:devices:*',
     lifetime: '24 hours, refresh tokens 30 days',
@@ -449,7 +436,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   strava: {
     authorizeUrl: 'https://www.strava.com/oauth/authorize',
     tokenUrl: 'https://www.strava.com/oauth/token',
-    pkce: 'none',
     scope: 'read',
     scopeSeparator: ',',
     knownErrors: [
@@ -497,7 +483,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   twitch: {
     authorizeUrl: 'https://id.twitch.tv/oauth2/authorize',
     tokenUrl: 'https://id.twitch.tv/oauth2/token',
-    pkce: 'none',
     scope: 'user:read:email',
     revocation: {
       url: 'https://id.twitch.tv/oauth2/revoke',
@@ -506,13 +491,11 @@ const ROWS: Readonly<Record<string, Row>> = {
     },
     deviceFlow:
       'RFC 8628, for public clients: <https://dev.twitch.tv/docs/authentication/getting-tokens-oauth#device-code-grant-flow>.',
-    lifetime: 'as long as `expires_in` says',
     rotation: 'sometimes',
   },
   vimeo: {
     authorizeUrl: 'https://api.vimeo.com/oauth/authorize',
     tokenUrl: 'https://api.vimeo.com/oauth/access_token',
-    pkce: 'none',
     clientAuth: 'basic',
     scope: 'public',
     revocation: {
@@ -530,7 +513,6 @@ const ROWS: Readonly<Record<string, Row>> = {
     displayName: 'WHOOP',
     authorizeUrl: 'https://api.prod.whoop.com/oauth/oauth2/auth',
     tokenUrl: 'https://api.prod.whoop.com/oauth/oauth2/token',
-    pkce: 'none',
     scope: 'read:profile offline',
     revocation: {
       url: 'https://api.prod.whoop.com/developer/v2/user/access',
@@ -566,7 +548,7 @@ const ROWS: Readonly<Record<string, Row>> = {
 
 /** Every profile by the name that `PROVIDERS` has. */
 export const PROFILES: ReadonlyMap<string, Profile> = new Map(
-  Object.entries(ROWS).map(([name, row]) => [name, { displayName: capitalized(name), ...row }]),
+  Object.entries(ROWS).map(([name, row]) => [name, { ...defaultsOf(name), ...row }]),
 );
 
 /** The name as providers often write it. */
