@@ -175,42 +175,36 @@ const registration = ({ redirectUri }: Provider) =>
 export const otherAuth = (used: ClientAuthentication): ClientAuthentication =>
   used === 'post' ? 'basic' : 'post';
 
-/** The hint for an error of the authorization endpoint. RFC 6749 §4.1.2.1. */
+/** The hint for an error of the authorization endpoint, or for one of http/endpoints/callback.ts. RFC 6749 §4.1.2.1. */
 export function hintForAuthorizationError(provider: Provider, error: string): string {
   const { displayName, name } = provider;
   const prefix = prefixOf(name);
   const registered = registration(provider);
-  switch (error) {
-    case 'redirect_uri_mismatch':
-    case 'invalid_redirect_uri':
-      return `${displayName} does not know the redirect URI: with ${prefix}CLIENT_ID, ${registered}`;
-    case 'invalid_scope':
-      return `${displayName} refuses the scopes: correct ${prefix}SCOPE, or allow them at the registration of ${prefix}CLIENT_ID`;
-    case 'invalid_client':
-      return `${displayName} refuses ${prefix}CLIENT_ID: correct it, and ${registered}`;
-    case 'unauthorized_client':
-      return `${displayName} does not allow the authorization code grant to ${prefix}CLIENT_ID: allow it at its registration, and ${registered}`;
-    case 'unsupported_response_type':
-      return `${displayName} does not allow response_type=code: check ${prefix}AUTHORIZE_URL, and the type of the client at its registration`;
-    case 'invalid_request':
-      return `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}AUTHORIZE_PARAMS, and ${registered}`;
-    case 'server_error':
-    case 'temporarily_unavailable':
-      return `${displayName} has an internal error: try again later`;
-    case 'interaction_required':
-    case 'login_required':
-    case 'account_selection_required':
-    case 'consent_required':
-      return `${displayName} has to show the user a page, which prompt=none forbids: remove it from ${prefix}AUTHORIZE_PARAMS`;
-    case 'other_issuer':
-      return `the callback does not name ${displayName} as its sender (iss, RFC 9207): the code may come from another provider; if every sign-in fails, set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL instead of ${prefix}ISSUER`;
-    case 'error_code':
-      return `${displayName} refuses the app with an error_code instead of an OAuth error: finish its registration there, publish it, and ${registered}`;
-    case 'none':
-      return `${displayName} sent the user back without a code: check ${prefix}AUTHORIZE_URL and ${prefix}AUTHORIZE_PARAMS`;
-    default:
-      return `${displayName} sent the user back with an error: check ${prefix}CLIENT_ID and ${prefix}SCOPE, and ${registered}; a sign-in of your own shows what it says`;
-  }
+  const unknownRedirect = `${displayName} does not know the redirect URI: with ${prefix}CLIENT_ID, ${registered}`;
+  const ownFault = `${displayName} has an internal error: try again later`;
+  const needsPage = `${displayName} has to show the user a page, which prompt=none forbids: remove it from ${prefix}AUTHORIZE_PARAMS`;
+  const hints: Readonly<Record<string, string>> = {
+    redirect_uri_mismatch: unknownRedirect,
+    invalid_redirect_uri: unknownRedirect,
+    invalid_scope: `${displayName} refuses the scopes: correct ${prefix}SCOPE, or allow them at the registration of ${prefix}CLIENT_ID`,
+    invalid_client: `${displayName} refuses ${prefix}CLIENT_ID: correct it, and ${registered}`,
+    unauthorized_client: `${displayName} does not allow the authorization code grant to ${prefix}CLIENT_ID: allow it at its registration, and ${registered}`,
+    unsupported_response_type: `${displayName} does not allow response_type=code: check ${prefix}AUTHORIZE_URL, and the type of the client at its registration`,
+    invalid_request: `${displayName} rejects the request as invalid: check ${prefix}PKCE and ${prefix}AUTHORIZE_PARAMS, and ${registered}`,
+    server_error: ownFault,
+    temporarily_unavailable: ownFault,
+    interaction_required: needsPage,
+    login_required: needsPage,
+    account_selection_required: needsPage,
+    consent_required: needsPage,
+    other_issuer: `the callback does not name ${displayName} as its sender (iss, RFC 9207): the code may come from another provider; if every sign-in fails, set ${prefix}AUTHORIZE_URL and ${prefix}TOKEN_URL instead of ${prefix}ISSUER`,
+    error_code: `${displayName} refuses the app with an error_code instead of an OAuth error: finish its registration there, publish it, and ${registered}`,
+    none: `${displayName} sent the user back without a code: check ${prefix}AUTHORIZE_URL and ${prefix}AUTHORIZE_PARAMS`,
+  };
+  return (
+    hints[error] ??
+    `${displayName} sent the user back with an error: check ${prefix}CLIENT_ID and ${prefix}SCOPE, and ${registered}; a sign-in of your own shows what it says`
+  );
 }
 
 /** `provider` is undefined if it is not discovered. */
