@@ -43,7 +43,7 @@ function createWatched(options: TestServiceOptions = {}, settings: Partial<typeo
   const services = [...providers, { name: 'open', displayName: 'Open sign-ins' }];
   const readState = () => service.readState();
   const admin = createAdmin({ ...OPTIONS, services, maxSessions, readState });
-  const service = createTestService(settings, { ...options, monitor: admin.monitor });
+  const service = createTestService({ ...settings, ...options, monitor: admin.monitor });
   const ask = (path: string) => read(admin, path);
   return {
     service,

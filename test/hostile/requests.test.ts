@@ -165,7 +165,7 @@ test.each<[name: string, settings: Partial<typeof SETTINGS>, count: number]>([
 ])(
   'the relay, %s: documented statuses, nothing reflected, leaked or kept',
   async (_, settings, count) => {
-    const service = createTestService(settings, { fetch: createProvider() });
+    const service = createTestService({ ...settings, fetch: createProvider() });
     const { clock, handle } = service;
     const { timers } = clock;
     await attack(

@@ -12,6 +12,7 @@ import {
   start,
   startRequest,
 } from '../kit/device.ts';
+import { discoveryDocumentOf } from '../kit/provider.ts';
 import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 
@@ -30,9 +31,6 @@ const ACME: ProviderConfig = {
 };
 const PROVIDERS = [...SETTINGS.providers, ACME];
 
-const blindService = (overrides = {}, options = {}) =>
-  createTestService({ providers: PROVIDERS, ...overrides }, options);
-
 const startBlind = (service: TestService, asked = {}) =>
   start(service, 'acme', { challenge: CHALLENGE, ...asked });
 
@@ -43,7 +41,7 @@ describe('a start with a challenge', () => {
     ['gets none if there is none', undefined, {}],
   ])('the device that signs out itself %s', async (_, revocation, expected) => {
     const acme = revocation === undefined ? ACME : { ...ACME, revocation };
-    const service = blindService({ providers: [acme] });
+    const service = createTestService({ providers: [acme] });
     const { session, state } = await startBlind(service);
     await callback(service, state, 'code=c', 'acme');
     const { code, tokenUrl, clientId, redirectUri, ...rest } = await (
@@ -54,7 +52,7 @@ describe('a start with a challenge', () => {
   });
 
   test('a code of 4,096 characters is kept for it, and a longer one ends the sign-in', async () => {
-    const service = blindService();
+    const service = createTestService({ providers: PROVIDERS });
     for (const [length, expected, shown] of [
       [4_096, { code: 'c'.repeat(4_096) }, 'signed in'],
       [4_097, { error: 'authorization_failed' }, 'Sign-in failed'],
@@ -67,7 +65,7 @@ describe('a start with a challenge', () => {
   });
 
   test('has no result at the token endpoint', async () => {
-    const service = blindService();
+    const service = createTestService({ providers: PROVIDERS });
     const { session, state } = await startBlind(service);
     await callback(service, state, 'code=c', 'acme');
     const { status, body } = await pollToken(service, session, {}, {}, 'acme');
@@ -80,12 +78,12 @@ async function refusalOf(service: TestService, name: string, asked: object) {
   return [answer.status, await answer.text()];
 }
 
-test.each([
+test.each<['allow' | 'never' | 'always', ProviderConfig[], string[], (string | number)[]]>([
   ['allow', PROVIDERS, ['no', 'no', 'can'], [200, 200]],
   ['never', PROVIDERS, ['no', 'no', 'no'], [200, 'Challenge not supported\n']],
   ['always', [ACME], ['must'], ['Challenge required\n', 200]],
 ])('BLIND=%s: what /services says, and who may start', async (blind, providers, says, starts) => {
-  const service = blindService({ blind, providers });
+  const service = createTestService({ blind, providers });
   const { services, extensions } = await (await service.ask('/services')).json();
   expect(services.map((each: { blind: string }) => each.blind)).toEqual(says);
   for (const takesTokens of ['refresh', 'revoke']) {
@@ -98,13 +96,11 @@ test.each([
 });
 
 describe('with BLIND=always', () => {
-  const always = (overrides = {}, options = {}) =>
-    createTestService({ providers: [ACME], blind: 'always', ...overrides }, options);
   const UNAUTHORIZED = { status: 400, body: { error: 'unauthorized_client' } };
 
   test('every request that would show the relay a token is refused, and sent nowhere', async () => {
     const revocation = { url: 'https://acme.test/revoke' };
-    const service = always({ providers: [{ ...ACME, revocation }] });
+    const service = createTestService({ blind: 'always', providers: [{ ...ACME, revocation }] });
     const metadata = await service.ask('/oauth2/acme/.well-known/openid-configuration');
     expect(await metadata.json()).not.toHaveProperty('revocation_endpoint');
     const listed = await service.ask('/services');
@@ -128,7 +124,7 @@ describe('with BLIND=always', () => {
         UNAUTHORIZED.body,
       ]);
     }
-    expect(service.exchanges).toEqual([]);
+    expect(service.sent).toEqual([]);
     // The device grant took nothing.
     expect((await poll(service, session)).status).toBe(200);
   });
@@ -136,17 +132,11 @@ describe('with BLIND=always', () => {
   test('an issuer that does not offer S256 stays undiscovered', async () => {
     const issuer = 'https://acme.test';
     const { authorizeUrl: _, tokenUrl: __, pkce: ___, ...asked } = ACME;
-    const service = always(
-      { providers: [{ ...asked, issuer }] },
-      {
-        fetch: async () =>
-          Response.json({
-            issuer,
-            authorization_endpoint: ACME.authorizeUrl,
-            token_endpoint: ACME.tokenUrl,
-          }),
-      },
-    );
+    const service = createTestService({
+      blind: 'always',
+      providers: [{ ...asked, issuer }],
+      fetch: async () => Response.json(discoveryDocumentOf(issuer)),
+    });
     await service.discover();
     const refusal = await refusalOf(service, 'acme', { challenge: CHALLENGE });
     expect(refusal).toEqual([503, 'Server busy\n']);

@@ -59,7 +59,7 @@ describe('a second callback', () => {
       expect((await callback(service, state, query)).status).toBe(404);
       expect((await user.comeBack(state, query, 'anilist')).status).toBe(404);
     }
-    expect(service.exchanges).toHaveLength(query === 'code=c' ? 1 : 0);
+    expect(service.sent).toHaveLength(query === 'code=c' ? 1 : 0);
   });
 
   test('says that the sign-in is being completed while the first one is', async () => {
@@ -69,7 +69,7 @@ describe('a second callback', () => {
       await gate.pass();
       return Response.json({ access_token: 'granted' });
     };
-    const service = createTestService({ confirm: 'always' }, { fetch });
+    const service = createTestService({ confirm: 'always', fetch });
     const { url, state } = await start(service);
     const user = createUser(service);
     await user.decide(url, 'continue');
@@ -110,7 +110,7 @@ test.each([
   const { state } = await start(service);
   const path = `/auth/mal/callback?state=${state}&code=c`;
   expect((await service.ask(path, { headers })).status).toBe(403);
-  expect(service.exchanges).toEqual([]);
+  expect(service.sent).toEqual([]);
   // A provider's page may come back by `fetch`.
   const fetched = { 'Sec-Fetch-Dest': 'empty', 'Sec-Fetch-Mode': 'cors' };
   expect((await service.ask(path, { headers: fetched })).status).toBe(200);

@@ -50,7 +50,7 @@ describe('CONFIRM=always', () => {
     ['without its value', (_: string, name: string) => `${name}=`],
   ])('a cookie %s does not count, and the right one does at any instance', async (_, write) => {
     const service = createTestService({ confirm: 'always' });
-    const other = createTestService({ confirm: 'always' }, { sharing: service });
+    const other = createTestService({ confirm: 'always', sharing: service });
     const { url, state } = await start(service);
     const [{ name, value } = NO_COOKIE] = cookiesOf(await decide(service, url));
     const comeBack = (cookie: string) =>

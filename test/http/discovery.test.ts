@@ -16,12 +16,7 @@ import {
 } from '../kit/device.ts';
 import { DISCOVERY_RETRY_MS, SWEEP_INTERVAL_MS } from '../kit/limits.ts';
 import { discoveryDocumentOf } from '../kit/provider.ts';
-import {
-  captureLog,
-  createTestService,
-  SETTINGS,
-  type TestServiceOptions,
-} from '../kit/service.ts';
+import { captureLog, createTestService, type Fetch, SETTINGS } from '../kit/service.ts';
 import { callback, createUser, decide } from '../kit/user.ts';
 
 const ISSUER = 'https://login.acme.test';
@@ -31,26 +26,22 @@ const RETRY_AFTER = String(DISCOVERY_RETRY_MS / 1_000);
 /** A service whose provider `acme` is discovered after `discoverNow`; another instance has it already. */
 async function createUndiscovered(confirm: 'code' | 'always' = 'code') {
   let isAnswering = false;
-  const asked: string[] = [];
-  const fetch: TestServiceOptions['fetch'] = async (url) => {
+  const fetch: Fetch = async (url) => {
     if (!url.includes('.well-known')) return Response.json({ access_token: 'granted' });
-    asked.push(url);
     return Response.json(discoveryDocumentOf(ISSUER), { status: isAnswering ? 200 : 503 });
   };
   const providers = [...SETTINGS.providers, { ...ACME, issuer: ISSUER }];
-  const service = createTestService({ confirm, providers }, { fetch });
+  const service = createTestService({ confirm, providers, fetch });
   await service.discover();
   const { authorization_endpoint: authorizeUrl, token_endpoint: tokenUrl } =
     discoveryDocumentOf(ISSUER);
   const [mal] = SETTINGS.providers;
   const provider = { ...mal, ...ACME, authorizeUrl, tokenUrl } as NonNullable<typeof mal>;
-  const createOther = () =>
-    createTestService({ confirm, providers: [provider] }, { sharing: service });
+  const createOther = () => createTestService({ confirm, providers: [provider], sharing: service });
   return {
     ...service,
     /** Another instance, which knows the provider. */
     createOther,
-    asked,
     setAnswering: () => {
       isAnswering = true;
     },
@@ -67,7 +58,7 @@ describe('while an issuer has not answered', () => {
     const log = captureLog();
     const service = await createUndiscovered();
     for (let tries = 1; tries <= 2; tries += 1) {
-      expect(service.asked).toHaveLength(tries);
+      expect(service.sent).toHaveLength(tries);
       // The same problem is logged once.
       expect(log.named('provider_not_discovered')).toHaveLength(1);
       const refused = await service.ask('/auth/start', startRequest('acme'));
@@ -79,7 +70,7 @@ describe('while an issuer has not answered', () => {
       if (tries === 2) service.setAnswering();
       service.clock.advance(DISCOVERY_RETRY_MS - 1);
       await runTurns();
-      expect(service.asked).toHaveLength(tries);
+      expect(service.sent).toHaveLength(tries);
       service.clock.advance(1);
       await runTurns();
     }
@@ -87,7 +78,7 @@ describe('while an issuer has not answered', () => {
     await start(service, 'acme');
     service.clock.advance(10 * DISCOVERY_RETRY_MS);
     await runTurns();
-    expect(service.asked).toHaveLength(3);
+    expect(service.sent).toHaveLength(3);
     // An unknown provider is something else.
     expect((await service.ask('/auth/start', startRequest('nobody'))).status).toBe(400);
   });
@@ -98,7 +89,7 @@ describe('while an issuer has not answered', () => {
     const page = await callback(service, state, 'code=c', 'acme');
     expect([page.status, page.headers.get('retry-after')]).toEqual([503, RETRY_AFTER]);
     expect(await page.text()).toContain('Please try again');
-    expect(service.exchanges.filter((body) => body.has('code'))).toEqual([]);
+    expect(service.sent.filter(({ fields }) => 'code' in fields)).toEqual([]);
     await service.discoverNow();
     expect((await callback(service, state, 'code=c', 'acme')).status).toBe(200);
     expect((await pollToken(service, session, {}, {}, 'acme')).body).toMatchObject({
@@ -154,11 +145,11 @@ describe('while an issuer has not answered', () => {
 
 test('an issuer that has moved its token endpoint: the hint is to restart', async () => {
   const log = captureLog();
-  const fetch: TestServiceOptions['fetch'] = async (url) =>
+  const fetch: Fetch = async (url) =>
     url.includes('.well-known')
       ? Response.json(discoveryDocumentOf(ISSUER))
       : new Response('moved', { status: 404 });
-  const service = createTestService({ providers: [{ ...ACME, issuer: ISSUER }] }, { fetch });
+  const service = createTestService({ providers: [{ ...ACME, issuer: ISSUER }], fetch });
   await service.discover();
   await callback(service, (await start(service, 'acme')).state, 'code=c', 'acme');
   expect(log.named('exchange_failed')[0]?.hint).toContain(
@@ -168,16 +159,13 @@ test('an issuer that has moved its token endpoint: the hint is to restart', asyn
 
 test('sweeping continues after a sweep that failed', async () => {
   let sweeps = 0;
-  const { clock } = createTestService(
-    {},
-    {
-      beforeStore(verb) {
-        if (verb !== 'sweep') return;
-        sweeps += 1;
-        throw new TypeError('a bug in the store');
-      },
+  const { clock } = createTestService({
+    beforeStore(verb) {
+      if (verb !== 'sweep') return;
+      sweeps += 1;
+      throw new TypeError('a bug in the store');
     },
-  );
+  });
   for (let round = 0; round < 3; round += 1) {
     clock.advance(SWEEP_INTERVAL_MS);
     await runReady();
@@ -191,5 +179,5 @@ test('a closed service sweeps no more, asks no issuer again, and sets no timer',
   service.close();
   service.clock.advance(600_000 + SWEEP_INTERVAL_MS + DISCOVERY_RETRY_MS);
   await runTurns();
-  expect([service.kept().sessions, service.asked.length, service.clock.timers]).toEqual([1, 1, 0]);
+  expect([service.kept().sessions, service.sent.length, service.clock.timers]).toEqual([1, 1, 0]);
 });

@@ -46,7 +46,7 @@ test('a callback whose lease the store has not answered yet counts as in progres
   const lease = createGate();
   const held = lease.close();
   const beforeStore = (verb: string) => verb === 'lease' && lease.pass();
-  const service = createTestService({}, { beforeStore });
+  const service = createTestService({ beforeStore });
   const { session, state } = await start(service);
   const other = await start(service);
   const page = callback(service, state);
@@ -65,5 +65,5 @@ test('a callback whose lease the store has not answered yet counts as in progres
   expect(await isOverAfter(DRAIN_CHECK_MS)).toBe(true);
   // Other devices may wait until the end.
   expect((await polled).status).toBe(204);
-  expect(service.exchanges).toHaveLength(1);
+  expect(service.sent).toHaveLength(1);
 });

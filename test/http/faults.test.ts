@@ -27,7 +27,7 @@ const FAULTS: Readonly<Record<string, () => Promise<never>>> = {
 
 /** A service on whose store one verb has a fault. */
 function createFaulty(verb: Asked, fault: string) {
-  return createTestService({}, { beforeStore: (called) => called === verb && FAULTS[fault]?.() });
+  return createTestService({ beforeStore: (called) => called === verb && FAULTS[fault]?.() });
 }
 
 type Ask = (service: TestService, state: string) => Promise<Response>;
@@ -60,14 +60,11 @@ describe.each(Object.keys(FAULTS))('when the store %s', (fault) => {
 test('a fault is logged with its name and place, not its message: it may have a secret', async () => {
   const log = captureLog();
   const secret = plantSecret(`secret-${crypto.randomUUID()}`);
-  const service = createTestService(
-    {},
-    {
-      beforeStore() {
-        throw new TypeError(`no ${secret}\n    at ${secret} (line:1)`);
-      },
+  const service = createTestService({
+    beforeStore() {
+      throw new TypeError(`no ${secret}\n    at ${secret} (line:1)`);
     },
-  );
+  });
   await service.ask('/auth/start', startRequest());
   expect(log.named('handler_fault')).toMatchObject([
     { error: 'TypeError', at: expect.arrayContaining([expect.stringContaining(import.meta.file)]) },

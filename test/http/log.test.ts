@@ -75,7 +75,7 @@ describe('the end of a sign-in', () => {
   });
 
   test('has the same request id as the failure of its exchange', async () => {
-    const service = createTestService({}, { fetch: async () => new Response('', { status: 500 }) });
+    const service = createTestService({ fetch: async () => new Response('', { status: 500 }) });
     for (let count = 0; count < 2; count += 1) {
       await callback(service, (await start(service)).state);
     }
@@ -117,7 +117,7 @@ describe('a failure has a hint that names what to change', () => {
     ['no HTTP', failWith('HPE_INVALID_CONSTANT', false), 'malformed', 'is not HTTP, or has more'],
     ['anything else', failWith('E with spaces', false), 'other', 'could not be reached'],
   ])('no connection: %s', async (_, fetch, cause, words) => {
-    const service = createTestService({}, { fetch });
+    const service = createTestService({ fetch });
     await callback(service, (await start(service)).state);
     const [failed] = log.named('exchange_failed');
     expect(failed).toMatchObject({ reason: 'unreachable', cause });
@@ -186,8 +186,8 @@ describe('the id of a sign-in', () => {
   test('is in each of its lines and on its error page, at every instance', async () => {
     log = captureLog('debug');
     const fetch = async () => new Response('', { status: 500 });
-    const one = createTestService({}, { fetch });
-    const other = createTestService({}, { sharing: one, fetch });
+    const one = createTestService({ fetch });
+    const other = createTestService({ sharing: one, fetch });
     const { state, url } = await start(one);
     await other.ask(url);
     const page = await callback(other, state);

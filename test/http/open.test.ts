@@ -23,8 +23,8 @@ const ASKED = {
 const urlOf = (query: Record<string, string> = ASKED, endpoint = ENDPOINT) =>
   `${endpoint}?${new URLSearchParams(query)}`;
 
-function createOpenService(more: object = {}, options: TestServiceOptions = {}) {
-  return createTestService({ openEndpoints: [ENDPOINT], startBurst: 1_000, ...more }, options);
+function createOpenService(options: TestServiceOptions = {}) {
+  return createTestService({ openEndpoints: [ENDPOINT], startBurst: 1_000, ...options });
 }
 
 type Service = ReturnType<typeof createOpenService>;
@@ -67,12 +67,7 @@ test('the picture for a browser state has the link of an open sign-in', async ()
 });
 
 test('the page names the endpoint and the device, and the relay asks nobody', async () => {
-  const asked: string[] = [];
-  const fetch = async (url: string) => {
-    asked.push(url);
-    return new Response('{}');
-  };
-  const service = createOpenService({}, { fetch });
+  const service = createOpenService();
   const { url, session } = await begin(service, urlOf(), { device: 'A shell', ack: true });
   const page = await textOf(await service.ask(url));
   expect(page).toContain('accounts.provider.test');
@@ -86,7 +81,7 @@ test('the page names the endpoint and the device, and the relay asks nobody', as
   }
   expect((await acknowledge(service, session)).status).toBe(204);
   expect((await pollOnce(service, session)).status).toBe(410);
-  expect(asked).toEqual([]);
+  expect(service.sent).toEqual([]);
 });
 
 test('by a code, and a client without a state gets none', async () => {
@@ -290,7 +285,7 @@ describe('the callback', () => {
 });
 
 test('when the store fails, the client gets a text and the user a page', async () => {
-  const service = createOpenService({}, { beforeStore: () => Promise.reject(new Error('down')) });
+  const service = createOpenService({ beforeStore: () => Promise.reject(new Error('down')) });
   expect(await refusalOf(service, urlOf())).toEqual([503, 'Server busy']);
   const page = await service.ask(`/open?state=${UNKNOWN_SECRET}`);
   expect([page.status, await textOf(page)]).toEqual([503, expect.stringContaining('failed')]);

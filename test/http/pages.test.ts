@@ -39,7 +39,7 @@ describe('the page at the end', () => {
     ['error=invalid_scope', REFUSED],
     ['', THEIRS],
   ])('after "%s" says who failed, and where to start again', async (query, fault) => {
-    const service = createTestService({}, { fetch: () => Promise.reject(new Error('a reset')) });
+    const service = createTestService({ fetch: () => Promise.reject(new Error('a reset')) });
     const { state } = await start(service, 'mal', { device: 'Living room TV <1>' });
     const text = await textOf(await callback(service, state, query));
     // The text is escaped, because textOf does not unescape.
@@ -51,7 +51,7 @@ describe('the page at the end', () => {
     const beforeStore = (verb: string) => {
       if (verb === 'lease') throw new Error('a bug');
     };
-    const service = createTestService({}, { beforeStore });
+    const service = createTestService({ beforeStore });
     const { state } = await start(service);
     const answer = await callback(service, state);
     expect(answer.status).toBe(503);

@@ -92,7 +92,7 @@ describe('a session that changes while the store answers ends the poll at once:'
         return reply;
       },
     };
-    const service = createTestService({}, { sharing: { store: slow, clock } });
+    const service = createTestService({ sharing: { store: slow, clock } });
     const { session, state } = await start(service);
     const polled = poll(service, `${session}&progress=1`);
     await runReady();
@@ -124,16 +124,13 @@ test('a report of progress is not used up by a device that has disconnected', as
 describe('a poll whose look the store refuses', () => {
   async function createRefusing(refuses: (look: number) => boolean) {
     let looks = 0;
-    const service = createTestService(
-      {},
-      {
-        beforeStore(verb) {
-          if (verb !== 'poll') return;
-          looks += 1;
-          if (refuses(looks)) throw new StoreUnavailable();
-        },
+    const service = createTestService({
+      beforeStore(verb) {
+        if (verb !== 'poll') return;
+        looks += 1;
+        if (refuses(looks)) throw new StoreUnavailable();
       },
-    );
+    });
     return { service, ...(await start(service)), looks: () => looks };
   }
 
@@ -250,7 +247,7 @@ describe('one poll more than may wait', () => {
   );
 
   test('in all ends the one that was held longest, of whichever session', async () => {
-    const service = createTestService({ startBurst: 10 }, { maxParkedPolls: 5 });
+    const service = createTestService({ startBurst: 10, maxParkedPolls: 5 });
     const sessions: string[] = [];
     for (let count = 0; count < 6; count += 1) sessions.push((await start(service)).session);
     const { statuses } = await parkAll(service, [...sessions, sessions[0] ?? ''], 1_000);
@@ -262,7 +259,7 @@ describe('one poll more than may wait', () => {
     ['of one session', 4, {}],
     ['in all', 3, { maxParkedPolls: 3 }],
   ])('ends none that was held for less than a second: %s', async (_, limit, options) => {
-    const service = createTestService({}, options);
+    const service = createTestService(options);
     const { session } = await start(service);
     const { statuses } = await parkAll(service, times(20, session), 1);
     await pass(service, 999 - 19);
@@ -294,7 +291,7 @@ describe('one poll more than may wait', () => {
   });
 
   test('ends none while its session is not known', async () => {
-    const service = createTestService({}, { maxParkedPolls: 1 });
+    const service = createTestService({ maxParkedPolls: 1 });
     const { session } = await start(service);
     const { statuses } = await parkAll(service, [session, UNKNOWN_SECRET, UNKNOWN_SECRET], 1_000);
     expect(statuses).toEqual(['held', 410, 410]);
@@ -302,15 +299,12 @@ describe('one poll more than may wait', () => {
 
   test('ends one with an unknown secret first while the store does not answer', async () => {
     let isAway = false;
-    const service = createTestService(
-      {},
-      {
-        maxParkedPolls: 3,
-        beforeStore(verb) {
-          if (isAway && verb === 'poll') throw new StoreUnavailable();
-        },
+    const service = createTestService({
+      maxParkedPolls: 3,
+      beforeStore(verb) {
+        if (isAway && verb === 'poll') throw new StoreUnavailable();
       },
-    );
+    });
     const real = await parkAll(service, [(await start(service)).session]);
     isAway = true;
     const secrets = ['A', 'B', 'C', 'D'].map((letter) => letter.repeat(24));
@@ -319,7 +313,7 @@ describe('one poll more than may wait', () => {
   });
 
   test('ends a poll of the device grant as one that is still pending', async () => {
-    const service = createTestService({}, { maxParkedPolls: 1 });
+    const service = createTestService({ maxParkedPolls: 1 });
     const { deviceCode } = await authorizeDevice(service);
     const headers = { Prefer: 'wait=50' };
     const polled = pollToken(service, deviceCode, {}, { headers });

@@ -42,14 +42,11 @@ describe('the text of a code', () => {
 
   test('does not reveal whether a user code exists: only browser states are looked up', async () => {
     const lookedUp: unknown[] = [];
-    const service = createTestService(
-      {},
-      {
-        beforeStore(asked, _, key) {
-          if (asked === 'find') lookedUp.push(key);
-        },
+    const service = createTestService({
+      beforeStore(asked, _, key) {
+        if (asked === 'find') lookedUp.push(key);
       },
-    );
+    });
     await service.ask('/qr/BCDF-GHJK.png');
     await service.ask('/qr/neither-this-nor-that.png');
     expect(lookedUp).toEqual([]);
@@ -106,14 +103,11 @@ describe('limits', () => {
 
   test('all together may have 50 at once, and nothing is looked up for a refused request', async () => {
     let lookUps = 0;
-    const service = createTestService(
-      {},
-      {
-        beforeStore(verb) {
-          if (verb === 'find') lookUps += 1;
-        },
+    const service = createTestService({
+      beforeStore(verb) {
+        if (verb === 'find') lookUps += 1;
       },
-    );
+    });
     const { burst } = QR_LIMIT_OVERALL;
     const { state } = await start(service);
     const asked = Array.from({ length: 2 * burst }, () => service.ask(`/qr/${state}.svg`));

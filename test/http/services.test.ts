@@ -47,7 +47,7 @@ test('POST /refresh and the refresh of the device grant share request and limit'
   await post({ ...asked, scope: 'read' });
   const { body } = await refresh(service, 'old', { scope: 'read' }, 'anilist');
   expect(body.access_token).toBe('granted');
-  expect(service.exchanges).toHaveLength(1);
+  expect(service.sent).toHaveLength(1);
   for (let count = 0; count < 10; count += 1) {
     const form = 'grant_type=refresh_token&refresh_token=old';
     const init = { method: 'POST', body: new URLSearchParams(form) };

@@ -22,14 +22,14 @@ function createMeasured(fetch = async () => new Response('{}')) {
   const database = new Database(':memory:');
   const sql = sqlOf(database);
   const { stores, time: clock } = openDurable(sql);
-  const service = createTestService(
-    {
-      openEndpoints: [ENDPOINT],
-      providers: SETTINGS.providers.map((each) => ({ ...each, pkce: 'S256' as const })),
-      startBurst: 100,
-    },
-    { fetch, clock, stores: { ...stores, findProblem: () => undefined, close() {} } },
-  );
+  const service = createTestService({
+    openEndpoints: [ENDPOINT],
+    providers: SETTINGS.providers.map((each) => ({ ...each, pkce: 'S256' as const })),
+    startBurst: 100,
+    fetch,
+    clock,
+    stores: { ...stores, findProblem: () => undefined, close() {} },
+  });
   return {
     service,
     /** Of the only session. */

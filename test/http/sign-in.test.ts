@@ -36,17 +36,17 @@ describe('RFC 7636 §4: PKCE', () => {
     async (started, opened, returned) => {
       const first = createTestService({ providers: withPkce(started) });
       const relayWith = (pkce: Method) =>
-        createTestService({ providers: withPkce(pkce) }, { sharing: first });
+        createTestService({ providers: withPkce(pkce), sharing: first });
       const { session, state, url } = await start(first);
       const location = (await relayWith(opened).ask(url)).headers.get('location') ?? '';
       const { searchParams: sent } = new URL(location);
       const last = relayWith(returned);
       await callback(last, state);
       expect((await poll(last, session)).status).toBe(200);
-      const verifier = last.exchanges[0]?.get('code_verifier');
+      const verifier = last.sent[0]?.fields.code_verifier;
       const challenge = [sent.get('code_challenge_method'), sent.get('code_challenge')];
       if (started === 'none') {
-        expect([...challenge, verifier]).toEqual([null, null, null]);
+        expect([...challenge, verifier]).toEqual([null, null, undefined]);
       } else if (opened === 'plain') {
         expect(challenge).toEqual(['plain', String(verifier)]);
       } else {
@@ -109,20 +109,17 @@ test.each<[string, number, Partial<Hooks>, (service: TestService, started: Start
   'a callback %s keeps no place at the provider: the next one signs in',
   async (_, status, fault, prepare) => {
     let hooks = fault;
-    const service = createTestService(
-      {},
-      {
-        // One request at a time to each provider.
-        fetchesAtOnce: RESERVED_FOR_DISCOVERY + PROVIDER_SHARES,
-        fetch: async () =>
-          hooks.isProviderDown
-            ? new Response('', { status: 500 })
-            : Response.json({ access_token: 'granted' }),
-        beforeStore(verb) {
-          if (verb === hooks.failing) throw new StoreUnavailable();
-        },
+    const service = createTestService({
+      // One request at a time to each provider.
+      fetchesAtOnce: RESERVED_FOR_DISCOVERY + PROVIDER_SHARES,
+      fetch: async () =>
+        hooks.isProviderDown
+          ? new Response('', { status: 500 })
+          : Response.json({ access_token: 'granted' }),
+      beforeStore(verb) {
+        if (verb === hooks.failing) throw new StoreUnavailable();
       },
-    );
+    });
     const started = await start(service);
     await prepare(service, started);
     expect((await callback(service, started.state)).status).toBe(status);
@@ -219,7 +216,7 @@ test.each<Endpoint>([
     const beforeStore = () => {
       lookUps += 1;
     };
-    const { ask } = createTestService({ confirm }, { beforeStore });
+    const { ask } = createTestService({ confirm, beforeStore });
     for (const value of MALFORMED) {
       expect((await ask(...requestOf(encodeURIComponent(value)))).status).toBe(status);
     }

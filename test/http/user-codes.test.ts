@@ -110,17 +110,14 @@ test('all addresses together may be wrong fifty times, then five times a second'
 });
 
 test('a limiter that fails to refund a token does not stop the user', async () => {
-  const service = createTestService(
-    {},
-    {
-      createRateLimiter: () => ({
-        policy: CODE_LIMIT_OVERALL,
-        take: () => 0,
-        refund: () => Promise.reject(new Error('away')),
-        sweep: () => {},
-      }),
-    },
-  );
+  const service = createTestService({
+    createRateLimiter: () => ({
+      policy: CODE_LIMIT_OVERALL,
+      take: () => 0,
+      refund: () => Promise.reject(new Error('away')),
+      sweep: () => {},
+    }),
+  });
   const { link } = await startWithCode(service);
   expect((await decide(service, link)).status).toBe(303);
 });
@@ -130,7 +127,7 @@ test('no cookie, header or form field gives an address another try in ten minute
   const beforeStore = (verb: string) => {
     if (verb !== 'sweep') lookUps += 1;
   };
-  const service = createTestService({ confirm: 'always' }, { beforeStore });
+  const service = createTestService({ confirm: 'always', beforeStore });
   const { link, state } = await startWithCode(service);
   await decide(service, link, 'continue', USER);
   lookUps = 0;

@@ -8,6 +8,7 @@ import {
   createTestService,
   SETTINGS,
   StoreUnavailable,
+  type TestServiceOptions,
 } from '../kit/service.ts';
 import { createUser, decide, FROM_OWN_PAGE, stateOf, textOf } from '../kit/user.ts';
 
@@ -53,7 +54,7 @@ describe('the confirmation page', () => {
     const service = createTestService();
     const { link } = await startWithCode(service, {}, 'anilist');
     const [mal] = SETTINGS.providers;
-    const other = createTestService({ providers: mal ? [mal] : [] }, { sharing: service });
+    const other = createTestService({ providers: mal ? [mal] : [], sharing: service });
     const answer = await decide(other, link);
     expect(answer.status).toBe(404);
     expect(await textOf(answer)).toContain('This sign-in link is no longer valid.');
@@ -69,8 +70,8 @@ describe.each([
   ['code', 'link'],
   ['always', 'url'],
 ] as const)('CONFIRM=%s, at the %s, a decision may be repeated:', (confirm, way) => {
-  async function open(options: Parameters<typeof createTestService>[1] = {}) {
-    const service = createTestService({ confirm }, options);
+  async function open(options: TestServiceOptions = {}) {
+    const service = createTestService({ confirm, ...options });
     const { [way]: address, ...started } = await startWithCode(service);
     return { service, user: createUser(service), address, ...started };
   }

@@ -84,7 +84,10 @@ type BeforeStore = (asked: Asked, ask: () => unknown, key?: SessionKey) => unkno
 
 type Parts = Parameters<typeof createService>[1];
 
-export interface TestServiceOptions extends Partial<Omit<Parts, 'clock' | 'fetch'>> {
+/** Settings, and what the service is made of. */
+export interface TestServiceOptions
+  extends Partial<EnabledSettings>,
+    Partial<Omit<Parts, 'clock' | 'fetch'>> {
   /** The provider's token endpoint. Not given: it grants whatever it is asked for. */
   readonly fetch?: Fetch;
   readonly beforeStore?: BeforeStore;
@@ -102,15 +105,30 @@ export type TestService = ReturnType<typeof createTestService>;
 const grantTokens: Fetch = async () =>
   Response.json({ access_token: 'granted', expires_in: 3_600 });
 
-export function createTestService(
-  overrides: Partial<EnabledSettings> = {},
-  options: TestServiceOptions = {},
-) {
-  const { fetch = grantTokens, beforeStore, sharing, ...parts } = options;
-  const settings = { ...SETTINGS, ...overrides };
+/** What a provider was asked. */
+export interface Sent {
+  readonly url: string;
+  readonly method: string | undefined;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  /** Of the form, or of the JSON. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+function readSent(url: string, { method, headers, body }: RequestInit): Sent {
+  const all = Object.fromEntries(new Headers(headers));
+  const text = body as string | undefined;
+  const isJson = all['content-type'] === 'application/json';
+  const fields = isJson ? JSON.parse(String(text)) : Object.fromEntries(new URLSearchParams(text));
+  return { url, method, headers: all, body: text, fields };
+}
+
+export function createTestService(options: TestServiceOptions = {}) {
+  const { fetch = grantTokens, beforeStore, sharing, ...given } = options;
+  const settings = { ...SETTINGS, ...given };
   const clock: FakeClock = options.clock ?? sharing?.clock ?? createFakeClock();
-  /** The forms that reached the provider. */
-  const exchanges: URLSearchParams[] = [];
+  const sent: Sent[] = [];
   const memory = createMemoryStore(clock, settings.maxSessions);
   const limiters = new Map<string, ReturnType<typeof createMemoryRateLimiter>>();
   const createMemoryLimiter: Stores['createRateLimiter'] = (name, policy) => {
@@ -125,10 +143,10 @@ export function createTestService(
     settings,
     {
       randomBytes,
-      ...parts,
+      ...given,
       clock,
       fetch: (url, init) => {
-        exchanges.push(new URLSearchParams(String(init.body)));
+        sent.push(readSent(url, init));
         return fetch(url, init);
       },
     },
@@ -156,7 +174,8 @@ export function createTestService(
     ask,
     clock,
     store,
-    exchanges,
+    /** The requests to providers. */
+    sent,
     countParked: async () => (await service.readState()).parkedPolls,
     /** What is kept in memory, expired or not. */
     kept: () => ({

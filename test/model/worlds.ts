@@ -71,7 +71,7 @@ export async function createWorld(
     // Closed once, and not with each relay.
     const stores = { ...opened.stores, close() {} };
     const services = relays.map((relay) =>
-      createTestService({ maxSessions }, { ...hooksOf(relay), clock, stores }),
+      createTestService({ maxSessions, ...hooksOf(relay), clock, stores }),
     );
     return { opened, services, close: () => closeAll([...services, opened]) };
   }

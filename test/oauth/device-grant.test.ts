@@ -26,7 +26,7 @@ describe('device authorization', () => {
     const full = createTestService({ maxSessions: 1 });
     await authorizeDevice(full);
     const beforeStore = () => Promise.reject(new Error('down'));
-    for (const service of [full, createTestService({}, { beforeStore })]) {
+    for (const service of [full, createTestService({ beforeStore })]) {
       expect(await requestAuthorization(service)).toMatchObject({
         status: 400,
         body: { error: 'temporarily_unavailable' },

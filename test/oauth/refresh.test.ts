@@ -32,7 +32,7 @@ function rotate(): Fetch {
   };
 }
 
-const rotatingService = (options = {}) => createTestService({}, { fetch: rotate(), ...options });
+const rotatingService = (options = {}) => createTestService({ fetch: rotate(), ...options });
 
 /** Another instance is always asking the provider. */
 const ELSEWHERE = {
@@ -46,7 +46,7 @@ describe('answers that are kept for a repeated refresh', () => {
     await refresh(service, 'other');
     await refresh(service, 'old', { scope: 'read' });
     await refresh(service, 'old', {}, 'anilist');
-    expect(service.exchanges).toHaveLength(4);
+    expect(service.sent).toHaveLength(4);
   });
 
   test.each([
@@ -86,14 +86,12 @@ describe('a refresh that fails', () => {
   test('at a refresh endpoint is logged with a hint that names its setting', async () => {
     const { named } = captureLog('debug');
     const [mal] = SETTINGS.providers;
-    const providers = [{ ...mal, refreshUrl: 'https://refresh.test/' }];
-    const asked: string[] = [];
-    const fetch: Fetch = async (url) => {
-      asked.push(url);
-      return new Response('', { status: 404 });
-    };
-    await refresh(createTestService({ providers }, { fetch }), 'old');
-    expect(asked).toEqual(['https://refresh.test/']);
+    const service = createTestService({
+      providers: [{ ...mal, refreshUrl: 'https://refresh.test/' }],
+      fetch: async () => new Response('', { status: 404 }),
+    });
+    await refresh(service, 'old');
+    expect(service.sent).toMatchObject([{ url: 'https://refresh.test/' }]);
     const hint = 'refresh.test has no refresh endpoint there (404): correct MAL_REFRESH_URL';
     expect(named('refresh_failed')).toMatchObject([{ hint }]);
   });
@@ -129,10 +127,10 @@ describe('a refresh that fails', () => {
     const service = rotatingService({ refreshes });
     const asked = refresh(service, 'old');
     await runReady();
-    expect([begins, service.exchanges]).toEqual([1, []]);
+    expect([begins, service.sent]).toEqual([1, []]);
     service.clock.advance(2 * EXCHANGE_LEASE_MS);
     await asked;
-    expect(service.exchanges).toEqual([]);
+    expect(service.sent).toEqual([]);
   });
 });
 
@@ -144,7 +142,7 @@ function createHeld(options = {}) {
     if (url.includes('mal.test')) await gate.pass();
     return give(url, init);
   };
-  return { held: gate.close(), service: createTestService({}, { fetch, ...options }) };
+  return { held: gate.close(), service: createTestService({ fetch, ...options }) };
 }
 
 describe('a relay that is being stopped', () => {
@@ -169,7 +167,7 @@ describe('a relay that is being stopped', () => {
     await runReady();
     await drained;
     expect(await asked).toMatchObject(UNAVAILABLE);
-    expect(service.exchanges).toHaveLength(0);
+    expect(service.sent).toHaveLength(0);
   });
 });
 
@@ -179,7 +177,7 @@ test('one refresh more than a provider may have is not sent; others are not affe
   const first = refresh(service, 'old');
   await held.arrived;
   expect(await refresh(service, 'another')).toMatchObject(UNAVAILABLE);
-  expect(service.exchanges).toHaveLength(1);
+  expect(service.sent).toHaveLength(1);
   expect((await refresh(service, 'old', {}, 'anilist')).status).toBe(200);
   held.release();
   expect((await first).status).toBe(200);
@@ -195,7 +193,7 @@ test('a refresh of another instance that outlasts its lease: 503, nothing is sen
     await runReady();
   }
   expect(await asked).toMatchObject(UNAVAILABLE);
-  expect(service.exchanges).toHaveLength(0);
+  expect(service.sent).toHaveLength(0);
 });
 
 test('a relay suspended for longer than its lease does not end the turn of another', async () => {
@@ -203,19 +201,19 @@ test('a relay suspended for longer than its lease does not end the turn of anoth
   const refreshes = createMemoryRefreshStore(clock);
   const replies = [1, 2, 3].map(() => Promise.withResolvers<Response>());
   const [suspended, second, third] = replies.map(({ promise }) =>
-    createTestService({}, { clock, refreshes, fetch: () => promise }),
+    createTestService({ clock, refreshes, fetch: () => promise }),
   ) as [TestService, TestService, TestService];
   const lost = refresh(suspended, 'old');
   await runTurns();
   clock.stall(EXCHANGE_LEASE_MS + 1);
   const sent = refresh(second, 'old');
   await runTurns();
-  expect(second.exchanges).toHaveLength(1);
+  expect(second.sent).toHaveLength(1);
   replies[0]?.resolve(new Response('', { status: 500 }));
   expect(await lost).toMatchObject(UNAVAILABLE);
   const waits = refresh(third, 'old');
   await runTurns();
-  expect(third.exchanges).toHaveLength(0);
+  expect(third.sent).toHaveLength(0);
   replies[1]?.resolve(Response.json({ access_token: 'granted' }));
   expect((await sent).body.access_token).toBe('granted');
   clock.advance(REFRESH_CHECK_MS);

@@ -8,6 +8,7 @@ import {
   createTestService,
   type Fetch,
   SETTINGS,
+  type Sent,
   type TestService,
 } from '../kit/service.ts';
 import { createGate } from '../kit/wait.ts';
@@ -34,24 +35,9 @@ const BEARER = {
   },
 } as const;
 
-interface Sent {
-  readonly url: string;
-  readonly method: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | undefined;
-}
-
-/** A service and the requests that reach its providers. */
-function createAcme(answer: Fetch = async () => new Response(''), options = {}) {
-  const sent: Sent[] = [];
+function createAcme(fetch: Fetch = async () => new Response(''), options = {}) {
   const providers = [{ ...MAL, removeAt: 'https://mal.test/apps' }, ACME, BEARER];
-  const fetch: Fetch = async (url, init) => {
-    const { method, headers, body } = init;
-    const fields = Object.fromEntries(new Headers(headers));
-    sent.push({ url, method, headers: fields, body: body as string | undefined });
-    return answer(url, init);
-  };
-  return { sent, service: createTestService({ providers }, { fetch, ...options }) };
+  return createTestService({ providers, fetch, ...options });
 }
 
 const revoke = ({ ask }: TestService, body: object, peer?: string) =>
@@ -68,7 +54,7 @@ const answering =
     Response.json(body, { status });
 
 test('without a revocation endpoint a refusal says where the user removes the app', async () => {
-  const { service } = createAcme();
+  const service = createAcme();
   const response = await revoke(service, { ...TOKENS, service: 'mal' });
   expect(await response.json()).toEqual({
     error: 'unsupported',
@@ -92,14 +78,14 @@ describe.each([
     [`/oauth2/${service}/token`, form({ grant_type: 'refresh_token', refresh_token: token })],
     [`/oauth2/${service}/revoke`, form({ token })],
   ])('%s', async (path, body) => {
-    const { service, sent } = createAcme();
+    const service = createAcme();
     const log = captureLog();
     const response = await service.ask(path, { method: 'POST', body });
     expect([response.status, await response.json()]).toMatchObject([
       400,
       { error: 'invalid_request' },
     ]);
-    expect(sent).toEqual([]);
+    expect(service.sent).toEqual([]);
     expect(log.events).toEqual([]);
   });
 });
@@ -115,7 +101,7 @@ test.each<[string, Fetch, number, object]>([
   ['401 in its own words', answering(401, { message: 'no' }), 400, { error: 'invalid_client' }],
   ['an error with 200', answering(200, INVALID), 400, INVALID],
 ])('the response of the provider, %s', async (_, answer, status, body) => {
-  const { service } = createAcme(answer);
+  const service = createAcme(answer);
   const own = await revoke(service, TOKENS);
   expect([own.status, await own.json()]).toEqual([status, body]);
   const oauth = await revokeOAuth(service, { token: 't' });
@@ -142,25 +128,25 @@ describe('a provider that takes only access tokens', () => {
   test('a refresh token is revoked also at a provider that answers 200 for any token', async () => {
     const takeAny: Fetch = async (url, init) =>
       'Authorization' in Object(init.headers) ? Response.json({}) : takeAccessTokens(url, init);
-    const { service, sent } = createAcme(takeAny);
+    const service = createAcme(takeAny);
     const asked = { service: 'bearer', accessToken: 'old', refreshToken: 'good' };
     expect((await revoke(service, asked)).status).toBe(200);
     const form = { token: 'good', token_type_hint: 'refresh_token' };
     expect((await revokeOAuth(service, form, 'bearer')).status).toBe(200);
-    expect(bearersOf(sent)).toEqual([undefined, LIVE, 'Bearer old', LIVE]);
+    expect(bearersOf(service.sent)).toEqual([undefined, LIVE, 'Bearer old', LIVE]);
     // Dropbox refuses a content type without a body.
-    expect(sent[1]?.body).toBeUndefined();
-    expect(sent[1]?.headers).not.toHaveProperty('content-type');
+    expect(service.sent[1]?.body).toBeUndefined();
+    expect(service.sent[1]?.headers).not.toHaveProperty('content-type');
   });
 
   test.each([['good'], ['live'], ['dead']])(
     'RFC 7009 §2.1: whatever the hint, the token %s is looked for among both kinds',
     async (token) => {
       for (const token_type_hint of ['access_token', 'refresh_token', '']) {
-        const { service, sent } = createAcme(takeAccessTokens);
+        const service = createAcme(takeAccessTokens);
         const form = { token, token_type_hint };
         expect((await revokeOAuth(service, form, 'bearer')).status).toBe(200);
-        expect(bearersOf(sent).includes(LIVE)).toBe(token !== 'dead');
+        expect(bearersOf(service.sent).includes(LIVE)).toBe(token !== 'dead');
       }
     },
   );
@@ -168,14 +154,14 @@ describe('a provider that takes only access tokens', () => {
   test('a refresh that fails leaves it undecided: 503', async () => {
     const down: Fetch = async (_url, { headers }) =>
       new Response(null, { status: 'Authorization' in Object(headers) ? 401 : 500 });
-    const { service } = createAcme(down);
+    const service = createAcme(down);
     const asked = { service: 'bearer', accessToken: 'old', refreshToken: 'good' };
     expect((await revoke(service, asked)).status).toBe(503);
   });
 });
 
 test('both protocols share the limit on revocations of an address', async () => {
-  const { service } = createAcme();
+  const service = createAcme();
   const peer = '192.0.2.1';
   const ask = () => {
     const init = { method: 'POST', body: new URLSearchParams({ token: 't' }) };
@@ -199,7 +185,7 @@ test('a store that is unavailable: 503 with Retry-After: the tokens may be valid
     size: 0,
     sweep: () => {},
   });
-  const { service } = createAcme(undefined, { createRateLimiter });
+  const service = createAcme(undefined, { createRateLimiter });
   for (const response of [
     await revoke(service, TOKENS),
     await revokeOAuth(service, { token: 't' }),
@@ -213,7 +199,7 @@ test('a store that is unavailable: 503 with Retry-After: the tokens may be valid
 test('a relay that stops finishes the revocations in progress, and accepts no new ones', async () => {
   const gate = createGate();
   const held = gate.close();
-  const { service } = createAcme(async () => {
+  const service = createAcme(async () => {
     await gate.pass();
     return new Response('');
   });
@@ -232,7 +218,7 @@ test('a relay that stops finishes the revocations in progress, and accepts no ne
 test('a failure is logged with a hint that names the setting, and without a token', async () => {
   const token = plantSecret(`token-${crypto.randomUUID()}`);
   const { events, named } = captureLog('debug');
-  const { service } = createAcme(answering(404, { error_description: token }));
+  const service = createAcme(answering(404, { error_description: token }));
   await revoke(service, { service: 'acme', refreshToken: token, accessToken: token });
   await revokeOAuth(service, { token });
   expect(named('revocation_failed')).toHaveLength(2);

@@ -52,7 +52,7 @@ function serviceOf(answer: ProviderAnswer) {
   const { status, body, headers } = answer;
   const type = { 'Content-Type': body.startsWith('<') ? 'text/html' : 'application/json' };
   const fetch = async () => new Response(body, { status, headers: { ...type, ...headers } });
-  return createTestService({ providers: [{ ...anilist, ...own }] }, { fetch });
+  return createTestService({ providers: [{ ...anilist, ...own }], fetch });
 }
 
 async function refreshAt(answer: ProviderAnswer): Promise<string> {
@@ -132,7 +132,7 @@ test.each<[string, BodyInit, Record<string, string>, string]>([
   ['compressed, and does not say so', gzipSync('{"access_token":"a"}'), {}, 'cannot decompress'],
 ])('a response that is %s has a hint that blames no setting', async (_, body, headers, words) => {
   const log = captureLog();
-  const service = createTestService({}, { fetch: async () => new Response(body, { headers }) });
+  const service = createTestService({ fetch: async () => new Response(body, { headers }) });
   await callback(service, (await start(service)).state);
   expect(log.named('exchange_failed')[0]?.hint).toContain(words);
   expect(log.named('exchange_failed')[0]?.hint).not.toContain('MAL_');

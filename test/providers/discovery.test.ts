@@ -201,24 +201,17 @@ test.each<[boolean | undefined, callback: string, error: string | undefined]>([
 ])('RFC 9207: metadata say %p, the callback %j', async (isAnnounced, query, error) => {
   const log = captureLog();
   const announced = { authorization_response_iss_parameter_supported: isAnnounced };
-  const exchanges: string[] = [];
-  const service = createTestService(
-    { providers: [acme()] },
-    {
-      async fetch(url) {
-        if (url.includes('.well-known')) {
-          return Response.json({ issuer: origin, ...ENDPOINTS, ...announced });
-        }
-        exchanges.push(url);
-        return Response.json({ access_token: 'granted' });
-      },
-    },
-  );
+  const document = { issuer: origin, ...ENDPOINTS, ...announced };
+  const service = createTestService({
+    providers: [acme()],
+    fetch: async () => Response.json({ ...document, access_token: 'granted' }),
+  });
   await service.discover();
   const { session, state } = await start(service, 'acme');
   await callback(service, state, query, 'acme');
   const result = error === undefined ? { accessToken: 'granted' } : { error };
   expect(await (await poll(service, session)).json()).toEqual(result);
+  const exchanges = service.sent.filter(({ fields }) => 'code' in fields);
   expect(exchanges).toHaveLength(error === undefined ? 1 : 0);
   const hints = log.named('authorization_failed').map(({ hint }) => String(hint));
   const isOther = error === 'authorization_failed';

@@ -1,10 +1,9 @@
 /** What is read of a token response. What providers break, byte by byte, is in test/serve/provider-connections.test.ts. */
 import { expect, test } from 'bun:test';
 import type { ProviderQuirks } from '../../src/providers/config.ts';
-import { discoverProvider } from '../../src/providers/discovery.ts';
 import { poll, refresh, start } from '../kit/device.ts';
 import { discoveryDocumentOf } from '../kit/provider.ts';
-import { createTestService, type Fetch, SETTINGS } from '../kit/service.ts';
+import { createTestService, SETTINGS } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 
 test.each<[response: object | string, result: object, ProviderQuirks?]>([
@@ -30,23 +29,20 @@ test.each<[response: object | string, result: object, ProviderQuirks?]>([
   const body =
     typeof response === 'string' ? response : JSON.stringify({ access_token: 'a', ...response });
   const fetch = async () => new Response(body);
-  const service = createTestService({ providers: [{ ...mal, quirks }] }, { fetch });
+  const service = createTestService({ providers: [{ ...mal, quirks }], fetch });
   const { session, state } = await start(service, 'mal', { details: true });
   await callback(service, state);
   expect(await (await poll(service, session)).json()).toEqual({ accessToken: 'a', ...result });
 });
 
 test('every request says who asks, as workerd adds no User-Agent of its own', async () => {
-  const asked: unknown[] = [];
-  const fetch: Fetch = async (url, { headers }) => {
-    asked.push(headers?.['User-Agent']);
-    const { origin } = new URL(url);
-    return Response.json({ ...discoveryDocumentOf(origin), access_token: 'a' });
-  };
-  const service = createTestService({}, { fetch });
-  await callback(service, (await start(service)).state);
-  await refresh(service, 'old');
-  const issuer = { name: 'acme', displayName: 'Acme', issuer: 'https://acme.test' };
-  await discoverProvider({ ...issuer, clientId: 'id', authorizeParams: {} }, fetch);
-  expect(asked).toEqual(['sign-in-relay', 'sign-in-relay', 'sign-in-relay']);
+  const issuer = 'https://acme.test';
+  const acme = { name: 'acme', displayName: 'Acme', clientId: 'id', authorizeParams: {}, issuer };
+  const fetch = async () => Response.json({ ...discoveryDocumentOf(issuer), access_token: 'a' });
+  const service = createTestService({ providers: [acme], fetch });
+  await service.discover();
+  await callback(service, (await start(service, 'acme')).state, 'code=c', 'acme');
+  await refresh(service, 'old', {}, 'acme');
+  const names = service.sent.map(({ headers }) => headers['user-agent']);
+  expect(names).toEqual(['sign-in-relay', 'sign-in-relay', 'sign-in-relay']);
 });

@@ -6,7 +6,7 @@ import { OWN_URL, PROFILES, type Profile } from '../../src/providers/profiles.ts
 import { findUrlProblem } from '../../src/providers/url.ts';
 import { readSettings } from '../../src/settings/index.ts';
 import { poll, refresh, start } from '../kit/device.ts';
-import { BASE_URL, createTestService, type Fetch } from '../kit/service.ts';
+import { BASE_URL, createTestService } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 
 /** Where the client secret and the tokens go, if not to the domain at which users sign in. */
@@ -43,14 +43,7 @@ test.each([...PROFILES])(
   },
 );
 
-interface Sent {
-  readonly url: string;
-  readonly method: string | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly fields: Readonly<Record<string, string>>;
-}
-
-/** A service whose operator set a client id and what the provider issues besides, and the requests that its provider gets. */
+/** A service whose operator set a client id and what the provider issues besides. */
 function meet(name: string) {
   const profile = PROFILES.get(name) as Profile;
   const prefix = prefixOf(name);
@@ -63,18 +56,9 @@ function meet(name: string) {
   };
   const read = readSettings({ OAUTH_BASE_URL: BASE_URL, PROVIDERS: name, ...env }, () => '');
   if (!read.ok) throw new Error(JSON.stringify(read.faults));
-  const sent: Sent[] = [];
-  const fetch: Fetch = async (url, { method, headers, body }) => {
-    const all = Object.fromEntries(new Headers(headers));
-    const isJson = all['content-type'] === 'application/json';
-    const fields = isJson
-      ? JSON.parse(String(body))
-      : Object.fromEntries(new URLSearchParams(body));
-    sent.push({ url, method, headers: all, fields });
-    return Response.json({ access_token: 'access', refresh_token: 'refresh' });
-  };
-  const service = createTestService({ providers: read.settings.providers }, { fetch });
-  return { profile, sent, service };
+  const fetch = async () => Response.json({ access_token: 'access', refresh_token: 'refresh' });
+  const service = createTestService({ providers: read.settings.providers, fetch });
+  return { profile, service, sent: service.sent };
 }
 
 test.each([...PROFILES.keys()])('%s: signs in and refreshes at its endpoints', async (name) => {

@@ -173,16 +173,13 @@ test('a notification that is always refused holds up no other', async () => {
 test('most sign-ins of a provider fail: a notification, and another when it is over', async () => {
   const { check, listenTo } = open();
   let fails = true;
-  const service = createTestService(
-    {},
-    {
-      monitor: listenTo(NO_MONITOR),
-      fetch: async () =>
-        fails
-          ? Response.json({ error: 'invalid_client' }, { status: 401 })
-          : Response.json({ access_token: 'token' }),
-    },
-  );
+  const service = createTestService({
+    monitor: listenTo(NO_MONITOR),
+    fetch: async () =>
+      fails
+        ? Response.json({ error: 'invalid_client' }, { status: 401 })
+        : Response.json({ access_token: 'token' }),
+  });
   const signIn = async () => bringCode(service, (await start(service)).state, makeCode());
   await callback(service, (await start(service)).state, 'error=access_denied');
   await signIn();

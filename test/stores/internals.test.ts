@@ -157,7 +157,7 @@ test('after a connection was cut, polls recheck: they may have missed a notice',
 test("a poll gets a 410 when the store's clock says so, whatever its relay's does", async () => {
   const { time, stores, close } = await openTestRedis(redis.url);
   const clock = createFakeClock();
-  const service = createTestService({}, { stores, clock });
+  const service = createTestService({ stores, clock });
   const { session } = await start(service);
   time.advance(LIFETIME_MS - 5_000);
   const timersBefore = clock.timers;

@@ -99,7 +99,7 @@ test('REDIS_PREFIX is the start of every key, and each limit has buckets of its 
 
 test('how long ago a sign-in started is by the clock of the store, not of the relay', async () => {
   const { stores, time, close } = await openTestRedis(redis.url, { prefix: 'age:' });
-  const service = createTestService({}, { stores });
+  const service = createTestService({ stores });
   const { link } = await startWithCode(service);
   service.clock.advance(300_000);
   expect(await textOf(await service.ask(link))).toContain('just now');

@@ -30,7 +30,7 @@ test('no secret of a sign-in or a refresh is in any byte that Redis gets', async
   const grant = { access_token: remember(makeSecret()), refresh_token: remember(makeSecret()) };
   const providers = SETTINGS.providers.map((provider) => ({ ...provider, clientSecret }));
   const fetch = async () => Response.json(grant);
-  const service = createTestService({ providers }, { stores: own.stores, fetch });
+  const service = createTestService({ providers, stores: own.stores, fetch });
 
   /** A device starts, and its user opens the link. One with a code has a name, and will acknowledge. */
   async function startSignIn(withCode = false) {
