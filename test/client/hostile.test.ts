@@ -157,8 +157,8 @@ function createNetwork(random: Random) {
   const counts = { answers: 0 };
 
   const platform: Platform = {
-    send({ url, body = '', isProvider }, headers, receive) {
-      sent.push({ atMs: clock.now(), url, body, headers: isProvider ? {} : headers });
+    send({ url, body = '' }, headers, receive) {
+      sent.push({ atMs: clock.now(), url, body, headers });
       const answer = answerTo(url, random, hostility);
       counts.answers += 1;
       if (answer === undefined) return () => {};
@@ -233,7 +233,7 @@ function checkFailure(failure: unknown): void {
 function checkRequests(sent: readonly Sent[], named: ReadonlySet<string>, tokenUrl?: string): void {
   sent.forEach(({ atMs, url, body, headers }, index) => {
     const { origin } = new URL(url);
-    if (origin !== RELAY) expect(headers).toEqual({});
+    expect(headers['X-App']).toBe(origin === RELAY ? 'key' : undefined);
     if (SECRETS.test(body) && origin !== RELAY) {
       if (tokenUrl === undefined) expect([...named]).toContain(origin);
       else expect(url).toBe(tokenUrl);

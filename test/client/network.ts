@@ -22,10 +22,14 @@ export const STARTED: Answer = [
   200,
   JSON.stringify({ session: 'secret', url: LINK, expiresIn: 600 }),
 ];
-export const OFFER = (extensions: readonly string[]): Answer => [
+export const OFFER = (extensions: readonly string[], blind = 'no'): Answer => [
   200,
-  JSON.stringify({ services: [{ service: 'mal', name: 'MAL', blind: 'no' }], extensions }),
+  JSON.stringify({ services: [{ service: 'mal', name: 'MAL', blind }], extensions }),
 ];
+/** A platform for blind sign-ins. */
+export const BLIND: Partial<Platform> = {
+  challenge: async () => ({ verifier: 'v', challenge: 'c' }),
+};
 export const NOT_FOUND: Answer = [404, '404 page not found\n'];
 export const GRANTED: Answer = [200, '{"accessToken":"a","refreshToken":"r","expiresIn":3600}'];
 export const GONE: Answer = [410, 'Session not found\n'];
@@ -41,6 +45,7 @@ interface Asked {
 export function createNetwork(
   answers: Readonly<Record<string, readonly (Answer | undefined)[]>>,
   startMs = 0,
+  own: Partial<Platform> = {},
 ) {
   const clock = createFakeClock(startMs);
   const asked: Asked[] = [];
@@ -68,6 +73,7 @@ export function createNetwork(
     later: clock.setTimer,
     random: () => randomness,
     challenge: async () => undefined,
+    ...own,
   };
   return {
     platform,
@@ -134,13 +140,18 @@ export function begin(network: Pick<Network, 'platform'>, options: OpenOptions =
   return { ...opened, ends };
 }
 
+interface SignInOptions extends OpenOptions {
+  readonly startMs?: number;
+  readonly platform?: Partial<Platform>;
+}
+
 /** A sign-in at a relay that starts one and answers so, after this time. */
 export async function signIn(
   ms: number,
   answers: Parameters<typeof createNetwork>[0],
-  { startMs, ...options }: OpenOptions & { readonly startMs?: number } = {},
+  { startMs, platform, ...options }: SignInOptions = {},
 ) {
-  const network = createNetwork({ '/auth/start': [STARTED], ...answers }, startMs);
+  const network = createNetwork({ '/auth/start': [STARTED], ...answers }, startMs, platform);
   const begun = begin(network, options);
   await network.advance(ms);
   return { network, ...begun };

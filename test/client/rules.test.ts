@@ -9,6 +9,7 @@ import { createRandom, testSeed } from '../kit/random.ts';
 import { failureOf } from '../kit/wait.ts';
 import {
   type Answer,
+  BLIND,
   begin,
   codeOf,
   createNetwork,
@@ -333,6 +334,8 @@ test("a session's name in the storage is unique, and one that SecureStore takes"
   for (const key of others) expect(key).toMatch(/^[a-z\d_.-]+$/);
 });
 
+const PAGE = { platform: { origin: 'https://app.test' } };
+
 describe('what the relay offers', () => {
   test.each([
     ['an older relay', NOT_FOUND],
@@ -360,9 +363,22 @@ describe('what the relay offers', () => {
     expect(ends.length).toBe(1);
   });
 
-  const MUST = '{"services":[{"service":"mal","name":"M","blind":"must"}],"extensions":[]}';
+  test.each<[string, string, Parameters<typeof signIn>[2], boolean]>([
+    ['if the relay requires it', 'must', { blind: false }, true],
+    ['if the relay offers it', 'can', {}, true],
+    ['unless the app declines', 'can', { blind: false }, false],
+    ['unless it is in a page, where CORS may prevent it', 'can', PAGE, false],
+    ['unless the relay has a secret', 'no', {}, false],
+  ])('a sign-in is blind %s', async (_, blind, options, isBlind) => {
+    const platform = { ...BLIND, ...options?.platform };
+    const answers = { '/services': [OFFER([], blind)] };
+    const { network } = await signIn(1_000, answers, { ...options, platform });
+    const { challenge } = JSON.parse(network.asksOf('/auth/start')[0]?.body ?? '');
+    expect(challenge).toBe(isBlind ? 'c' : undefined);
+  });
+
   test.each([
-    [[200, MUST], {}, 'No Web Crypto here for a blind sign-in'],
+    [OFFER([], 'must'), {}, 'No Web Crypto here for a blind sign-in'],
     [NOT_FOUND, { blind: true }, 'The relay does not offer a blind sign-in'],
     [NOT_FOUND, { open: OPEN }, 'The relay does not offer an open sign-in'],
   ] as [Answer, OpenOptions, string][])(
@@ -382,17 +398,13 @@ test.each<[string, Answer, number, object]>([
   ['no answer', [0], 2, { tokens: { accessToken: 'a' } }],
 ])('the code of a blind sign-in is sent again only without an answer: %s', async (...row) => {
   const [, answer, times, end] = row;
-  const blind = { services: [{ service: 'mal', name: 'M', blind: 'must' }] };
   const code = { code: 'c', clientId: 'i', tokenUrl: 'https://p.test/t', redirectUri: RELAY };
-  const network = createNetwork({
-    '/services': [[200, JSON.stringify(blind)]],
-    '/auth/start': [STARTED],
-    '/auth/result': [[200, JSON.stringify(code)]],
-    'p.test': [answer, [200, '{"access_token":"a"}']],
-  });
-  const challenge = async () => ({ verifier: 'v', challenge: 'c' });
-  const { ends } = begin({ ...network, platform: { ...network.platform, challenge } });
-  await network.advance(60_000);
+  const answers = {
+    '/services': [OFFER([], 'must')],
+    '/auth/result': [[200, JSON.stringify(code)] as const],
+    'p.test': [answer, [200, '{"access_token":"a"}'] as const],
+  };
+  const { network, ends } = await signIn(60_000, answers, { platform: BLIND });
   expect(network.asksOf('p.test')).toHaveLength(times);
   expect(ends).toMatchObject([end]);
 });

@@ -6,6 +6,7 @@ import { createMemory } from '../../client/src/storage.ts';
 import { failureOf } from '../kit/wait.ts';
 import {
   type Answer,
+  BLIND,
   begin,
   codeOf,
   createNetwork,
@@ -376,9 +377,7 @@ describe('an address that cannot be right', () => {
   test.each(['https://app.test', RELAY])(
     'a page of %s hears of CORS if the relay has another origin',
     async (origin) => {
-      const network = createNetwork({ '/services': [[0]] });
-      const { session } = begin({ ...network, platform: { ...network.platform, origin } });
-      await network.advance(100);
+      const { session } = await signIn(100, { '/services': [[0]] }, { platform: { origin } });
       const cors = origin === RELAY ? '' : `, or its CORS_ORIGINS does not have ${origin}`;
       const detail = `The relay did not answer${cors} (${RELAY}/services)`;
       expect(session.state).toEqual({ status: 'reconnecting', detail });
@@ -386,40 +385,14 @@ describe('an address that cannot be right', () => {
   );
 });
 
-describe('a blind sign-in', () => {
-  const blind: Answer = [
-    200,
-    '{"services":[{"service":"mal","name":"M","blind":"can"}],"extensions":[]}',
-  ];
-
-  test.each([
-    ['tokens', GRANTED],
-    [
-      'a code without a client id',
-      [200, '{"code":"c","tokenUrl":"https://p.test/token"}'] as const,
-    ],
-    [
-      'a code for the relay itself',
-      [200, `{"code":"c","clientId":"i","tokenUrl":"${RELAY}/token"}`] as const,
-    ],
-    ['something else', [200, '{"hello":"world"}'] as const],
-  ])('that gets %s is refused, and nothing is saved', async (_name, answer) => {
-    const network = createNetwork({
-      '/services': [blind],
-      '/auth/start': [STARTED],
-      '/auth/result': [answer],
-    });
-    const platform = {
-      ...network.platform,
-      challenge: async () => ({ verifier: 'v', challenge: 'c' }),
-    };
-    const { ends, stored } = begin({ ...network, platform });
-    await network.advance(1_000);
-    expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['refused']);
-    expect([stored(), network.asksOf('ack=1'), network.asksOf('token')]).toEqual([
-      undefined,
-      [],
-      [],
-    ]);
-  });
+test.each<[string, Answer]>([
+  ['tokens', GRANTED],
+  ['a code without a client id', [200, '{"code":"c","tokenUrl":"https://p.test/token"}']],
+  ['a code for the relay itself', [200, `{"code":"c","clientId":"i","tokenUrl":"${RELAY}/token"}`]],
+  ['something else', [200, '{"hello":"world"}']],
+])('a blind sign-in that gets %s is refused, and nothing is saved', async (_name, answer) => {
+  const answers = { '/services': [OFFER([], 'can')], '/auth/result': [answer] };
+  const { network, ends, stored } = await signIn(1_000, answers, { platform: BLIND });
+  expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['refused']);
+  expect([stored(), network.asksOf('ack=1'), network.asksOf('token')]).toEqual([undefined, [], []]);
 });

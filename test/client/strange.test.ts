@@ -5,7 +5,7 @@
  */
 import { afterAll, describe, expect, onTestFinished, test } from 'bun:test';
 import { hash } from 'node:crypto';
-import { discover, type SessionOptions } from '../../client/src/index.ts';
+import { discover, type SessionOptions, type Tokens } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
 import { type Client, RUNTIMES, startRuntimes, startServer, type Tools } from '../kit/runtimes.ts';
 import { type Offered, type StrangeRelay, startStrangeRelay } from '../kit/strange-relay.ts';
@@ -13,7 +13,7 @@ import { type Offered, type StrangeRelay, startStrangeRelay } from '../kit/stran
 const runtimes = await startRuntimes();
 afterAll(() => runtimes.stop());
 
-type Kept = Readonly<Record<string, unknown>> | null;
+type Kept = Tokens | null;
 
 interface Ended {
   /** After the sign-in, and after a refresh. */
@@ -104,7 +104,7 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     return relay;
   }
 
-  const TOKENS = ['accessToken', 'expiresAt', 'expiresIn', 'refreshToken'];
+  const TOKENS = 'accessToken,expiresAt,expiresIn,refreshToken,scope,tokenType'.split(',');
 
   test('tokens of the relay: kept without what else it sent, refreshed and revoked by it', async () => {
     const relay = start('relayed');
@@ -115,6 +115,9 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     expect(signedOut).toEqual({ revoked: true });
     const paths = relay.asked.map(({ path }) => path.replace(/\?.*/, ''));
     expect(paths).toEqual(expect.arrayContaining(['/auth/start', '/refresh', '/revoke']));
+    const { refreshToken } = saved[0] as Tokens;
+    const refresh = relay.asked.find(({ path }) => path === '/refresh');
+    expect(JSON.parse(`${refresh?.body}`)).toMatchObject({ service: 'mal', refreshToken });
     expect([relay.providerAsked, relay.strangerAsked]).toEqual([[], []]);
   });
 
@@ -128,21 +131,23 @@ describe.each(RUNTIMES)('%s', (runtime) => {
       expect(tokens).toMatchObject({ tokenUrl, revocationUrl, clientId });
     }
     expect(signedOut).toEqual({ revoked: true });
-    const asked = relay.providerAsked.map(({ path, body }) => [
-      path,
-      new URLSearchParams(body).get('grant_type'),
-      new URLSearchParams(body).get('client_id'),
+    const forms = relay.providerAsked.map(({ path, headers, body }) => {
+      // GitHub sends a form to a client that does not ask for JSON.
+      expect(headers.get('accept')).toBe('application/json');
+      return { path, ...Object.fromEntries(new URLSearchParams(body)) } as object;
+    });
+    const verifier = new URLSearchParams(relay.providerAsked[0]?.body).get('code_verifier') ?? '';
+    expect(verifier).toMatch(/^[\w-]{43,128}$/);
+    const redirect_uri = `${relay.url}/callback`;
+    const code = { code: relay.code, code_verifier: verifier, redirect_uri };
+    const [{ refreshToken: refresh_token }, last] = saved as [Tokens, Tokens];
+    const client_id = 'own';
+    expect(forms).toEqual([
+      { path: '/token', client_id, grant_type: 'authorization_code', ...code },
+      { path: '/token', client_id, grant_type: 'refresh_token', refresh_token },
+      { path: '/revoke', client_id, token: last.refreshToken },
+      { path: '/revoke', client_id, token: last.accessToken },
     ]);
-    expect(asked).toEqual([
-      ['/token', 'authorization_code', 'own'],
-      ['/token', 'refresh_token', 'own'],
-      ['/revoke', null, 'own'],
-      ['/revoke', null, 'own'],
-    ]);
-    const exchange = new URLSearchParams(relay.providerAsked[0]?.body);
-    expect(exchange.get('code')).toBe(relay.code);
-    expect(exchange.get('redirect_uri')).toBe(`${relay.url}/callback`);
-    const verifier = `${exchange.get('code_verifier')}`;
     expect(relay.asked.some(({ body }) => body.includes(verifier))).toBe(false);
     const start = relay.asked.find(({ path }) => /start|open$/.test(path));
     // None if it continues a sign-in.

@@ -1,4 +1,4 @@
-/** The tokens of a session: one refresh for all who ask, in one process and in several. test/client/browser.test.ts has tabs. */
+/** The tokens of a session: one refresh for all who ask, in one process and in several. tabs.test.ts has tabs. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import {
   existsSync,
@@ -306,6 +306,40 @@ describe('the signal', () => {
     expect(await stays).toBe(String(storage.tokens?.accessToken));
     expect(await failureOf(accessToken(undefined, leaving))).toBe(leaving.signal.reason);
   });
+
+  test('cancels a sign-in, which rejects with its reason; also one that was aborted', async () => {
+    const { session } = keep(undefined);
+    await session.getTokens();
+    const leaving = new AbortController();
+    const left = failureOf(session.signIn(leaving));
+    leaving.abort();
+    expect(await left).toBe(leaving.signal.reason);
+    expect(session.state.status).toBe('signed-out');
+    expect(await failureOf(session.signIn(leaving))).toBe(leaving.signal.reason);
+    // As in older React Native.
+    const signal = { aborted: true, addEventListener() {}, removeEventListener() {} };
+    expect(await failureOf(session.signIn({ signal }))).toMatchObject({ name: 'AbortError' });
+  });
+});
+
+test('no request follows a redirect; headers of the app go to the relay alone', async () => {
+  using elsewhere = serveUpstream(() => Response.json({ accessToken: 'stolen' }));
+  const there = `${elsewhere.origin}/there`;
+  using moved = serveUpstream(() => Response.redirect(`${there}?secret=1`, 307));
+  for (const own of [{}, { tokenUrl: moved.url, clientId: 'c' }]) {
+    const headers = { 'X-App-Key': 'key' };
+    const place = { relay: moved.origin, service: 'mal', storage: createMemory(), headers };
+    const tokens = { accessToken: 'old', refreshToken: 'secret', ...own };
+    place.storage.setItem(keyOf(place), JSON.stringify(tokens));
+    const failed = await failureOf(createSession(place).getToken({ rejected: 'old' }));
+    const { message } = failed as SignInError;
+    expect(message).toContain(`answered 307: a redirect to ${there}`);
+    expect(message).not.toContain('secret');
+  }
+  for (const { path, headers } of moved.requests) {
+    expect([path, headers.get('X-App-Key')]).toEqual([path, path === '/refresh' ? 'key' : null]);
+  }
+  expect(elsewhere.requests).toEqual([]);
 });
 
 describe('the lock', () => {

@@ -75,13 +75,15 @@ export function startStrangeRelay(offered: Offered, callback: object = {}) {
   };
   const grantByRelay = () => {
     const { access, refresh } = grant();
-    return { ...strange, accessToken: access, refreshToken: refresh, expiresIn: 30 };
+    const details = { tokenType: 'Bearer', scope: 'read' };
+    return { ...strange, ...details, accessToken: access, refreshToken: refresh, expiresIn: 30 };
   };
 
   const provider = serve((path) => {
     if (path !== '/token') return {};
     const { access, refresh } = grant();
-    return { ...strange, access_token: access, refresh_token: refresh, expires_in: 30 };
+    const tokens = { access_token: access, refresh_token: refresh, expires_in: 30 };
+    return { ...strange, ...tokens, token_type: 'Bearer', scope: 'read' };
   });
   /** The client's own, in an open sign-in. */
   let state: string | null = null;
