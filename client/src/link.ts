@@ -33,7 +33,7 @@ export interface StartOptions extends RelayService, RequestOptions {
   readonly open?: OpenClient | undefined;
   /** The device's name, which the user sees: up to 40 characters. */
   readonly device?: string | undefined;
-  /** `false`: no user code, and a longer link that does not ask for confirmation. */
+  /** `false`: no user code, and a longer link, which asks for confirmation only with `CONFIRM=always`. */
   readonly code?: boolean | undefined;
   /** `true`: the tokens include `tokenType`, `scope` and `idToken` if the provider sends them. */
   readonly details?: boolean | undefined;
