@@ -7,6 +7,7 @@ import type { Monitor } from './monitor.ts';
 import { type Fetch, USER_AGENT } from './providers/config.ts';
 import { codeOf } from './providers/connect-problem.ts';
 import type { ServiceState } from './service.ts';
+import type { Settings } from './settings/index.ts';
 import type { Clock } from './sign-ins/time.ts';
 
 const CHECK_MS = 30_000;
@@ -27,19 +28,20 @@ const LATEST_SIGN_INS = 9;
 const LEAST_FAILURES = 3;
 
 /** Where notifications go, and which relay they are about. */
-export interface Target {
-  readonly notifyUrl: string;
-  readonly baseUrl: string | undefined;
-  readonly fetch: Fetch;
-}
+type Target = Pick<Settings, 'notifyUrl' | 'baseUrl'>;
 
 /**
  * Sends a notification. Resolves with undefined if it arrived, otherwise with the reason. Never
  * rejects. `cause`, such as `provider mal`, is the same when it begins and when it ends. `text`
  * has no secret.
  */
-export async function send(target: Target, cause: string, text: string, hasEnded = false) {
-  const { notifyUrl, baseUrl, fetch } = target;
+export async function send(
+  { notifyUrl = '', baseUrl }: Target,
+  fetch: Fetch,
+  cause: string,
+  text: string,
+  hasEnded = false,
+) {
   const url = new URL(notifyUrl);
   const title = `Sign-in Relay ${baseUrl === undefined ? '' : new URL(baseUrl).host}`.trim();
   const message = hasEnded ? `Over: ${text}` : text;
@@ -77,17 +79,16 @@ const FINAL_FAILURES: ReadonlySet<string> = new Set(['exchange_failed', 'authori
 
 const NO_MORE = `This is the ${MAX_AN_HOUR}th notification within an hour: more follow when it has passed`;
 
-export interface NotifierOptions {
-  readonly clock: Clock;
-  readonly services: readonly { readonly name: string; readonly displayName: string }[];
-  readonly maxSessions: number;
-}
-
-export function createNotifier(target: Target, options: NotifierOptions) {
-  const { clock, services, maxSessions } = options;
+export function createNotifier(
+  settings: Target & Pick<Settings, 'providers' | 'maxSessions'>,
+  fetch: Fetch,
+  clock: Clock,
+) {
+  const { maxSessions } = settings;
   /** How the latest sign-ins ended after their user came back: the hint of a failure, or undefined for a success. */
-  const providers = services.map((service) => ({
-    ...service,
+  const providers = settings.providers.map(({ name, displayName }) => ({
+    name,
+    displayName,
     latest: [] as (string | undefined)[],
   }));
   /** The last notification of each cause that persists. */
@@ -138,7 +139,13 @@ export function createNotifier(target: Target, options: NotifierOptions) {
     const isShareFull = isAboutProvider && aboutProviders >= MAX_ABOUT_PROVIDERS_AN_HOUR;
     if (sent.length >= MAX_AN_HOUR || isShareFull) return false;
     const isLast = sent.length === MAX_AN_HOUR - 1;
-    const problem = await send(target, cause, isLast ? `${text}. ${NO_MORE}` : text, hasEnded);
+    const problem = await send(
+      settings,
+      fetch,
+      cause,
+      isLast ? `${text}. ${NO_MORE}` : text,
+      hasEnded,
+    );
     if (problem === undefined) {
       sent.push({ atMs: nowMs, isAboutProvider });
       retries.delete(cause);

@@ -8,43 +8,58 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { createApp, type Handler } from '../http/app.ts';
 import { type Addresses, cannotBeRegistered } from '../http/request.ts';
 import { textResponse } from '../http/responses.ts';
+import { OPEN_SERVICE } from '../providers/open.ts';
 import type { ServiceState } from '../service.ts';
-import { createCounts, type Facts } from './counts.ts';
+import type { Settings } from '../settings/index.ts';
+import type { Clock } from '../sign-ins/time.ts';
+import { createCounts } from './counts.ts';
 import { METRICS_HEADERS, writeMetrics } from './metrics.ts';
 import { PAGE_HEADERS, renderNow, renderWholePage, type Status } from './page.tsx';
 import { createRecent } from './recent.ts';
 
-export interface AdminOptions extends Facts {
-  /** Host names that requests may use, besides IP addresses and names without a dot. */
-  readonly names: readonly string[];
-  /** Undefined if no token is required. */
-  readonly token: string | undefined;
-  /** The state of the service, which has started when the admin port listens. */
-  readState(): Promise<ServiceState>;
-}
+type AdminSettings = Pick<
+  Settings,
+  | 'providers'
+  | 'openEndpoints'
+  | 'maxSessions'
+  | 'redis'
+  | 'adminHost'
+  | 'adminNames'
+  | 'adminToken'
+>;
 
 export type Admin = ReturnType<typeof createAdmin>;
 
-export function createAdmin(options: AdminOptions) {
-  const { clock, services, names, token, readState } = options;
+/** `runtime`: such as `Bun 1.4.5`. `readState` is called once the admin port listens, so the service has started. */
+export function createAdmin(
+  settings: AdminSettings,
+  runtime: string,
+  clock: Clock,
+  readState: () => Promise<ServiceState>,
+) {
+  const { providers, openEndpoints, maxSessions, adminHost, adminNames, adminToken } = settings;
+  const open = { name: OPEN_SERVICE, displayName: 'Open sign-ins' };
+  const services = openEndpoints === undefined ? providers : [...providers, open];
+  const isShared = settings.redis !== undefined;
+  const facts = { services, maxSessions, runtime, isShared, clock, startedAtMs: clock.now() };
   const recent = createRecent(clock);
   const counts = createCounts(
     services.map(({ name }) => name),
     recent,
   );
-  const isAuthorized = createTokenCheck(token);
-  const known = names.map((name) => name.toLowerCase());
-  const startedAtMs = clock.now();
+  const isAuthorized = createTokenCheck(adminToken);
+  // Besides IP addresses and names without a dot.
+  const known = [adminHost, ...adminNames].map((name) => name.toLowerCase());
 
   const show = (method: Handler) => ({ GET: method, HEAD: method });
   const page = (render: (status: Status) => string) =>
     show(async () => {
-      const status = { facts: options, startedAtMs, counts, recent, state: await readState() };
+      const status = { facts, counts, recent, state: await readState() };
       return new Response(render(status), { headers: PAGE_HEADERS });
     });
   const metrics = show(
     async () =>
-      new Response(writeMetrics(counts, options, await readState()), { headers: METRICS_HEADERS }),
+      new Response(writeMetrics(counts, facts, await readState()), { headers: METRICS_HEADERS }),
   );
   const app = createApp([
     { path: '/', methods: page(renderWholePage) },

@@ -3,7 +3,6 @@
  * does it: the counters of prom-client made a sign-in 8 % more expensive.
  */
 import {
-  type Grant,
   type Monitor,
   RATE_LIMIT_KINDS,
   REQUEST_KINDS,
@@ -22,10 +21,10 @@ export interface Facts {
   /** Every enabled provider, with the name that users see. */
   readonly services: readonly { readonly name: string; readonly displayName: string }[];
   readonly maxSessions: number;
-  /** Such as `Bun 1.4.5`. */
   readonly runtime: string;
   /** True if several relays share the sessions. Each counts only what it does. */
   readonly isShared: boolean;
+  readonly startedAtMs: number;
 }
 
 /** From a delivery within one process to a device that gives up. */
@@ -53,20 +52,11 @@ export class Distribution {
   }
 }
 
-class GrantCounts {
-  readonly duration = new Distribution(UPSTREAM_BOUNDS);
-  readonly outcomes: Map<UpstreamOutcome, number>;
-
-  constructor(grant: Grant) {
-    const impossible = grant === 'revoke' ? 'granted' : 'revoked';
-    this.outcomes = zeros(UPSTREAM_OUTCOMES.filter((outcome) => outcome !== impossible));
-  }
-
-  add(outcome: UpstreamOutcome, tookMs: number): void {
-    increase(this.outcomes, outcome);
-    this.duration.add(tookMs);
-  }
-}
+/** `impossible`: the outcome that no request of this grant has. */
+const grantCounts = (impossible: UpstreamOutcome) => ({
+  duration: new Distribution(UPSTREAM_BOUNDS),
+  outcomes: zeros(UPSTREAM_OUTCOMES.filter((outcome) => outcome !== impossible)),
+});
 
 export class ProviderCounts {
   started = 0;
@@ -75,9 +65,9 @@ export class ProviderCounts {
   delivered = 0;
   readonly expired = zeros(STAGES);
   readonly ended = zeros(SIGN_IN_OUTCOMES);
-  readonly exchange = new GrantCounts('exchange');
-  readonly refresh = new GrantCounts('refresh');
-  readonly revoke = new GrantCounts('revoke');
+  readonly exchange = grantCounts('revoked');
+  readonly refresh = grantCounts('revoked');
+  readonly revoke = grantCounts('granted');
   readonly wait = new Distribution(DELIVERY_BOUNDS);
 
   get exchanged(): number {
@@ -122,7 +112,9 @@ export function createCounts(services: readonly string[], recent: Recent) {
       countsFor(service).calledBack += 1;
     },
     providerResponded(service, grant, outcome, tookMs) {
-      countsFor(service)[grant].add(outcome, tookMs);
+      const { outcomes, duration } = countsFor(service)[grant];
+      increase(outcomes, outcome);
+      duration.add(tookMs);
     },
     delivered(service, waitedMs, isError) {
       const counts = countsFor(service);

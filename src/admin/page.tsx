@@ -101,7 +101,6 @@ export const PAGE_HEADERS = {
 
 export interface Status {
   readonly facts: Facts;
-  readonly startedAtMs: number;
   /** Since the start. */
   readonly counts: Counts;
   readonly recent: Recent;
@@ -129,7 +128,7 @@ export function renderWholePage(status: Status): string {
 }
 
 /** What the script fetches. */
-export function renderNow({ facts, startedAtMs, counts, recent, state }: Status): string {
+export function renderNow({ facts, counts, recent, state }: Status): string {
   const { services, isShared } = facts;
   const { readiness, liveSessions } = state;
   const nowMs = facts.clock.now();
@@ -144,17 +143,17 @@ export function renderNow({ facts, startedAtMs, counts, recent, state }: Status)
         </span>
         <p class="quiet">
           {VERSION} on {facts.runtime} at {hostname()}, up{' '}
-          {durationOf(Math.round((nowMs - startedAtMs) / 1_000))}. It is {clockOf(nowMs)} UTC.
+          {durationOf(Math.round((nowMs - facts.startedAtMs) / 1_000))}. It is {clockOf(nowMs)} UTC.
         </p>
         <p class="quiet">The last hour:</p>
-        <Figures hour={hour} services={services} />
+        {figures(hour, services)}
       </header>
       <section>
         <h2>Last failures</h2>
         {failures.length === 0 ? (
           <p class="quiet">None since the start.</p>
         ) : (
-          <FailureTable failures={failures} />
+          failureTable(failures)
         )}
       </section>
       <section>
@@ -165,14 +164,16 @@ export function renderNow({ facts, startedAtMs, counts, recent, state }: Status)
             all add up.
           </p>
         )}
-        <FunnelTable services={services} counts={counts} isShared={isShared} />
+        {funnelTable(facts, counts)}
       </section>
       <section>
         <h2>The last hour, by minute</h2>
-        <Legend />
-        {services.map(({ name, displayName }) => (
-          <Plot title={displayName} hour={hour.filter(({ service }) => service === name)} />
-        ))}
+        <p>
+          {KINDS.map(([kind, label]) => (
+            <span class={kind}>■ {label}</span>
+          ))}
+        </p>
+        {services.map((service) => plot(service, hour))}
       </section>
       <section>
         <h2>Now</h2>
@@ -188,15 +189,11 @@ export function renderNow({ facts, startedAtMs, counts, recent, state }: Status)
 }
 
 /** A table. On a phone each cell is a line that begins with the name of its column. */
-const Table = ({
-  id,
-  columns,
-  rows,
-}: {
-  id: string;
-  columns: readonly string[];
-  rows: readonly (readonly (string | number)[])[];
-}) => (
+const table = (
+  id: string,
+  columns: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+) => (
   <table id={id}>
     <thead>
       <tr>
@@ -217,41 +214,30 @@ const Table = ({
   </table>
 );
 
-interface Funnel extends Pick<Facts, 'services' | 'isShared'> {
-  readonly counts: Counts;
-}
-
 /** Has no percentages if the store is shared: another relay may have started the sign-in. */
-const FunnelTable = ({ services, counts, isShared }: Funnel) => (
-  <Table
-    id="funnel"
-    columns={['provider', 'started', 'opened', 'called back', 'exchanged', 'delivered', 'expired']}
-    rows={services.map(({ name, displayName }) => {
-      const own = counts.providers.get(name) ?? NONE;
-      const expired = sumOf([...own.expired.values()]);
-      const steps = [own.opened, own.calledBack, own.exchanged, own.delivered, expired];
-      const shown = steps.map((count) => (isShared ? count : partOf(count, own.started)));
-      return [displayName, own.started, ...shown];
-    })}
-  />
-);
+function funnelTable({ services, isShared }: Facts, { providers }: Counts) {
+  const columns = ['started', 'opened', 'called back', 'exchanged', 'delivered', 'expired'];
+  const rows = services.map(({ name, displayName }) => {
+    const own = providers.get(name) ?? NONE;
+    const expired = sumOf([...own.expired.values()]);
+    const steps = [own.opened, own.calledBack, own.exchanged, own.delivered, expired];
+    const shown = steps.map((count) => (isShared ? count : partOf(count, own.started)));
+    return [displayName, own.started, ...shown];
+  });
+  return table('funnel', ['provider', ...columns], rows);
+}
 
 const NONE = new ProviderCounts();
 
-const FailureTable = ({ failures }: { failures: readonly RecentFailure[] }) => (
-  <Table
-    id="failures"
-    columns={['UTC', 'times', 'sign-in', 'provider', 'event', 'what to do']}
-    rows={failures.map(({ atMs, endedAtMs, count, signIn = '–', service = '–', event, hint }) => [
-      endedAtMs === undefined ? clockOf(atMs) : `${clockOf(atMs)}, over ${clockOf(endedAtMs)}`,
-      count,
-      signIn,
-      service,
-      event,
-      hint,
-    ])}
-  />
-);
+function failureTable(failures: readonly RecentFailure[]) {
+  const columns = ['UTC', 'times', 'sign-in', 'provider', 'event', 'what to do'];
+  const rows = failures.map((failure) => {
+    const { atMs, endedAtMs, count, signIn = '–', service = '–', event, hint } = failure;
+    const over = endedAtMs === undefined ? '' : `, over ${clockOf(endedAtMs)}`;
+    return [clockOf(atMs) + over, count, signIn, service, event, hint];
+  });
+  return table('failures', columns, rows);
+}
 
 /** The colour says who has to act: nobody, the user, the operator; after an expiry that is unknown. */
 const KINDS: readonly (readonly [kind: string, label: string, outcomes: readonly string[]])[] = [
@@ -268,13 +254,7 @@ const sumOf = (counts: readonly number[]) => counts.reduce((sum, count) => sum +
 const SILENT_MINUTES = 10;
 
 /** The numbers of the last hour that matter most. */
-const Figures = ({
-  hour,
-  services,
-}: {
-  hour: readonly HourlyCounts[];
-  services: Facts['services'];
-}) => {
+function figures(hour: readonly HourlyCounts[], services: Facts['services']) {
   const count = (step: Step, minutes = MINUTES, service?: string) =>
     sumOf(
       hour
@@ -314,34 +294,27 @@ const Figures = ({
       </div>
     </dl>
   );
-};
-
-const Legend = () => (
-  <p>
-    {KINDS.map(([kind, label]) => (
-      <span class={kind}>■ {label}</span>
-    ))}
-  </p>
-);
+}
 
 /** The width of a bar, and the height of the tallest one. The plot is stretched to the width of the page, so no text is inside. */
 const [BAR, HEIGHT] = [10, 40];
 
 /** One bar for each minute, whose parts are the outcomes. */
-const Plot = ({ title, hour }: { title: string; hour: readonly HourlyCounts[] }) => {
+function plot({ name, displayName }: Facts['services'][number], hour: readonly HourlyCounts[]) {
+  const own = hour.filter(({ service }) => service === name);
   const bars = Array.from({ length: MINUTES }, (_, minute) =>
     KINDS.map(([, , outcomes]) => {
-      const ended = hour.filter(({ what }) => outcomes.includes(what));
+      const ended = own.filter(({ what }) => outcomes.includes(what));
       return sumOf(ended.map(({ minutes }) => minutes[minute] ?? 0));
     }),
   );
   const most = Math.max(1, ...bars.map(sumOf));
   const scale = HEIGHT / most;
-  const all = hour
+  const all = own
     .filter(({ what }) => OUTCOMES.has(what))
     .map(({ what, minutes }) => `${sumOf(minutes)} ${what}`)
     .join(', ');
-  const label = `${title}: ${all || 'nothing'}`;
+  const label = `${displayName}: ${all || 'nothing'}`;
   return (
     <figure>
       <figcaption>{label}</figcaption>
@@ -378,7 +351,7 @@ const Plot = ({ title, hour }: { title: string; hour: readonly HourlyCounts[] })
       </div>
     </figure>
   );
-};
+}
 
 function partOf(count: number, all: number): string {
   return all === 0 ? String(count) : `${count} (${Math.round((100 * count) / all)} %)`;

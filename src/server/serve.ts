@@ -5,7 +5,6 @@ import type { Admin } from '../admin/admin.ts';
 import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { NO_MONITOR } from '../monitor.ts';
-import { OPEN_SERVICE } from '../providers/open.ts';
 import type { Service } from '../service.ts';
 import type { Settings } from '../settings/index.ts';
 import { systemClock } from '../sign-ins/time.ts';
@@ -20,8 +19,17 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   endOnSignal(running);
   const { name, problem, fetch, fetchesAtOnce } = runtime;
   if (problem !== undefined) log.warning('runtime', { runtime: name, problem });
-  const admin = await createAdminOf(settings, runtime, () => service.readState());
-  const notifier = await createNotifierOf(settings, runtime);
+  // Each is loaded only if it is needed.
+  const admin =
+    settings.adminPort === undefined
+      ? undefined
+      : (await import('../admin/admin.ts')).createAdmin(settings, name, systemClock, () =>
+          service.readState(),
+        );
+  const notifier =
+    settings.notifyUrl === undefined
+      ? undefined
+      : (await import('../notify.ts')).createNotifier(settings, fetch, systemClock);
   const monitor = admin?.monitor ?? NO_MONITOR;
   const dependencies = {
     monitor: notifier === undefined ? monitor : notifier.listenTo(monitor),
@@ -51,43 +59,6 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
 interface Running {
   service?: Service;
   listener?: Listener;
-}
-
-/** Undefined without ADMIN_PORT. */
-async function createAdminOf(
-  settings: Settings,
-  { name }: Runtime,
-  readState: Service['readState'],
-) {
-  if (settings.adminPort === undefined) return undefined;
-  const { createAdmin } = await import('../admin/admin.ts');
-  const { maxSessions, adminHost, adminNames, adminToken: token } = settings;
-  const names = [adminHost, ...adminNames];
-  const open = { name: OPEN_SERVICE, displayName: 'Open sign-ins' };
-  const services = [...settings.providers, ...(settings.openEndpoints ? [open] : [])];
-  return createAdmin({
-    clock: systemClock,
-    services,
-    maxSessions,
-    runtime: name,
-    isShared: settings.redis !== undefined,
-    names,
-    token,
-    readState,
-  });
-}
-
-/** Undefined without NOTIFY_URL. */
-async function createNotifierOf(settings: Settings, { fetch }: Runtime) {
-  const { notifyUrl, baseUrl, maxSessions } = settings;
-  if (notifyUrl === undefined) return undefined;
-  const { createNotifier } = await import('../notify.ts');
-  const target = { notifyUrl, baseUrl, fetch };
-  return createNotifier(target, {
-    clock: systemClock,
-    services: settings.providers,
-    maxSessions,
-  });
 }
 
 /** Listens until the process ends, so that a drain can be watched. */

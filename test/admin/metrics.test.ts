@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Admin, type AdminOptions, createAdmin } from '../../src/admin/admin.ts';
+import { type Admin, createAdmin } from '../../src/admin/admin.ts';
+import type { ServiceState } from '../../src/service.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import { pollOnce, requestAuthorization, start, startRequest } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -19,30 +20,24 @@ import { callback, createUser, deny } from '../kit/user.ts';
 /** The admin port does not look at the address of its client. */
 const NOBODY = { requestIP: () => null };
 
-const OPTIONS: AdminOptions = {
-  clock: createFakeClock(),
-  services: [],
-  maxSessions: 1,
-  isShared: false,
-  runtime: 'Bun 1.0.0',
-  names: [],
-  token: undefined,
-  readState: async () => ({
-    liveSessions: undefined,
-    parkedPolls: 0,
-    readiness: { status: 'ready' },
-  }),
+const READY: ServiceState = {
+  liveSessions: undefined,
+  parkedPolls: 0,
+  readiness: { status: 'ready' },
 };
+
+const open = (
+  settings: Partial<typeof SETTINGS> = {},
+  clock = createFakeClock(),
+  readState = async () => READY,
+) => createAdmin({ ...SETTINGS, ...settings }, 'Bun 1.0.0', clock, readState);
 
 async function read({ handle }: Pick<Admin, 'handle'>, path: string): Promise<string> {
   return (await handle(new Request(`http://127.0.0.1${path}`), NOBODY)).text();
 }
 
 function createWatched(options: TestServiceOptions = {}, settings: Partial<typeof SETTINGS> = {}) {
-  const { providers, maxSessions } = { ...SETTINGS, ...settings };
-  const services = [...providers, { name: 'open', displayName: 'Open sign-ins' }];
-  const readState = () => service.readState();
-  const admin = createAdmin({ ...OPTIONS, services, maxSessions, readState });
+  const admin = open(settings, createFakeClock(), () => service.readState());
   const service = createTestService({ ...settings, ...options, monitor: admin.monitor });
   const ask = (path: string) => read(admin, path);
   return {
@@ -169,11 +164,9 @@ test('a start that the store fails is counted also where devices get a 400', asy
 });
 
 describe('the page', () => {
-  const services = [{ name: 'anilist', displayName: 'AniList' }];
-
   test('marks a provider from which nobody comes back, until somebody gets tokens', async () => {
     const clock = createFakeClock();
-    const admin = createAdmin({ ...OPTIONS, clock, services });
+    const admin = open({}, clock);
     const readMark = async () => {
       const page = await read(admin, '/now');
       const [, mark = '', count] = /id="not-back"( class="bad")?>(\d+)</.exec(page) ?? [];
@@ -192,7 +185,7 @@ describe('the page', () => {
 
   test('says when a failure of the store ended, and of no other', async () => {
     const clock = createFakeClock(Date.UTC(2026, 0, 9, 20));
-    const admin = createAdmin({ ...OPTIONS, clock });
+    const admin = open({}, clock);
     const { monitor } = admin;
     for (const reason of ['OOM', 'OOMETER']) {
       const hint = `${reason}: what to do`;
@@ -218,7 +211,7 @@ describe('the page', () => {
 const seriesOf = (metrics: string) => metrics.match(/^\w+(\{.*\})?(?= )/gm) ?? [];
 
 test('providers that no setting names, as in records in Redis, are counted as `other`', async () => {
-  const { monitor, ...admin } = createAdmin({ ...OPTIONS, services: SETTINGS.providers });
+  const { monitor, ...admin } = open();
   for (const name of ['made-up', 'x'.repeat(100_000)]) monitor.ended(name, 'expired');
   const metrics = await read(admin, '/metrics');
   expect(metrics).not.toMatch(/made-up|x{9}/);
@@ -298,8 +291,8 @@ test.each<['ready' | 'degraded' | 'down', live: number | undefined, gauges: obje
   ['down', undefined, { ready: '0', limited: '0' }],
 ])('the gauges of a relay that is %s, with %p open sign-ins', async (status, live, gauges) => {
   const readiness = { status, reason: 'store' };
-  const readState = async () => ({ liveSessions: live, parkedPolls: 0, readiness });
-  const admin = createAdmin({ ...OPTIONS, readState });
+  const state = { liveSessions: live, parkedPolls: 0, readiness };
+  const admin = open({}, createFakeClock(), async () => state);
   const metrics = await read(admin, '/metrics');
   const found = metrics.matchAll(/^sign_in_relay_(live_sessions|ready|limited) (\d)$/gm);
   expect(Object.fromEntries([...found].map(([, name, value]) => [name, value]))).toEqual(gauges);

@@ -11,6 +11,7 @@ import type { ServiceState } from '../../src/service.ts';
 import { createFakeClock } from '../kit/clock.ts';
 import { expectAlerts, type Fired, RULES } from '../kit/prometheus.ts';
 import { ROOT } from '../kit/relay.ts';
+import { SETTINGS } from '../kit/service.ts';
 
 const JOB = { job: 'sign-in-relay' };
 const AT_MAL = { ...JOB, provider: 'mal' };
@@ -20,10 +21,8 @@ const READY: ServiceState = { liveSessions: 0, parkedPolls: 0, readiness: { stat
 function createRelay(instance: string) {
   const start = () => {
     const clock = createFakeClock();
-    const services = [{ name: 'mal', displayName: 'MyAnimeList' }];
-    const facts = { clock, services, maxSessions: 10, isShared: true, runtime: 'Bun 1.4.5' };
-    const readState = async () => relay.state;
-    return createAdmin({ ...facts, names: [], token: undefined, readState });
+    const settings = { ...SETTINGS, providers: SETTINGS.providers.slice(0, 1), maxSessions: 10 };
+    return createAdmin(settings, 'Bun 1.4.5', clock, async () => relay.state);
   };
   let admin = start();
   const scrapes: (string | undefined)[] = [];

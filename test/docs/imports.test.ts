@@ -15,7 +15,7 @@ const FOLDERS = ['src', 'client/src', 'conformance', 'bench', 'scripts'];
 const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   [/^sign-ins\//, /^(sign-ins\/|limits|node:(crypto|buffer)$)/],
   [/^(log|limits|body|monitor|text-file|version)\.ts/, /^(node:|package\.json)/],
-  [/^notify\.ts/, /^(log|monitor|service|providers\/con|sign-ins\/time|node:)/],
+  [/^notify\.ts/, /^(log|monitor|service|settings\/index|providers\/con|sign-ins\/time|node:)/],
   [/^providers\//, /^(providers\/|sign-ins\/|limits|body|monitor|node:|ipaddr)/],
   [/^stores\/redis\//, /^(stores\/(redis\/|[\w-]+\.ts)|sign-ins\/|limits|monitor|node:|@redis\/)/],
   [/^stores\//, /^(stores\/(sqlite\/|[\w-]+\.ts)|sign-ins\/|limits|node:)/],
@@ -43,7 +43,7 @@ const RULES: readonly (readonly [file: RegExp, mayImport: RegExp])[] = [
   [/^cli\/dev\//, /^(?!bun|@redis|cli\/(main|login)|server\/(serve|runtime-))/],
   [
     /^admin\//,
-    /^(admin\/|http\/(app|responses|request)|sign-ins\/|server\/machine|monitor|version|log|limits|service|package\.json|node:|hono)/,
+    /^(admin\/|http\/(app|responses|request)|sign-ins\/|server\/machine|providers\/open|settings\/index|monitor|version|log|limits|service|package\.json|node:|hono)/,
   ],
   [/^server\/runtime-bun\.ts/, /^(?!cli\/|hono|@redis)/],
   [/^server\//, /^(?!cli\/|bun|hono$|@redis)/],

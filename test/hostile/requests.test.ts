@@ -182,16 +182,8 @@ test.each<[name: string, settings: Partial<typeof SETTINGS>, count: number]>([
 
 test('the admin port: documented statuses, nothing reflected, leaked or kept', async () => {
   const { clock, readState } = createTestService();
-  const admin = createAdmin({
-    clock,
-    services: SETTINGS.providers,
-    maxSessions: 5_000,
-    isShared: false,
-    runtime: 'Bun',
-    names: ['admin.example'],
-    token: ADMIN_TOKEN,
-    readState,
-  });
+  const settings = { ...SETTINGS, adminNames: ['admin.example'], adminToken: ADMIN_TOKEN };
+  const admin = createAdmin(settings, 'Bun', clock, readState);
   await attack(
     async (url, init, peer) => {
       const request = new Request(url, init);

@@ -3,30 +3,18 @@
 import { createAdmin } from '../../src/admin/admin.ts';
 import { launchChromium } from '../kit/chromium.ts';
 import { createRandom } from '../kit/random.ts';
+import { SETTINGS } from '../kit/service.ts';
 
 const MINUTE_MS = 60_000;
 const END_MS = Date.UTC(2026, 0, 9, 20, 0, 31);
 
 let nowMs = END_MS - 59 * MINUTE_MS;
-const services = [
-  { name: 'mal', displayName: 'MyAnimeList' },
-  { name: 'anilist', displayName: 'AniList' },
-];
 const clock = { now: () => nowMs, setTimer: () => () => {} };
-const admin = createAdmin({
-  clock,
-  services,
-  maxSessions: 5_000,
-  names: [],
-  runtime: 'Bun 1.4.5',
-  isShared: false,
-  token: undefined,
-  readState: async () => ({
-    liveSessions: 214,
-    parkedPolls: 187,
-    readiness: { status: 'ready' },
-  }),
-});
+const admin = createAdmin(SETTINGS, 'Bun 1.4.5', clock, async () => ({
+  liveSessions: 214,
+  parkedPolls: 187,
+  readiness: { status: 'ready' },
+}));
 const { monitor } = admin;
 /** The same picture each time. */
 const random = createRandom(7);

@@ -11,6 +11,7 @@ import { serveUpstream, startSilentIssuer, startTokenEndpoint } from '../kit/pro
 import { startRedis } from '../kit/redis/server.ts';
 import { type RelayProcess, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
+import { SETTINGS } from '../kit/service.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 
 const provider = startTokenEndpoint();
@@ -19,9 +20,9 @@ afterAll(provider.stop);
 describe('the admin port answers', () => {
   const token = plantSecret(randomBytes(24).toString('base64url'));
   const names = ['Relay-1.internal', 'relay.example'];
-  const facts = { clock: createFakeClock(), services: [], maxSessions: 1, isShared: false };
+  const settings = { ...SETTINGS, adminNames: names, adminToken: token };
   const readState = () => createDisabledService().readState();
-  const admin = createAdmin({ ...facts, runtime: 'Bun 1.4.5', names, token, readState });
+  const admin = createAdmin(settings, 'Bun 1.4.5', createFakeClock(), readState);
   const ask = (path: string, headers: Record<string, string> = {}) =>
     admin.handle(new Request(`http://127.0.0.1${path}`, { headers }), { requestIP: () => null });
   const basicOf = (user: string, password: string) => `Basic ${btoa(`${user}:${password}`)}`;

@@ -9,7 +9,7 @@ import { start } from '../kit/device.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { createTestService } from '../kit/service.ts';
+import { createTestService, SETTINGS } from '../kit/service.ts';
 import { bringCode, callback, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
@@ -26,28 +26,28 @@ beforeEach(() => {
 });
 
 const notifyUrl = `${url}/${plantSecret(randomUUID())}`;
-const target = { notifyUrl, baseUrl: 'https://relay.test/sign/in', fetch };
+const target = { notifyUrl, baseUrl: 'https://relay.test/sign/in' };
 const texts = () => arrived.map(({ body }) => JSON.parse(body).text.replace(/^.*?: /, ''));
 
 const GOOD = { liveSessions: 0, parkedPolls: 0, readiness: { status: 'ready' } } as const;
 const down = (reason: string) => ({ ...GOOD, readiness: { status: 'down', reason } }) as const;
-const services = [{ name: 'mal', displayName: 'MyAnimeList' }];
+const { providers } = SETTINGS;
 
 function open(maxSessions = 10) {
   const clock = createFakeClock();
-  return { clock, ...createNotifier(target, { clock, services, maxSessions }) };
+  return { clock, ...createNotifier({ ...target, providers, maxSessions }, fetch, clock) };
 }
 
 describe('one notification', () => {
   const sent = ['ready', 'Not ready: store'] as const;
 
   test('is JSON that chats show, or plain text for ntfy', async () => {
-    expect(await send(target, ...sent)).toBeUndefined();
+    expect(await send(target, fetch, ...sent)).toBeUndefined();
     const text = 'Sign-in Relay relay.test: Not ready: store';
     const json = { text, content: text, cause: 'ready', over: false };
     expect(JSON.parse(arrived[0]?.body ?? '')).toEqual(json);
     const ntfy = { ...target, notifyUrl: `${notifyUrl}#ntfy` };
-    expect(await send(ntfy, ...sent, true)).toBeUndefined();
+    expect(await send(ntfy, fetch, ...sent, true)).toBeUndefined();
     expect(arrived[1]?.body).toBe('Over: Not ready: store');
     expect(arrived[1]?.headers.get('Title')).toBe('Sign-in Relay relay.test');
     for (const { headers } of arrived) expect(headers.get('User-Agent')).toBe('sign-in-relay');
@@ -59,16 +59,16 @@ describe('one notification', () => {
     ['is silent', () => new Promise<Response>(() => {}), 'it did not answer within 5 s'],
   ])('a server that %s is reported so, and followed nowhere', async (_, how, problem) => {
     answer = how;
-    expect(await send(target, ...sent)).toBe(problem);
+    expect(await send(target, fetch, ...sent)).toBe(problem);
     expect(arrived.length).toBe(1);
   });
 
   test('a server that is gone, or answers without end, keeps nobody waiting', async () => {
     const gone = { ...target, notifyUrl: 'http://127.0.0.1:1/' };
-    expect(await send(gone, ...sent)).toMatch(/^it cannot be reached \(\w+\)$/);
+    expect(await send(gone, fetch, ...sent)).toMatch(/^it cannot be reached \(\w+\)$/);
     answer = () =>
       new Response(new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(9)) }));
-    expect(await send(target, ...sent)).toBeUndefined();
+    expect(await send(target, fetch, ...sent)).toBeUndefined();
   });
 });
 

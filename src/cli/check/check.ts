@@ -68,10 +68,8 @@ function describeOpen({ openEndpoints, baseUrl }: EnabledSettings): Finding {
 }
 
 async function checkNotification(settings: EnabledSettings, { fetch }: Runtime): Promise<Finding> {
-  const { notifyUrl = '', baseUrl } = settings;
   const { send } = await import('../../notify.ts');
-  const target = { notifyUrl, baseUrl, fetch };
-  const problem = await send(target, 'check', 'A test of sign-in-relay check');
+  const problem = await send(settings, fetch, 'check', 'A test of sign-in-relay check');
   return problem === undefined
     ? ok('notification', 'one was sent to NOTIFY_URL: check whether it has arrived')
     : fault('notification', `NOTIFY_URL: ${problem}`, 'correct it, or unset it');
