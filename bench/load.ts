@@ -1,20 +1,18 @@
 /**
- * The load: devices, browsers and a provider, all in this process and on bare
- * sockets. `fetch` would cost it more than the relay spends on a response.
+ * The load: devices and browsers on bare sockets, and a provider, all in this process.
+ * `fetch` would cost it more than the relay spends on a response.
  */
+import { inLanes } from '../test/kit/wait.ts';
 
-/** Removes the first HTTP message from what was received, once it is complete. */
-function takeMessage(received: { text: string }) {
-  const headEnd = received.text.indexOf('\r\n\r\n');
+/** Undefined until the whole response is there. */
+function parseResponse(received: string) {
+  const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;
-  const head = received.text.slice(0, headEnd);
   const bodyStart = headEnd + 4;
   // A response without a length has no body: only a 204 is one here.
-  const end = bodyStart + Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
-  if (received.text.length < end) return undefined;
-  const body = received.text.slice(bodyStart, end);
-  received.text = received.text.slice(end);
-  return { head, body };
+  const length = /\r\ncontent-length: *(\d+)/i.exec(received.slice(0, headEnd))?.[1] ?? 0;
+  if (received.length < bodyStart + Number(length)) return undefined;
+  return { status: Number(received.slice(9, 12)), body: received.slice(bodyStart) };
 }
 
 interface Request {
@@ -39,7 +37,7 @@ type Connection = Awaited<ReturnType<typeof connect>>;
 
 /** A connection that carries one request at a time. */
 async function connect(port: number) {
-  const received = { text: '' };
+  let received = '';
   const connection = { isOpen: true, send, close };
   let waiting: PromiseWithResolvers<{ status: number; body: string }> | undefined;
 
@@ -53,12 +51,13 @@ async function connect(port: number) {
     port,
     socket: {
       data(_, chunk) {
-        received.text += chunk.toString('latin1');
-        const message = takeMessage(received);
-        if (message === undefined) return;
+        received += chunk.toString('latin1');
+        const response = parseResponse(received);
+        if (response === undefined) return;
+        received = '';
         const answered = waiting;
         waiting = undefined;
-        answered?.resolve({ status: Number(message.head.slice(9, 12)), body: message.body });
+        answered?.resolve(response);
       },
       close: () => end('the connection was closed before the response'),
       error: (_, error) => end(error.message),
@@ -112,29 +111,17 @@ const exchangedAtMs = new Map<string, number>();
 
 /** Returns the origin of a provider that has a token endpoint only. */
 export function startProvider(): string {
-  const server = Bun.listen<{ text: string }>({
+  const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    socket: {
-      open(socket) {
-        socket.data = { text: '' };
-      },
-      data(socket, chunk) {
-        socket.data.text += chunk.toString('latin1');
-        const request = takeMessage(socket.data);
-        if (request === undefined) return;
-        const code = /(?:^|&)code=([^&]*)/.exec(request.body)?.[1] ?? '';
-        const connection = /\r\nconnection: *close/i.test(request.head) ? 'close' : 'keep-alive';
-        exchangedAtMs.set(code, performance.now());
-        socket.write(
-          `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: ${connection}\r\nContent-Length: ${TOKEN_RESPONSE.length}\r\n\r\n${TOKEN_RESPONSE}`,
-        );
-        if (connection === 'close') socket.end();
-      },
-      error() {},
+    idleTimeout: 0,
+    async fetch(request) {
+      const code = new URLSearchParams(await request.text()).get('code') ?? '';
+      exchangedAtMs.set(code, performance.now());
+      return new Response(TOKEN_RESPONSE, { headers: { 'Content-Type': 'application/json' } });
     },
   });
-  return `http://127.0.0.1:${server.port}`;
+  return server.url.origin;
 }
 
 /** The ports where devices and browsers connect: of one relay, or of two that share a Redis. */
@@ -184,20 +171,6 @@ export type Amount =
   | { readonly count: number; readonly atOnce: number }
   | { readonly perSecond: number; readonly seconds: number };
 
-/** Returns how many failed. */
-async function repeat(amount: Amount, work: () => Promise<unknown>): Promise<number> {
-  if ('perSecond' in amount) return repeatAtRate(amount.perSecond, amount.seconds, work);
-  let left = amount.count;
-  async function workInSequence(): Promise<void> {
-    while (left > 0) {
-      left -= 1;
-      await work();
-    }
-  }
-  await Promise.all(Array.from({ length: amount.atOnce }, workInSequence));
-  return 0;
-}
-
 /**
  * Starts work at random times, as independent users do, whether or not earlier work has ended.
  * Some of it fails when the machine stalls. Rejects if most of it fails.
@@ -219,9 +192,11 @@ async function repeatAtRate(perSecond: number, seconds: number, work: () => Prom
 export async function signIns(ports: Ports, amount: Amount, userMs = 0) {
   const deliveriesMs: number[] = [];
   const beginMs = performance.now();
-  const failed = await repeat(amount, async () => {
-    deliveriesMs.push(await signIn(ports, userMs));
-  });
+  const work = async () => void deliveriesMs.push(await signIn(ports, userMs));
+  const failed =
+    'perSecond' in amount
+      ? await repeatAtRate(amount.perSecond, amount.seconds, work)
+      : await inLanes(amount.atOnce, Array.from({ length: amount.count }), work).then(() => 0);
   return {
     perSecond: (deliveriesMs.length / (performance.now() - beginMs)) * 1_000,
     deliveriesMs,
@@ -229,20 +204,14 @@ export async function signIns(ports: Ports, amount: Amount, userMs = 0) {
   };
 }
 
-async function forEach<T>(items: readonly T[], work: (item: T, index: number) => Promise<unknown>) {
-  let next = 0;
-  await repeat({ count: items.length, atOnce: 64 }, async () => {
-    const index = next;
-    next += 1;
-    await work(items[index] as T, index);
-  });
-}
+/** Where nothing is measured meanwhile. */
+const AT_ONCE = 64;
 
 /** Starts so many sessions. */
 export async function hold(ports: Ports, count: number, body?: string): Promise<Session[]> {
   const sessions: Session[] = [];
-  await forEach(Array.from({ length: count }), async (_, index) => {
-    sessions[index] = await start(ports, body);
+  await inLanes(AT_ONCE, Array.from({ length: count }), async () => {
+    sessions.push(await start(ports, body));
   });
   return sessions;
 }
@@ -250,9 +219,9 @@ export async function hold(ports: Ports, count: number, body?: string): Promise<
 /** Parks a poll for each session, on a connection of its own. */
 export async function park({ device }: Ports, sessions: readonly Session[]) {
   const connections: Connection[] = [];
-  await forEach(sessions, async (session, index) => {
+  await inLanes(AT_ONCE, sessions, async (session) => {
     const connection = await connect(device);
-    connections[index] = connection;
+    connections.push(connection);
     // A response does not matter: `end` polls again.
     connection.send(pollOf(session)).catch(() => {});
   });
@@ -268,7 +237,7 @@ export async function end(
   polls.forEach((connection, index) => {
     if (index % 2 === 1) connection.close();
   });
-  await forEach(sessions, async (session) => {
+  await inLanes(AT_ONCE, sessions, async (session) => {
     const path = `/auth/mal/callback?error=access_denied&state=${session.state}`;
     await expectStatus(200, browser, { path });
     await send(device, pollOf(session));
@@ -278,4 +247,4 @@ export async function end(
 
 /** Users sign in, but no device polls. */
 export const completeWithoutPolls = (ports: Ports, sessions: readonly Session[]) =>
-  forEach(sessions, (session) => browse(ports, session, 'unpolled', 0));
+  inLanes(AT_ONCE, sessions, (session) => browse(ports, session, 'unpolled', 0));

@@ -1,17 +1,13 @@
 /** The measured processes: how they start, on which core they run, and what they use. Linux with glibc. */
 import { dlopen, ptr } from 'bun:ffi';
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FETCHES_AT_ONCE } from '../src/limits.ts';
 import { newFolder } from '../test/kit/folder.ts';
-import { findFreePort, startChild } from '../test/kit/process.ts';
 import type { RedisServer } from '../test/kit/redis/server.ts';
-import { untilHealthy } from '../test/kit/relay.ts';
+import { launchRelay, MAIN, type RelayProcess, untilHealthy } from '../test/kit/relay.ts';
 import { type Ports, signIns } from './load.ts';
 import type { Plan } from './plan.ts';
-
-export const ROOT = join(import.meta.dir, '..');
 
 /** The folder of the sessions files. */
 const folder = newFolder();
@@ -33,41 +29,27 @@ export interface Bench {
 
 type Env = Readonly<Record<string, string>>;
 
-const FROM_SOURCE = 'bun src/cli/main.ts';
-
-/** Starts the relay as bin/sign-in-relay.cjs does, but with this program. Resolves once it answers. */
-async function startRelay(env: Env, program = FROM_SOURCE) {
-  const port = await findFreePort();
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const relay = startChild([...(isPinned ? ['taskset', '-c', '0'] : []), ...program.split(' ')], {
-    cwd: ROOT,
-    stdout: 'unread',
-    env: {
-      PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH ?? ''}`,
-      BUN_CONFIG_MAX_HTTP_REQUESTS: String(FETCHES_AT_ONCE),
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      OAUTH_BASE_URL: baseUrl,
-      // The load forwards the addresses of its clients, as a proxy does.
-      TRUSTED_PROXY_CIDRS: '127.0.0.1',
-      ...env,
-    },
-  });
+/** Resolves once it answers. `command`: what is run, if it is not `bun src/cli/main.ts`. */
+async function startRelay(env: Env, command: readonly string[] = [process.execPath, MAIN]) {
+  const settings = {
+    BUN_CONFIG_MAX_HTTP_REQUESTS: String(FETCHES_AT_ONCE),
+    LOG_LEVEL: 'info',
+    // The load forwards the addresses of its clients, as a proxy does.
+    TRUSTED_PROXY_CIDRS: '127.0.0.1',
+    ...env,
+  };
+  const pinned = [...(isPinned ? ['taskset', '-c', '0'] : []), ...command];
+  const relay = await launchRelay(settings, { command: pinned, stdout: 'unread' });
   // A log is read, as under a supervisor.
   relay.streams[0]?.resume();
-  let isStopping = false;
   void relay.exited.then((code) => {
-    if (isStopping) return;
-    console.error(`${program} ended with ${code}:\n${relay.stderr()}`);
+    // As after a SIGTERM.
+    if (code === 0) return;
+    console.error(`${command.join(' ')} ended with ${code}:\n${relay.stderr()}`);
     process.exit(1);
   });
-  await untilHealthy(baseUrl);
-  async function stop(): Promise<void> {
-    isStopping = true;
-    relay.kill();
-    await relay.exited;
-  }
-  return { pid: relay.pid, port, stop };
+  await untilHealthy(relay.baseUrl);
+  return relay;
 }
 
 export type Column = 'memory' | 'one file' | 'Redis, one relay' | 'Redis, two relays';
@@ -81,7 +63,7 @@ export const relayColumns = ({ redis }: Bench): Column[] =>
 export interface Target {
   readonly column: Column;
   readonly ports: Ports;
-  readonly pids: readonly number[];
+  readonly relays: readonly RelayProcess[];
   stop(): Promise<unknown>;
 }
 
@@ -89,7 +71,11 @@ export interface Target {
 const HIGH_LIMITS = { MAX_SESSIONS: '1000000', SESSION_SECONDS: '3600' };
 
 /** If there are two relays, devices connect to the first and browsers to the second. */
-export async function start(bench: Bench, column: Column, program?: string): Promise<Target> {
+export async function start(
+  bench: Bench,
+  column: Column,
+  command?: readonly string[],
+): Promise<Target> {
   const isTwo = column === 'Redis, two relays';
   const redis = { REDIS_URL: bench.redis?.url ?? '', REDIS_PREFIX: isTwo ? 'two:' : 'one:' };
   const file = { SESSIONS_FILE: join(folder, `${crypto.randomUUID()}.db`) };
@@ -100,19 +86,19 @@ export async function start(bench: Bench, column: Column, program?: string): Pro
     MAL_TOKEN_URL: `${bench.provider}/token`,
   };
   const env = { ...provider, ...HIGH_LIMITS, ...store };
-  const first = await startRelay(env, program);
-  const second = isTwo ? await startRelay(env) : first;
+  const first = await startRelay(env, command);
+  const relays = isTwo ? [first, await startRelay(env)] : [first];
   return {
     column,
-    ports: { device: first.port, browser: second.port },
-    pids: isTwo ? [first.pid, second.pid] : [first.pid],
-    stop: () => Promise.all([first.stop(), second.stop()]),
+    ports: { device: first.port, browser: relays.at(-1)?.port ?? 0 },
+    relays,
+    stop: () => Promise.all(relays.map((relay) => relay.stop())),
   };
 }
 
 /** The same, after so many sign-ins that its code is compiled. */
-export async function startWarm(bench: Bench, column: Column, program?: string) {
-  const target = await start(bench, column, program);
+export async function startWarm(bench: Bench, column: Column, command?: readonly string[]) {
+  const target = await start(bench, column, command);
   await signIns(target.ports, { count: bench.plan.warmUpSignIns, atOnce: bench.plan.atOnce });
   return target;
 }
@@ -166,23 +152,19 @@ export async function inTurns(
 
 export const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-/** Resident set of all of them, in megabytes of 10^6 bytes. */
-export function residentMegabytes(pids: readonly number[]): number {
-  const statuses = pids.map((pid) => readFileSync(`/proc/${pid}/status`, 'utf8'));
-  return sum(
-    statuses.map((status) => Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 0.001_024),
-  );
-}
+/** Of 10^6 bytes, of all of them. */
+export const residentMegabytes = (relays: readonly RelayProcess[]) =>
+  sum(relays.map((relay) => relay.residentBytes())) / 1e6;
 
 const SETTLE_STEP_MS = 500;
 const SETTLED_MEGABYTES = 0.5;
 
 /** The same once four readings are alike, or after `longestMs`. */
-export async function settledMegabytes(pids: readonly number[], longestMs: number) {
+export async function settledMegabytes(relays: readonly RelayProcess[], longestMs: number) {
   const endMs = performance.now() + longestMs;
   const readings: number[] = [];
   for (;;) {
-    const resident = residentMegabytes(pids);
+    const resident = residentMegabytes(relays);
     readings.push(resident);
     const recent = readings.slice(-4);
     const isSettled = Math.max(...recent) - Math.min(...recent) < SETTLED_MEGABYTES;

@@ -22,32 +22,32 @@ export async function measureMemory(bench: Bench): Promise<void> {
 /** Measures a new relay and its first devices. Two relays are added up. */
 async function measureParkedPolls(bench: Bench, column: Column): Promise<void> {
   const { parkedPolls: count, settleMs } = bench.plan;
-  const { ports, pids, stop } = await start(bench, column);
+  const { ports, relays, stop } = await start(bench, column);
   const add = (row: string, value: number) => record('Memory', column, row, value);
-  add('at rest, MB', await settledMegabytes(pids, settleMs));
+  add('at rest, MB', await settledMegabytes(relays, settleMs));
   const sessions = await hold(ports, count);
-  const live = await settledMegabytes(pids, settleMs);
+  const live = await settledMegabytes(relays, settleMs);
   add(`with ${count.toLocaleString('en')} live sessions, MB`, live);
   const polls = await park(ports, sessions);
-  const parked = await settledMegabytes(pids, settleMs);
+  const parked = await settledMegabytes(relays, settleMs);
   add('the same with a parked poll for each, MB', parked);
   add('a parked poll, KB', kilobytes(parked - live, count));
   await end(ports, sessions, polls);
-  add('after all of them have ended, MB', await settledMegabytes(pids, settleMs));
+  add('after all of them have ended, MB', await settledMegabytes(relays, settleMs));
   await stop();
 }
 
 /** So many that the memory of the first requests does not matter. */
 async function measureManySessions(bench: Bench): Promise<void> {
   const { liveSessions: count, settleMs } = bench.plan;
-  const { ports, pids, stop } = await startWarm(bench, 'memory');
+  const { ports, relays, stop } = await startWarm(bench, 'memory');
   const add = (row: string, value: number) => record('Memory', 'memory', row, value);
-  const before = await settledMegabytes(pids, settleMs);
+  const before = await settledMegabytes(relays, settleMs);
   const sessions = await hold(ports, count);
-  const live = await settledMegabytes(pids, settleMs);
+  const live = await settledMegabytes(relays, settleMs);
   add(`with ${count.toLocaleString('en')} live sessions, MB`, live);
   add('one of these, KB', kilobytes(live - before, count));
   await end(ports, sessions);
-  add('after these have ended, MB', await settledMegabytes(pids, settleMs));
+  add('after these have ended, MB', await settledMegabytes(relays, settleMs));
   await stop();
 }

@@ -10,7 +10,7 @@ const WITH_CODE = JSON.stringify({ service: 'mal', code: true, device: 'Living r
 /** Redis's memory for a session. */
 export async function measureRedis(bench: Bench): Promise<void> {
   if (bench.redis === undefined) return;
-  const redis = await startRedis();
+  await using redis = await startRedis();
   const { ports, stop } = await start({ ...bench, redis }, COLUMN);
   const count = bench.plan.parkedPolls;
   const usedBytes = async () =>
@@ -24,5 +24,5 @@ export async function measureRedis(bench: Bench): Promise<void> {
   await measure('waiting', undefined, (held) => park(ports, held));
   await measure('waiting, with a user code and a device name', WITH_CODE, async () => {});
   await measure('completed, not delivered', undefined, (held) => completeWithoutPolls(ports, held));
-  await Promise.all([stop(), redis.stop()]);
+  await stop();
 }

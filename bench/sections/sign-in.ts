@@ -1,12 +1,11 @@
 /** What a sign-in costs the relay, and how fast its tokens are delivered. */
-import { NODE } from '../../test/kit/process.ts';
+import { buildForNode, RUNTIMES } from '../../test/kit/relay.ts';
 import { findFigure, median, record } from '../figures.ts';
 import { signIns } from '../load.ts';
 import {
   type Bench,
   inTurns,
   measureCpu,
-  ROOT,
   relayColumns,
   residentMegabytes,
   startWarm,
@@ -36,7 +35,8 @@ export async function measureCost(bench: Bench): Promise<void> {
 
 async function recordSignIns(bench: Bench, target: Target): Promise<number> {
   const { redis } = bench;
-  const { column, ports, pids } = target;
+  const { column, ports } = target;
+  const pids = target.relays.map(({ pid }) => pid);
   const add = (row: string, value: number) => record('A sign-in', column, row, value);
   const all = redis === undefined ? pids : [...pids, redis.pid];
   const { cpu, perSecond } = await measureCpu(bench, ports, all);
@@ -61,12 +61,13 @@ const ON_NODE = 'On Node';
 
 /** The build for Node, and the sources on Bun. */
 export async function measureNode(bench: Bench): Promise<void> {
-  const { exitCode } = Bun.spawnSync([process.execPath, 'scripts/build.ts'], { cwd: ROOT });
-  if (exitCode !== 0) throw new Error('the build for Node failed');
-  const onBun = await startWarm(bench, 'memory');
-  const onNode = await startWarm(bench, 'memory', `${NODE} -- dist/cli/main.js`);
+  await buildForNode();
+  const [[, bun], [, node]] = RUNTIMES;
+  const onBun = await startWarm(bench, 'memory', bun);
+  const onNode = await startWarm(bench, 'memory', node);
   const add = (row: string, value: number) => record(ON_NODE, 'memory', row, value);
-  const works = [onBun, onNode].map(({ ports, pids }) => async () => {
+  const works = [onBun, onNode].map(({ ports, relays }) => async () => {
+    const pids = relays.map(({ pid }) => pid);
     return sum((await measureCpu(bench, ports, pids)).cpu);
   });
   await inTurns(bench.plan.rounds, works, (bun = 0, node = 0) => {
@@ -74,7 +75,7 @@ export async function measureNode(bench: Bench): Promise<void> {
     add('CPU of a sign-in on Node, µs', node);
     add('Node, times Bun', node / bun);
   });
-  add('resident after these on Bun, MB', residentMegabytes(onBun.pids));
-  add('resident after these on Node, MB', residentMegabytes(onNode.pids));
+  add('resident after these on Bun, MB', residentMegabytes(onBun.relays));
+  add('resident after these on Node, MB', residentMegabytes(onNode.relays));
   await Promise.all([onBun, onNode].map((target) => target.stop()));
 }
