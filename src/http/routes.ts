@@ -52,14 +52,13 @@ export function createRoutes(options: RoutesOptions): Route[] {
   const { trustedProxyCidrs, monitor, sessionSeconds } = options;
   const { origin, host } = new URL(baseUrl);
   const basePath = basePathOf(baseUrl);
-  const providerNames = providers.offered.map(({ displayName }) => displayName);
-  const names = { branding, host, basePath, providers: providerNames };
+  const names = providers.offered.map(({ displayName }) => displayName);
   const origins = [origin, ...corsOrigins];
   const cookies = createContinueCookies(baseUrl, sessionSeconds);
   const endpoints = {
     ...options,
     basePath,
-    pages: createPageResponses(createPages(names)),
+    pages: createPageResponses(createPages(branding, host, basePath, names)),
     admission: createAdmission(trustedProxyCidrs, origins, monitor),
     cookies: confirm === 'always' ? cookies : undefined,
     openCookies: openEndpoints && cookies,

@@ -27,6 +27,8 @@ export function renderCodeForm(frame: Frame, form: CodeForm = {}): string {
   const { providers, alert, error, written = '' } = form;
   const app = appName && isolate(appName);
   const heading = error?.title ?? (providers ? words.home.title(app) : words.codeForm.title);
+  // No focus if there is text to read first: a keyboard on the screen would cover it.
+  const hasFocus = written === '' && !providers && !alert && !error;
   return renderPage(frame, {
     title: alert?.title ?? heading,
     isPublic: providers !== undefined,
@@ -45,13 +47,7 @@ export function renderCodeForm(frame: Frame, form: CodeForm = {}): string {
             <strong>{alert.title}</strong> {alert.message}
           </p>
         )}
-        <CodeField
-          frame={frame}
-          written={written}
-          isWrong={alert !== undefined}
-          // No focus if there is text to read first: a keyboard on the screen would cover it.
-          hasFocus={written === '' && !providers && !alert && !error}
-        />
+        {codeField(frame, written, alert !== undefined, hasFocus)}
         {providers && (
           <div class="about">
             <p>
@@ -72,15 +68,8 @@ export function renderCodeForm(frame: Frame, form: CodeForm = {}): string {
   });
 }
 
-interface Field {
-  readonly frame: Frame;
-  readonly written?: string;
-  readonly isWrong?: boolean;
-  readonly hasFocus?: boolean;
-}
-
 /** The form alone. The element that says what is wrong has the id `alert`. */
-export function CodeField({ frame, written = '', isWrong = false, hasFocus }: Field) {
+export function codeField(frame: Frame, written = '', isWrong = false, hasFocus = false) {
   const words = frame.words.codeForm;
   return (
     <form method="post" action={frame.codeForm}>

@@ -1,7 +1,7 @@
 /** @jsxImportSource hono/jsx */
 /** The page at the end of a sign-in, or where it cannot continue: a mark, a heading, what happened, and to which device. */
 import { CODE_LIMIT_PER_ADDRESS } from '../limits.ts';
-import { CodeField } from './code-form.tsx';
+import { codeField } from './code-form.tsx';
 import { Fact, type Frame, renderPage } from './layout.tsx';
 import type { Messages } from './messages/en.ts';
 import { isolate, Words } from './words.tsx';
@@ -178,7 +178,7 @@ export function renderOutcome(
           </dl>
         )}
         {note && reference && <small>{note}</small>}
-        {HAS_CODE_FORM.has(outcome) && <CodeField frame={frame} />}
+        {HAS_CODE_FORM.has(outcome) && codeField(frame)}
       </>
     ),
   });

@@ -25,22 +25,17 @@ export interface Branding {
 /** The page on which a user types a code. */
 export const codeFormOf = (baseUrl: string) => `${baseUrl}/link`;
 
-export interface PagesOptions {
-  readonly branding: Branding;
-  /** The host of the base URL. */
-  readonly host: string;
-  /** Path of the base URL; empty without one. */
-  readonly basePath: string;
-  /** Names of the providers at which users may sign in. */
-  readonly providers: readonly string[];
-}
-
 type LanguagePages = ReturnType<typeof createLanguagePages>;
 
 export type Pages = ReturnType<typeof createPages>;
 
-export function createPages({ branding, host, basePath, providers }: PagesOptions) {
-  const { appName, accent, logo, links = {} } = branding;
+/** `host` and `basePath` are those of the base URL. `providers` are the names at which users may sign in. */
+export function createPages(
+  { appName, accent, logo, links = {} }: Branding,
+  host: string,
+  basePath: string,
+  providers: readonly string[],
+) {
   const style = createStyle(accent);
   const rendered = new Map<Language, LanguagePages>();
   /** The pages for an `Accept-Language` header. */

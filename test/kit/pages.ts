@@ -4,12 +4,7 @@ import { type Branding, createPages } from '../../src/pages/pages.ts';
 import { readPicture } from '../../src/pages/picture.ts';
 
 export function createPagesFor(branding: Branding = {}) {
-  return createPages({
-    branding,
-    host: 'relay.example',
-    basePath: '',
-    providers: ['MyAnimeList', 'AniList'],
-  });
+  return createPages(branding, 'relay.example', '', ['MyAnimeList', 'AniList']);
 }
 
 /** What an operator may put on the pages. */
