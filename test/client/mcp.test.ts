@@ -1,226 +1,106 @@
-/** `sign-in-relay-client/mcp` with the official SDK: its example server and authorization server, and one that refreshes. */
+/** `sign-in-relay-client/mcp` with the official SDK, at the MCP server of a dev relay and at the example server of the SDK. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
-import { randomUUID } from 'node:crypto';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import {
-  InvalidGrantError,
-  InvalidScopeError,
-  InvalidTokenError,
-} from '@modelcontextprotocol/sdk/server/auth/errors.js';
-import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js';
-import type {
-  AuthorizationParams,
-  OAuthServerProvider,
-} from '@modelcontextprotocol/sdk/server/auth/provider.js';
-import {
-  createOAuthMetadata,
-  getOAuthProtectedResourceMetadataUrl,
-  mcpAuthMetadataRouter,
-  mcpAuthRouter,
-} from '@modelcontextprotocol/sdk/server/auth/router.js';
-import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js';
-import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type {
-  OAuthClientInformationFull,
-  OAuthTokens,
-} from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { relayProvider } from '../../client/src/mcp.ts';
 import { fileStorage } from '../../client/src/node.ts';
 import { installClient } from '../kit/client-package.ts';
+import { startDev } from '../kit/dev.ts';
 import { newFolder } from '../kit/folder.ts';
 import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
 import { scanTerminal } from '../kit/qr.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { createUser, readLink } from '../kit/user.ts';
-import { pollUntil } from '../kit/wait.ts';
+import { pollUntil, untilShown } from '../kit/wait.ts';
 
-const [authPort, serverPort, examplePort, exampleAuthPort] = [
-  await findFreePort(),
-  await findFreePort(),
-  await findFreePort(),
-  await findFreePort(),
-];
-const issuerUrl = new URL(`http://localhost:${authPort}`);
-const server = new URL(`http://localhost:${serverPort}/mcp`);
+const dev = await startDev({ args: ['--open'] });
+const server = new URL(`${dev.providerUrl}/mcp`);
+afterAll(() => dev.stop());
 
-/** Asks its user nothing. A refresh token is good for one use. */
-const clients = new Map<string, OAuthClientInformationFull>();
-const codes = new Map<string, AuthorizationParams>();
-const access = new Map<string, AuthInfo>();
-const refresh = new Set<string>();
-/** The refresh tokens that it was sent. */
-let refreshed: string[] = [];
-let refusesScope = false;
-
-function grant({ client_id }: OAuthClientInformationFull): OAuthTokens {
-  const token = plantSecret(randomUUID());
-  const refresh_token = plantSecret(randomUUID());
-  const expiresAt = Date.now() / 1_000 + 3_600;
-  access.set(token, { token, clientId: client_id, scopes: ['mcp:tools'], expiresAt });
-  refresh.add(refresh_token);
-  return { access_token: token, token_type: 'bearer', refresh_token };
-}
-
-const provider: OAuthServerProvider = {
-  clientsStore: {
-    getClient: (id) => clients.get(id),
-    registerClient(client) {
-      const registered = client as OAuthClientInformationFull;
-      clients.set(registered.client_id, registered);
-      return registered;
-    },
-  },
-  async authorize(_client, params, response) {
-    const code = plantSecret(randomUUID());
-    codes.set(code, params);
-    const query = { code, state: params.state ?? '', iss: issuerUrl.href };
-    response.redirect(`${params.redirectUri}?${new URLSearchParams(query)}`);
-  },
-  challengeForAuthorizationCode: async (_client, code) => codes.get(code)?.codeChallenge ?? '',
-  async exchangeAuthorizationCode(client, code, _verifier, redirectUri, resource) {
-    if (refusesScope) throw new InvalidScopeError('');
-    const asked = codes.get(code);
-    const isSame = asked?.redirectUri === redirectUri && asked?.resource?.href === resource?.href;
-    if (!isSame || resource?.href !== server.href) throw new InvalidGrantError('another request');
-    return grant(client);
-  },
-  async exchangeRefreshToken(client, token) {
-    refreshed.push(token);
-    if (!refresh.delete(token)) throw new InvalidGrantError('spent');
-    return grant(client);
-  },
-  async verifyAccessToken(token) {
-    const info = access.get(token);
-    if (info === undefined) throw new InvalidTokenError('revoked');
-    return info;
-  },
-};
-
-const scopesSupported = ['mcp:tools'];
-
-const serveAuthorization = (): Server =>
-  createMcpExpressApp()
-    .use(mcpAuthRouter({ provider, issuerUrl, scopesSupported }))
-    .listen(authPort);
-
-function serveMcp(): Server {
-  const app = createMcpExpressApp();
-  const oauthMetadata = createOAuthMetadata({ provider, issuerUrl, scopesSupported });
-  app.use(mcpAuthMetadataRouter({ oauthMetadata, resourceServerUrl: server, scopesSupported }));
-  const resourceMetadataUrl = getOAuthProtectedResourceMetadataUrl(server);
-  app.use(requireBearerAuth({ verifier: provider, resourceMetadataUrl }));
-  app.post(
-    '/mcp',
-    async (request: IncomingMessage & { body: unknown }, response: ServerResponse) => {
-      const mcp = new McpServer({ name: 'a server', version: '1.0.0' });
-      mcp.registerTool('greet', { description: 'Greets' }, () => ({ content: [] }));
-      const transport = new StreamableHTTPServerTransport();
-      await mcp.connect(transport as Transport);
-      await transport.handleRequest(request, response, request.body);
-    },
-  );
-  return app.listen(serverPort);
-}
-
-const servers = [serveAuthorization(), serveMcp()];
-const endpoints = [authPort, exampleAuthPort].map((port) => `http://localhost:${port}/authorize`);
-const relay = await startRelay({
-  OPEN_ENDPOINTS: endpoints.join(),
-  PROVIDERS: '',
-  MAL_CLIENT_ID: '',
-  START_BURST: '100',
-});
-afterAll(async () => {
-  for (const each of servers) each.close();
-  await relay.stop();
-});
-
-/** The user continues; the authorization servers here ask nothing. */
-async function answer(link: string): Promise<void> {
-  const user = createUser({
-    ask: (url, init) => fetch(new URL(url, relay.baseUrl), { redirect: 'manual', ...init }),
-  });
-  const decided = await user.decide(link, 'continue', { Origin: relay.baseUrl });
-  const back = await fetch(decided.headers.get('location') ?? '', { redirect: 'manual' });
-  await user.open(back.headers.get('location') ?? '');
-}
+const planNext = (ending: string) => dev.plan({ ending, auto: true, seconds: 1 });
 
 let folder = '';
 let links: string[] = [];
 beforeEach(() => {
   folder = newFolder();
   links = [];
-  refreshed = [];
 });
 
 /** A client as in a process of its own: nothing is shared but the folder. */
-function createClient(
-  onPrompt = (link: string) => void answer(link),
-  fetch?: (url: string, init: object) => Promise<Response>,
-) {
+function createClient(fetch?: (url: string, init: object) => Promise<Response>) {
   const shared = fileStorage(folder);
   const authProvider = relayProvider({
-    relay: relay.baseUrl,
+    relay: dev.relayUrl,
     server,
     storage: { ...shared },
     fetch,
-    onPrompt({ link }) {
-      links.push(link);
-      onPrompt(link);
-    },
+    onPrompt: ({ link }) => void links.push(link),
   });
   const client = new Client({ name: 'test', version: '1.0.0' });
   const connect = () =>
     client.connect(new StreamableHTTPClientTransport(server, { authProvider }) as Transport);
-  const toolNames = async () => (await client.listTools()).tools.map(({ name }) => name);
-  return { authProvider, connect, toolNames };
+  const callTool = async (): Promise<unknown> =>
+    (await client.callTool({ name: 'whoami' })).content;
+  return { authProvider, client, connect, callTool };
 }
 
-test('connecting shows a link once and waits; the next process shows none', async () => {
-  const first = createClient();
-  await first.connect();
-  expect(await first.toolNames()).toEqual(['greet']);
-  const second = createClient();
-  await second.connect();
-  expect(await second.toolNames()).toEqual(['greet']);
-  expect(links).toHaveLength(1);
+const ANSWER = [{ type: 'text', text: 'You are Ada.' }];
+
+test.each(['approve', 'slow', 'cut-off', 'restart', 'refresh-rotates'])(
+  '%s: connecting shows a link once and waits; the next process shows none',
+  async (ending) => {
+    await planNext(ending);
+    for (const { client, connect, callTool } of [createClient(), createClient()]) {
+      await connect();
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['whoami']);
+      expect(await callTool()).toEqual(ANSWER);
+      expect(links).toHaveLength(1);
+    }
+    await dev.untilShown('the relay has the code, which the device exchanges itself');
+    expect(dev.output()).not.toContain('received tokens');
+  },
+);
+
+test.each([
+  ['deny', 'access_denied'],
+  ['no-code', 'missing_code'],
+])('%s: connecting ends with %s', async (ending, code) => {
+  await planNext(ending);
+  await expect(createClient().connect()).rejects.toMatchObject({ code });
 });
 
-test('an access token that the server refuses is refreshed, and the request repeated', async () => {
-  const { connect, toolNames } = createClient();
-  await connect();
-  access.clear();
-  expect(await toolNames()).toEqual(['greet']);
-  expect(links).toHaveLength(1);
-  expect(refreshed).not.toBeEmpty();
-});
+/** The server refuses the access token that is stored. */
+async function revoke(): Promise<void> {
+  const { access_token: token = '' } = (await createClient().authProvider.tokens()) ?? {};
+  const body = new URLSearchParams({ client_id: 'sign-in-relay-dev', token: plantSecret(token) });
+  expect((await dev.askProvider('/revoke', { method: 'POST', body })).status).toBe(200);
+}
 
 test('clients on one storage refresh in turn, and send no refresh token twice', async () => {
   const clients = [createClient(), createClient(), createClient()];
+  await planNext('refresh-rotates');
   for (const { connect } of clients) await connect();
   for (let round = 0; round < 3; round += 1) {
-    access.clear();
-    const lists = await Promise.all(clients.map(({ toolNames }) => toolNames()));
-    expect(lists).toEqual([['greet'], ['greet'], ['greet']]);
+    await revoke();
+    const answers = await Promise.all(clients.map(({ callTool }) => callTool()));
+    expect(answers).toEqual([ANSWER, ANSWER, ANSWER]);
   }
   expect(links).toHaveLength(1);
-  expect(new Set(refreshed).size).toBe(refreshed.length);
+  expect(dev.output()).toContain('a new refresh token');
+  expect(dev.output()).not.toContain('used an old refresh token');
 });
 
 test('a refresh token that no longer works shows another link', async () => {
-  const { connect, toolNames } = createClient();
+  const { connect, callTool } = createClient();
+  await planNext('refresh-refused');
   await connect();
-  access.clear();
-  refresh.clear();
-  expect(await toolNames()).toEqual(['greet']);
+  await revoke();
+  await planNext('approve');
+  expect(await callTool()).toEqual(ANSWER);
   expect(links).toHaveLength(2);
 });
 
@@ -242,22 +122,19 @@ const foundAt = (authorizationServerUrl: string, metadata: object = {}) => ({
 /** A process at a relay whose user comes at once, unless `result` says otherwise. It is asked as the SDK asks. */
 function createBare(result?: () => Response | Promise<Response>, returned: object = {}) {
   const urls: string[] = [];
-  const { authProvider } = createClient(
-    () => {},
-    async (url, init) => {
-      const { pathname, searchParams } = new URL(url);
-      if (pathname === '/services') return Response.json({ services: [], extensions: ['open'] });
-      if (pathname === '/open') {
-        const { authorizationUrl } = JSON.parse((init as { body: string }).body);
-        urls.push(authorizationUrl);
-        const state = new URL(authorizationUrl).searchParams.get('state');
-        return Response.json({ session: state, url: `${relay.baseUrl}/x`, expiresIn: 600 });
-      }
-      if (result) return result();
-      const callback = { code: 'code', state: searchParams.get('session'), ...returned };
-      return Response.json({ callback, redirectUri: `${relay.baseUrl}/open/callback` });
-    },
-  );
+  const { authProvider } = createClient(async (url, init) => {
+    const { pathname, searchParams } = new URL(url);
+    if (pathname === '/services') return Response.json({ services: [], extensions: ['open'] });
+    if (pathname === '/open') {
+      const { authorizationUrl } = JSON.parse((init as { body: string }).body);
+      urls.push(authorizationUrl);
+      const state = new URL(authorizationUrl).searchParams.get('state');
+      return Response.json({ session: state, url: `${dev.relayUrl}/x`, expiresIn: 600 });
+    }
+    if (result) return result();
+    const callback = { code: 'code', state: searchParams.get('session'), ...returned };
+    return Response.json({ callback, redirectUri: `${dev.relayUrl}/open/callback` });
+  });
   async function start(discovery: ReturnType<typeof foundAt>, client_id = 'client') {
     await authProvider.saveDiscoveryState(discovery);
     await authProvider.saveClientInformation({ client_id });
@@ -359,7 +236,7 @@ test('another process that has signed in, without a refresh token, spares the us
 });
 
 test('a storage that fails is named, and the address of a server may be long', async () => {
-  const options = { relay: relay.baseUrl, onPrompt() {} };
+  const options = { relay: dev.relayUrl, onPrompt() {} };
   const storage = { ...fileStorage(folder), getItem: () => Promise.reject(new Error('full')) };
   const failed = relayProvider({ ...options, server, storage }).tokens();
   await expect(failed).rejects.toMatchObject({ code: 'storage_failed' });
@@ -389,6 +266,24 @@ await client.close();
 const SDK = join(ROOT, 'test/node_modules/@modelcontextprotocol/sdk');
 const EXAMPLE = readFileSync(`${ROOT}examples/mcp/client.mjs`, 'utf8');
 
+const [examplePort, authPort] = [await findFreePort(), await findFreePort()];
+const relay = await startRelay({
+  OPEN_ENDPOINTS: `http://localhost:${authPort}/authorize`,
+  PROVIDERS: '',
+  MAL_CLIENT_ID: '',
+});
+afterAll(() => relay.stop());
+
+/** The user continues; the authorization server asks nothing. */
+async function answer(link: string): Promise<void> {
+  const user = createUser({
+    ask: (url, init) => fetch(new URL(url, relay.baseUrl), { redirect: 'manual', ...init }),
+  });
+  const decided = await user.decide(link, 'continue', { Origin: relay.baseUrl });
+  const back = await fetch(decided.headers.get('location') ?? '', { redirect: 'manual' });
+  await user.open(back.headers.get('location') ?? '');
+}
+
 /** For the programs below. */
 const modules = join(newFolder(), 'node_modules');
 
@@ -404,7 +299,7 @@ test.each([
 ])("%s signs in at the SDK's example server, by Node, and once", async (_, program) => {
   const script = join(SDK, 'dist/esm/examples/server/simpleStreamableHttp.js');
   const example = startChild([NODE, script, '--oauth', '--oauth-strict'], {
-    env: { MCP_PORT: `${examplePort}`, MCP_AUTH_PORT: `${exampleAuthPort}` },
+    env: { MCP_PORT: `${examplePort}`, MCP_AUTH_PORT: `${authPort}` },
   });
   symlinkSync(modules, join(folder, 'node_modules'));
   const url = `http://localhost:${examplePort}/mcp`;
@@ -412,9 +307,7 @@ test.each([
   const file = join(folder, 'client.mjs');
   writeFileSync(file, own.replace('https://relay.example', relay.baseUrl));
   const command = [NODE, file, relay.baseUrl, url];
-  await pollUntil('the example server listens', () =>
-    example.output().includes('Server listening'),
-  );
+  await untilShown(example, 'Server listening');
   const first = startChild(command, { env: { HOME: folder } });
   const link = await readLink(first);
   const code = first
@@ -432,13 +325,12 @@ test.each([
 });
 
 test('examples/mcp/client.mjs names an error of the SDK that has no message', async () => {
-  refusesScope = true;
+  await planNext('exchange-fails');
   symlinkSync(modules, join(folder, 'node_modules'));
   const file = join(folder, 'client.mjs');
   writeFileSync(file, EXAMPLE);
-  const program = startChild([NODE, file, relay.baseUrl, server.href], { env: { HOME: folder } });
-  await answer(await readLink(program));
-  await pollUntil('it says so', () => program.output().endsWith('\nInvalidScopeError\n'));
+  const program = startChild([NODE, file, dev.relayUrl, server.href], { env: { HOME: folder } });
+  await untilShown(program, /\nServerError\n$/);
   program.kill('SIGKILL');
   await program.exited;
 });

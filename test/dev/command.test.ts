@@ -25,6 +25,21 @@ describe('dev: options', () => {
     expect(await (await poll(dev, session)).json()).toHaveProperty('accessToken');
   });
 
+  test('--open: a client can register for the relay alone; else there is no MCP server', async () => {
+    await using dev = await startDev({ args: ['--open'] });
+    const post = { method: 'POST', body: '{}' };
+    for (const [address, status] of [
+      [`${dev.relayUrl}/open/callback`, 201],
+      ['https://other.example/callback', 400],
+    ] as const) {
+      const body = JSON.stringify({ redirect_uris: [address] });
+      expect((await dev.askProvider('/register', { ...post, body })).status).toBe(status);
+    }
+    await using other = await startDev();
+    expect((await other.askProvider('/mcp', post)).status).toBe(404);
+    expect((await other.ask('/open', post)).status).toBe(404);
+  });
+
   test.each([
     [['--port', 'x'], '--port'],
     [['--port', '65535'], '--port'],
