@@ -4,10 +4,10 @@ import type { ParseArgsConfig } from 'node:util';
 import { FETCHES_AT_ONCE } from '../limits.ts';
 import { createLogOutput, describeError, log, startLog } from '../log.ts';
 import { codeOf } from '../providers/connect-problem.ts';
-import { describeListenFailure } from '../server/listen.ts';
+import { CannotListen } from '../server/listen.ts';
 import { checkMachine, findMachineWarnings } from '../server/machine.ts';
 import type { Runtime } from '../server/runtime.ts';
-import { AdminPortError, serve } from '../server/serve.ts';
+import { serve } from '../server/serve.ts';
 import { type EnvFile, parseEnvFile } from '../settings/env-file.ts';
 import {
   countWrong,
@@ -193,10 +193,7 @@ function describeStartFailure(error: unknown, settings: Settings): string | unde
   if (error instanceof StoreUnavailable) {
     return `${settings.sessionsFile === undefined ? 'REDIS_URL:' : 'SESSIONS_FILE'} ${error.message}`;
   }
-  const { adminHost, adminPort: port = 0 } = settings;
-  return error instanceof AdminPortError
-    ? describeListenFailure(error.cause, 'ADMIN_', { host: adminHost, port })
-    : describeListenFailure(error, '', settings);
+  return error instanceof CannotListen ? error.message : undefined;
 }
 
 /** An unexpected error, without its message, which may contain a setting. */

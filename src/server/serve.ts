@@ -1,7 +1,6 @@
 /** Runs the relay until a signal ends the process. */
 import { Buffer } from 'node:buffer';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Admin } from '../admin/admin.ts';
 import { DRAIN_FLUSH_MS, IDLE_MARGIN_SECONDS, SIGNAL_ECHO_MS } from '../limits.ts';
 import { describeError, log } from '../log.ts';
 import { NO_MONITOR } from '../monitor.ts';
@@ -12,6 +11,9 @@ import { startService } from '../start-service.ts';
 import { VERSION } from '../version.ts';
 import { listen } from './listen.ts';
 import type { Listener, Runtime } from './runtime.ts';
+
+/** Longer than the scrape interval of Prometheus. */
+const ADMIN_IDLE_SECONDS = 120;
 
 /** Resolves once the relay listens. A signal or an uncaught error then ends the process. */
 export async function serve(settings: Settings, runtime: Runtime): Promise<void> {
@@ -41,7 +43,13 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
   };
   const service = await startService(settings, dependencies);
   running.service = service;
-  if (admin !== undefined) await listenForAdmin(runtime, settings, admin);
+  if (admin !== undefined) {
+    const { adminHost: host, adminPort: port = 0 } = settings;
+    const options = { handle: admin.handle, idleSeconds: ADMIN_IDLE_SECONDS };
+    // Until the process ends, so that a drain can be watched.
+    const { url } = await listen(runtime, { host, port }, options, 'ADMIN_');
+    log.info('admin_listening', { url });
+  }
   const idleSeconds = settings.pollSeconds + IDLE_MARGIN_SECONDS;
   running.listener = await listen(runtime, settings, { handle: service.handle, idleSeconds });
   notifier?.watch(service.readState);
@@ -59,32 +67,6 @@ export async function serve(settings: Settings, runtime: Runtime): Promise<void>
 interface Running {
   service?: Service;
   listener?: Listener;
-}
-
-/** Listens until the process ends, so that a drain can be watched. */
-async function listenForAdmin(
-  runtime: Runtime,
-  { adminHost: host, adminPort: port = 0 }: Settings,
-  { handle }: Admin,
-): Promise<void> {
-  try {
-    const listener = await listen(
-      runtime,
-      { host, port },
-      { handle, idleSeconds: ADMIN_IDLE_SECONDS },
-    );
-    log.info('admin_listening', { url: listener.url });
-  } catch (error) {
-    throw new AdminPortError('the admin port', { cause: error });
-  }
-}
-
-/** Longer than the scrape interval of Prometheus. */
-const ADMIN_IDLE_SECONDS = 120;
-
-/** The admin port cannot listen; `cause` says why. */
-export class AdminPortError extends Error {
-  override readonly name = 'AdminPortError';
 }
 
 /**

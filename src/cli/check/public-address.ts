@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Fetch } from '../../providers/config.ts';
 import { codeOf } from '../../providers/connect-problem.ts';
-import { describeListenFailure } from '../../server/listen.ts';
+import { CannotListen } from '../../server/listen.ts';
 import type { Runtime } from '../../server/runtime.ts';
 import type { EnabledSettings } from '../../settings/index.ts';
 import { askHealth } from '../health.ts';
@@ -25,8 +25,8 @@ export async function checkPublicAddress(settings: EnabledSettings, runtime: Run
   try {
     server = await startProbeServer(runtime, settings, word);
   } catch (error) {
-    const problem = describeListenFailure(error, '', settings);
-    return [fault('listening', problem ?? `cannot listen (${codeOf(error)})`)];
+    const isOfSetting = error instanceof CannotListen;
+    return [fault('listening', isOfSetting ? error.message : `cannot listen (${codeOf(error)})`)];
   }
   try {
     return await checkByProbe(settings, fetch, word, server);
