@@ -23,10 +23,10 @@ export async function startCuttingProxy(targetPort: number) {
     parts.push(chunk);
     onChunk(chunk);
   }
-  function stallFrom(text: string, what: Direction): Promise<Buffer> {
+  function stallFrom(argument: string, what: Direction): Promise<Buffer> {
     return new Promise((came) => {
       onChunk = (chunk) => {
-        if (!chunk.includes(text)) return;
+        if (!chunk.includes(`\r\n${argument}\r\n`)) return;
         onChunk = () => {};
         stall(what);
         came(chunk);
@@ -58,8 +58,8 @@ export async function startCuttingProxy(targetPort: number) {
     /** Holds bytes back, of new connections too, until `false`. */
     stall,
     /**
-     * The same from the next request on that contains `text`, such as a script's SHA-1. Resolves with
-     * what was sent with that request. So a test need not know what a client asks before it.
+     * The same from the next command on with this argument, such as the name of a script. Resolves with
+     * what was sent with that command. So a test need not know what a client asks before it.
      */
     stallFrom,
     stop,

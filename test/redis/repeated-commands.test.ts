@@ -6,7 +6,6 @@
 import { afterAll, afterEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import type { Awaitable } from '../../src/sign-ins/store.ts';
-import { SCRIPTS, type Script } from '../../src/stores/redis/scripts.ts';
 import { STORE_PATIENCE_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { untilSessionIs } from '../kit/relay-pair.ts';
@@ -42,11 +41,11 @@ afterEach(() => proxy.stall(false));
 
 /** Resolves with the answer to what is asked; the reply to `script` is held back, and then cut off. */
 async function cutAfter<T>(
-  script: Script,
+  script: string,
   ask: () => Awaitable<T>,
   isDone: () => Promise<unknown>,
 ): Promise<T> {
-  const asked = proxy.stallFrom(script.sha1, 'replies');
+  const asked = proxy.stallFrom(script, 'replies');
   const answer = ask();
   await asked;
   await pollUntil('Redis has executed it', isDone);
@@ -60,7 +59,7 @@ test('complete: it has succeeded, even if the device has received the tokens mea
   await cutOff.lease(session);
   let claims = 0;
   const completed = await cutAfter(
-    SCRIPTS.commit,
+    'commit',
     () => cutOff.complete(session),
     async () => {
       if ((await other.poll(session.pollSecret)).state === 'delivered') claims += 1;
@@ -75,7 +74,7 @@ test('the turn of a refresh: the same caller has it', async () => {
   const before = await redis.keys(`${prefix}refresh:*`);
   const key = `mal ${randomUUID()}`;
   const turn = await cutAfter(
-    SCRIPTS.beginRefresh,
+    'beginRefresh',
     () => behind.refreshes.begin(key),
     async () => (await redis.keys(`${prefix}refresh:*`)).length > before.length,
   );
@@ -87,7 +86,7 @@ test('complete: a refused repetition proves nothing, so it repeats until it succ
   await redis.cli('FLUSHALL');
   const session = await create(other);
   await cutOff.lease(session);
-  const asked = proxy.stallFrom(SCRIPTS.commit.sha1, 'replies');
+  const asked = proxy.stallFrom('commit', 'replies');
   const completed = cutOff.complete(session);
   await asked;
   await untilSessionIs(redis, 'completed');

@@ -19,7 +19,7 @@ export async function checkRedis(redis: NonNullable<Settings['redis']>): Promise
     return refusal && fault(WHAT, `refuses commands (${refusal.reason})`, refusal.remedy);
   };
   try {
-    // It runs every command once, to find rights that are missing (scripts/probe.lua).
+    // It runs every command once, to find rights that are missing (`probe` of scripts.lua).
     const stores = await openRedis({
       ...redis,
       waitMs: WAIT_MS,

@@ -3,6 +3,7 @@
  * without a reply may be repeated. Each is valid until a time on the store's clock.
  */
 import { Buffer } from 'node:buffer';
+import { hash } from 'node:crypto';
 import { ErrorReply } from '@redis/client';
 import {
   EXCHANGE_LEASE_MS,
@@ -17,7 +18,22 @@ import { type Clock, createDeadlineQueue, type Deadline, pause } from '../../sig
 import type { RedisClient } from './connect.ts';
 import { isRefusal, reasonOf } from './failures.ts';
 import type { StoreHealth } from './health.ts';
-import { type Script, TOO_LATE } from './scripts.ts';
+import scripts from './scripts.lua' with { type: 'text' };
+
+/** EVALSHA runs scripts.lua by this digest. */
+const SCRIPTS_SHA1 = hash('sha1', scripts);
+
+/** The functions of scripts.lua. */
+export type ScriptName =
+  | 'create'
+  | 'commit'
+  | 'sweep'
+  | 'count'
+  | 'takeToken'
+  | 'refundToken'
+  | 'beginRefresh'
+  | 'finishRefresh'
+  | 'probe';
 
 /** How long a command is repeated while a user or a device waits. */
 export const STORE_PATIENCE_MS = 4_000;
@@ -46,24 +62,23 @@ export function createRedisCommands(options: RedisCommandsOptions) {
   const inProgress = new Set<Promise<unknown>>();
 
   /**
-   * `args` come after the clock, the first argument of every script. Throws
-   * StoreUnavailable if the client is offline, the server refuses, the connection is lost, or no
+   * Throws StoreUnavailable if the client is offline, the server refuses, the connection is lost, or no
    * reply comes in time. After the last two it is unknown whether the script was executed, so it
    * is repeated only if `policy` says so.
    */
   function run(
-    script: Script,
+    script: ScriptName,
     keys: string[],
     args: (string | number)[] = [],
     policy?: RetryPolicy,
   ): Promise<unknown> {
     const texts = args.map(String);
     return perform(policy, () => {
-      const command = [String(keys.length), ...keys, String(validUntil()), ...texts];
-      return client.send(['EVALSHA', script.sha1, ...command]).catch((error: unknown) => {
-        // The server was restarted, or has not run this script before.
+      const command = [String(keys.length), ...keys, script, String(validUntil()), ...texts];
+      return client.send(['EVALSHA', SCRIPTS_SHA1, ...command]).catch((error: unknown) => {
+        // The server was restarted, or has not run the scripts before.
         if (!(error instanceof ErrorReply) || reasonOf(error) !== 'NOSCRIPT') throw error;
-        return client.send(['EVAL', script.text, ...command]);
+        return client.send(['EVAL', scripts, ...command]);
       });
     });
   }
@@ -166,7 +181,7 @@ async function repeat<T>(clock: Clock, policy: RetryPolicy, attempt: () => Promi
 }
 
 /** True if the command came too late and was not executed. */
-const isTooLate = (error: unknown) => error instanceof ErrorReply && reasonOf(error) === TOO_LATE;
+const isTooLate = (error: unknown) => error instanceof ErrorReply && reasonOf(error) === 'LATE';
 
 /*
  * The store's clock, relative to ours. A store that is paused, or that fails over, may execute

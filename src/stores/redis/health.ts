@@ -2,7 +2,7 @@
  * Whether the store can be used, for the log and for `/ready`. A load balancer sends no requests to
  * a relay that is not ready, so no request shows that a refusal has ended. While the store refuses
  * anything, and until it has accepted everything once, a script that uses every right is run at
- * intervals (scripts/probe.lua). docs/scaling.md "When Redis refuses commands".
+ * intervals (`probe` of scripts.lua). docs/scaling.md "When Redis refuses commands".
  */
 import type { ErrorReply } from '@redis/client';
 import { STORE_LATEST_MS } from '../../limits.ts';

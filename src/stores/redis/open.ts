@@ -12,9 +12,9 @@ import { createRedisCommands } from './commands.ts';
 import { connectRedis } from './connect.ts';
 import { type ConnectFailure, describeConnectFailure, noAnswer } from './failures.ts';
 import { createStoreHealth, type HealthEvent } from './health.ts';
+import { createRedisKeys } from './keys.ts';
 import { createNotices, type Notices } from './notices.ts';
 import { createRedisRateLimiter } from './rate-limits.ts';
-import { createRedisKeys, SCRIPTS } from './scripts.ts';
 import { createRedisRefreshStore, createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
 
@@ -118,7 +118,7 @@ async function startStores(
     target,
     clock,
     onEvent,
-    probe: () => commands.run(SCRIPTS.probe, [keys.probe, keys.live], [`${channel} probe`]),
+    probe: () => commands.run('probe', [keys.probe, keys.live], [`${channel} probe`]),
     reconnect: () => client.reconnect(),
   });
   const onConnectionLost = (error?: unknown) => {

@@ -6,7 +6,7 @@ import {
 } from '../../sign-ins/rate-limits.ts';
 import type { Clock } from '../../sign-ins/time.ts';
 import type { RedisCommands } from './commands.ts';
-import { type RedisKeys, SCRIPTS } from './scripts.ts';
+import type { RedisKeys } from './keys.ts';
 
 /** How many refusals are cached. Beyond that the cache is cleared, and the store refuses again. */
 const MAX_REFUSED_ADDRESSES = 10_000;
@@ -29,7 +29,7 @@ export function createRedisRateLimiter(
       const knownMs = (refusedUntilMs.get(address) ?? 0) - clock.now();
       if (knownMs > 0) return knownMs;
       const args = [policy.burst, intervalMs];
-      const waitMs = Number(await commands.run(SCRIPTS.takeToken, [bucketOf(address)], args));
+      const waitMs = Number(await commands.run('takeToken', [bucketOf(address)], args));
       if (refusedUntilMs.size >= MAX_REFUSED_ADDRESSES) refusedUntilMs.clear();
       if (waitMs > 0) refusedUntilMs.set(address, clock.now() + Math.min(waitMs, intervalMs));
       else refusedUntilMs.delete(address);
@@ -38,7 +38,7 @@ export function createRedisRateLimiter(
     /** A refund is not repeated: if its outcome is unknown, the address loses one token at most. */
     async refund(address) {
       refusedUntilMs.delete(address);
-      await commands.run(SCRIPTS.refundToken, [bucketOf(address)], [intervalMs]);
+      await commands.run('refundToken', [bucketOf(address)], [intervalMs]);
     },
     // The key of a full bucket expires.
     sweep() {},

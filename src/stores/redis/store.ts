@@ -23,8 +23,8 @@ import {
   type RetryPolicy,
 } from './commands.ts';
 import type { StoreHealth } from './health.ts';
+import type { RedisKeys } from './keys.ts';
 import type { Notices } from './notices.ts';
-import { type RedisKeys, SCRIPTS } from './scripts.ts';
 
 /** A change is computed again when another one was faster. More attempts than this mean a bug. */
 const MAX_TRIES = 20;
@@ -145,7 +145,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     ];
     const names = [keys.session(ids.link), keys.poll(ids.poll)];
     if (liveUntilMs !== machine.keptUntilMs(found.session)) names.push(keys.live);
-    const reply = await commands.run(SCRIPTS.commit, names, args, policy);
+    const reply = await commands.run('commit', names, args, policy);
     if (reply !== 1) return parse(reply, ids.link);
     recent.set({ tokens, session: next, nowMs: found.nowMs }, record.length);
     if (notice !== undefined) notices.notifyHere(ids.poll, notice);
@@ -190,7 +190,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       const keptMs = lifetimeMs + GARBAGE_MS;
       const times = [lifetimeMs, keptMs, keptMs + INDEX_GARBAGE_MS];
       const args = [ids.link, maxSessions, ...times, `${token} ${RECORD_VERSION}`, body];
-      const reply = await commands.run(SCRIPTS.create, names, args);
+      const reply = await commands.run('create', names, args);
       if (typeof reply !== 'number') return reply as 'collision' | 'full';
       const session = machine.createPending(newSession, reply, lifetimeMs);
       recent.set({ tokens: token, session, nowMs: reply }, body.length);
@@ -208,7 +208,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
     async sweep() {
       const swept: Session[] = [];
       for (;;) {
-        const links = (await commands.run(SCRIPTS.sweep, [keys.live])) as string[];
+        const links = (await commands.run('sweep', [keys.live])) as string[];
         if (links.length === 0) return swept;
         const ended = await Promise.allSettled(
           links.map((link) => updateAt(link, expire, 'briefly')),
@@ -220,7 +220,7 @@ export function createRedisStore(options: RedisStoreOptions): Store {
       }
     },
 
-    countLive: async () => Number(await commands.run(SCRIPTS.count, [keys.live])),
+    countLive: async () => Number(await commands.run('count', [keys.live])),
 
     // Any other instance can deliver what is in Redis.
     hasUndelivered: () => false,
@@ -237,7 +237,7 @@ export function createRedisRefreshStore({
     /** The command is repeated under one id. If the outcome stays unknown, nothing is sent to the provider. */
     async begin(id) {
       const args = [EXCHANGE_LEASE_MS, createCallId(randomBytes)];
-      const reply = await commands.run(SCRIPTS.beginRefresh, [keys.refresh(id)], args, 'briefly');
+      const reply = await commands.run('beginRefresh', [keys.refresh(id)], args, 'briefly');
       const [state, result = ''] = reply as [RefreshTurn['state'], string?];
       return state === 'finished' ? { state, result } : { state };
     },
@@ -245,7 +245,7 @@ export function createRedisRefreshStore({
     /** The command is repeated only for a while: the device has its result, and a repeated refresh is sent to the provider. */
     async finish(id, result = '') {
       const args = [REFRESH_RESULT_MS, result];
-      await commands.run(SCRIPTS.finishRefresh, [keys.refresh(id)], args, 'briefly');
+      await commands.run('finishRefresh', [keys.refresh(id)], args, 'briefly');
     },
   };
 }
