@@ -154,7 +154,6 @@ export async function requestGrant(
     userCode: String(fields.user_code),
     url: String(fields.verification_uri_complete),
     from,
-    mayRepeat: true,
   };
   relay.keep(session);
   return { answer, session };
@@ -178,13 +177,7 @@ export async function pollGrant(
 ): Promise<Answer> {
   const form = { grant_type: DEVICE_CODE, device_code: session.pollSecret };
   const call = formCall(tokenPath(session.service), form);
-  const answer = await relay.send({
-    ...call,
-    timeoutMs: HELD_MS,
-    headers: { ...call.headers, ...headers },
-  });
-  if (answer.body.includes('"expired_token"')) relay.forget(session);
-  return answer;
+  return relay.send({ ...call, timeoutMs: HELD_MS, headers: { ...call.headers, ...headers } });
 }
 
 /** A refresh, from an unused client address unless one is named: refreshes are limited too. */

@@ -24,8 +24,6 @@ export interface Session {
   /** The link as the relay gave it. */
   readonly url: string;
   readonly from: ClientAddress;
-  /** The relay may keep the session after a delivery. */
-  readonly mayRepeat?: boolean;
 }
 
 /** What the relay clients of all cases share. */
@@ -33,8 +31,6 @@ interface Shared {
   readonly options: Options;
   readonly nextAddress: NextAddress;
   readonly secrets: Secrets;
-  /** By poll secret: every session of the suite that may be open. The `cap` group counts with them. */
-  readonly live: Map<string, Session>;
 }
 
 export type Parameters = Readonly<Record<string, string>>;
@@ -70,19 +66,14 @@ const CLEAN_UP_MS = 5_000;
 
 export type Relay = ReturnType<typeof createRelay>;
 
-export function createRelay({ options, nextAddress, secrets, live }: Shared) {
+export function createRelay({ options, nextAddress, secrets }: Shared) {
+  /** By poll secret: the sessions of this case that may be open. */
   const own = new Map<string, Session>();
-  const cancelled = new Set<string>();
   const cookies = new Map<string, string>();
 
   const keep = (session: Session) => {
     secrets.note(session.pollSecret, session.state, session.userCode ?? '');
     own.set(session.pollSecret, session);
-    live.set(session.pollSecret, session);
-  };
-  const forget = ({ pollSecret }: Session) => {
-    own.delete(pollSecret);
-    if (!cancelled.has(pollSecret)) live.delete(pollSecret);
   };
   const sendTo = async (baseUrl: string, call: Call): Promise<Answer> => {
     const answer = await sendHttp(baseUrl, call);
@@ -102,15 +93,14 @@ export function createRelay({ options, nextAddress, secrets, live }: Shared) {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const answer = await send({ method: 'POST', path: '/auth/start', body: text, from });
     const session = readSession(answer, from);
-    const mayRepeat = typeof body === 'object' && body !== null && 'ack' in body;
-    if (session) keep(mayRepeat ? { ...session, mayRepeat } : session);
+    if (session) keep(session);
     return answer;
   };
   const poll = async (session: Session, call: Partial<Call> = {}): Promise<Answer> => {
     const timeoutMs = POLL_SECONDS * 1000 + POLL_MARGIN_MS;
     const answer = await send({ path: resultPath(session), timeoutMs, ...call });
-    if (answer.status === 410) forget(session);
-    if (answer.status === 200 && !own.get(session.pollSecret)?.mayRepeat) forget(session);
+    const isResult = answer.status === 200 && !answer.body.includes('"progress"');
+    if (isResult || answer.status === 410) own.delete(session.pollSecret);
     return answer;
   };
   /** Comes from the browser in which the user pressed Continue. */
@@ -137,10 +127,9 @@ export function createRelay({ options, nextAddress, secrets, live }: Shared) {
 
   return {
     nextAddress,
-    /** Every session of the suite that may be open, other cases' included. */
-    liveSessions: () => [...live.values()],
+    /** The sessions of this case that may be open. */
+    sessions: () => [...own.values()],
     keep,
-    forget,
     send,
     postStart,
     /** A start that must be accepted, for service A unless another is named. */
@@ -153,16 +142,7 @@ export function createRelay({ options, nextAddress, secrets, live }: Shared) {
     callback,
     decide,
     poll,
-    /** A relay may count the session as open until it expires, so it stays known to the `cap` group. */
-    async cancel(session: Session): Promise<Answer> {
-      const answer = await send({ path: resultPath(session, { cancel: '1' }) });
-      if (answer.status === 204) {
-        cancelled.add(session.pollSecret);
-        // A parked poll may have been answered before.
-        live.set(session.pollSecret, session);
-      }
-      return answer;
-    },
+    cancel: (session: Session) => send({ path: resultPath(session, { cancel: '1' }) }),
     /** A poll that is held; `disconnect` closes its connection, and then no answer comes. */
     park(session: Session): { readonly answer: Promise<Answer>; disconnect(): void } {
       const abort = new AbortController();
@@ -176,17 +156,11 @@ export function createRelay({ options, nextAddress, secrets, live }: Shared) {
       if (unconfiguredUrl === undefined) throw new Skip('needs --unconfigured-url');
       return await sendTo(unconfiguredUrl, call);
     },
-    /**
-     * Completes and claims the sessions that this case left open. What the relay keeps
-     * after its delivery is confirmed: it would end a minute later, while `cap` counts.
-     */
+    /** Completes and claims the sessions that this case left open, which the relay would count until they expire. */
     cleanUp() {
       const takeTurn = createTurns(CLEAN_UP_SESSIONS);
       const claim = async (session: Session) => {
         await end(session);
-        await poll(session, { timeoutMs: CLEAN_UP_MS });
-        if (!session.mayRepeat || !options.extensions.has('ack')) return;
-        await send({ path: resultPath(session, { ack: '1' }), timeoutMs: CLEAN_UP_MS });
         await poll(session, { timeoutMs: CLEAN_UP_MS });
       };
       const sessions = [...own.values()];

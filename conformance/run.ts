@@ -15,7 +15,7 @@ import {
   registrationAt,
   SERVICE_B,
 } from './options.ts';
-import { createRelay, type Session } from './relay.ts';
+import { createRelay } from './relay.ts';
 import { createReport, type Report } from './report.ts';
 import { runGroups } from './runner.ts';
 import { createSecrets } from './secrets.ts';
@@ -49,7 +49,6 @@ async function runAll(options: Options): Promise<Report> {
     options,
     secrets,
     nextAddress: createClientAddresses(),
-    live: new Map<string, Session>(),
   };
   const provider = createMockProvider(options, secrets);
   await listen(provider.listen, options);

@@ -37,11 +37,8 @@ export interface Group {
   readonly extension?: Extension;
   /** Its cases mostly wait, so they run at the same time. Otherwise one after the other. */
   readonly parallel?: true;
-  /**
-   * `alone`: after all others, since it fills the relay. `lifetime`: waits for
-   * sessions to expire, while all others run. Otherwise together with the rest.
-   */
-  readonly when?: 'alone' | 'lifetime';
+  /** Fills the relay, so it runs alone, and before there are other sessions that count. */
+  readonly isFirst?: true;
 }
 
 export type Status = 'pass' | 'fail' | 'skip' | 'error' | 'disabled';
@@ -59,30 +56,15 @@ interface Run {
   readonly report: (one: Case, outcome: Outcome) => void;
 }
 
-/**
- * An `alone` group takes no longer than this. If the lifetime groups still
- * wait for so long, it runs beside them: sessions that only wait do not disturb it.
- */
-const ALONE_MS = 90_000;
-
 export async function runGroups(run: Run): Promise<void> {
   const { groups, options, report } = run;
   const chosen = groups.filter(({ name }) => options.groups.has(name));
   for (const one of groups.filter((group) => !chosen.includes(group)).flatMap((g) => g.cases)) {
     report(one, { status: 'disabled', detail: [] });
   }
-  const of = (when: Group['when']) => chosen.filter((group) => group.when === when);
-  const runAtOnce = (some: readonly Group[]) =>
-    Promise.all(some.map((group) => runGroup(run, group)));
-  const runInTurn = async (some: readonly Group[]) => {
-    for (const group of some) await runGroup(run, group);
-  };
-  const lifetimeEndsAt = performance.now() + options.sessionSeconds * 1000;
-  const lifetime = runAtOnce(of('lifetime'));
-  await runAtOnce(of(undefined));
-  if (performance.now() + ALONE_MS > lifetimeEndsAt) await lifetime;
-  await runInTurn(of('alone'));
-  await lifetime;
+  for (const group of chosen.filter(({ isFirst }) => isFirst)) await runGroup(run, group);
+  const others = chosen.filter(({ isFirst }) => !isFirst);
+  await Promise.all(others.map((group) => runGroup(run, group)));
 }
 
 async function runGroup(run: Run, { cases, parallel }: Group): Promise<void> {
@@ -93,7 +75,6 @@ async function runGroup(run: Run, { cases, parallel }: Group): Promise<void> {
 async function runCase({ createKit, report }: Run, one: Case): Promise<void> {
   const kit = createKit();
   const [status, detail] = await one.run(kit).then(() => PASS, verdictOf);
-  // Sessions that cannot be cleaned up stay known, and the `cap` group counts with them.
   await kit.relay.cleanUp();
   report(one, { status, detail });
 }

@@ -67,7 +67,7 @@ export const GROUPS: readonly Group[] = [
   { name: 'device-refresh', extension: 'device-grant', parallel: true, cases: deviceRefresh },
   { name: 'upstream-timeout', parallel: true, cases: upstreamTimeout },
   { name: 'hold', parallel: true, cases: hold },
-  { name: 'cap', when: 'alone', cases: cap },
-  { name: 'expiry', parallel: true, when: 'lifetime', cases: expiry },
-  { name: 'device-expiry', extension: 'device-grant', when: 'lifetime', cases: deviceExpiry },
+  { name: 'cap', isFirst: true, cases: cap },
+  { name: 'expiry', parallel: true, cases: expiry },
+  { name: 'device-expiry', extension: 'device-grant', cases: deviceExpiry },
 ];

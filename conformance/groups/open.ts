@@ -116,6 +116,5 @@ export const open = cases((test) => {
     expect.invalidLink(await kit.relay.send({ path: `/open?state=${own.state}` }));
     expect.invalidLink(await comeBack(kit, { state: own.state, code: 'code' }));
     expect.status(await kit.relay.cancel(session), 204);
-    kit.relay.forget(session);
   });
 });

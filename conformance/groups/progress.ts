@@ -44,7 +44,6 @@ export const progress = cases((test) => {
     const { answer } = await parkProgress(kit, session);
     expect.status(await kit.relay.open(session), 302);
     expectOpened(await answer);
-    kit.relay.keep(session);
     await expectSignsIn(kit, session);
   });
 
@@ -53,7 +52,6 @@ export const progress = cases((test) => {
     expect.status(await pollProgress(kit, session, '0'), 204);
     for (const _ of [1, 2]) expect.status(await kit.relay.open(session), 302);
     expectOpened(await pollProgress(kit, session, '0'));
-    kit.relay.keep(session);
     for (const _ of [1, 2]) expect.status(await pollProgress(kit, session, '0'), 204);
     expect.status(await kit.relay.open(session), 302);
     expect.status(await pollProgress(kit, session, '0'), 204);
@@ -66,7 +64,6 @@ export const progress = cases((test) => {
     const asking = await parkProgress(kit, session);
     await relay.open(session);
     expectOpened(await asking.answer);
-    relay.keep(session);
     const { code, tokens } = provider.issueCode();
     await relay.callback(session, { code });
     expect.json(await plain.answer, tokens);
@@ -95,7 +92,6 @@ export const progress = cases((test) => {
     expect.status(await pollProgress(kit, session, '0'), 204);
     const opened = await continueToProvider(kit, session);
     expectOpened(await pollProgress(kit, opened));
-    kit.relay.keep(opened);
   });
 });
 
