@@ -1,18 +1,13 @@
 /** The device grant: how a device gets its codes (RFC 8628 §3.1, §3.2), and metadata (RFC 8414). */
 
 import * as expect from '../answers.ts';
-import {
-  askExhausted,
-  DEVICE_CODE,
-  devicePath,
-  requestGrant,
-  startGrant,
-  tokenPath,
-} from '../device.ts';
+import { times } from '../async.ts';
+import { DEVICE_CODE, devicePath, requestGrant, startGrant, tokenPath } from '../device.ts';
 import { equal, holds, matches } from '../expect.ts';
 import { FORM, formCall } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
+import { expectBucket } from './start-limits.ts';
 import { USER_CODE } from './user-code.ts';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
@@ -72,20 +67,30 @@ export const deviceAuthorization = cases((test) => {
   });
 
   test('RFC 8628 §3.5; RFC 6749 §5.2: it shares the rate limit of /auth/start: 400 slow_down with Retry-After', async (kit) => {
-    const answer = await askExhausted(
-      kit,
-      400,
-      async (from) => (await requestGrant(kit, { from })).answer,
-    );
-    expect.oauthError(answer, 'slow_down');
-    expect.retryAfter(answer);
+    const from = kit.relay.nextAddress();
+    const startedAt = performance.now();
+    // All at once: on a slow machine a bucket fills as fast as one request follows another.
+    const asked = times(12, async () => [
+      await kit.relay.postStart({ service: SERVICE_A }, from),
+      (await requestGrant(kit, { from })).answer,
+    ]);
+    const answers = (await Promise.all(asked)).flat();
+    const accepted = answers.filter(({ status }) => status === 200).length;
+    expectBucket({ accepted, seconds: (performance.now() - startedAt) / 1000 });
+    const refused = answers.filter(({ status }) => status === 400);
+    holds('refused', refused.length > 0, 'a 400', refused);
+    for (const answer of refused) {
+      expect.oauthError(answer, 'slow_down');
+      expect.retryAfter(answer);
+    }
   });
 
   test('RFC 6749 §3.2: an unknown service or path: 404 JSON; another method than POST: 405 JSON', async (kit) => {
     for (const path of [devicePath('nosuch'), tokenPath('nosuch'), '/oauth2/', '/oauth2/x/y/z']) {
       expect.oauth(await kit.relay.send(formCall(path, { grant_type: DEVICE_CODE })), 404);
     }
-    for (const path of [devicePath(SERVICE_A), tokenPath(SERVICE_A)]) {
+    const revoking = kit.options.extensions.has('revoke') ? [`/oauth2/${SERVICE_B}/revoke`] : [];
+    for (const path of [devicePath(SERVICE_A), tokenPath(SERVICE_A), ...revoking]) {
       for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS']) {
         const answer = await kit.relay.send({ method, path });
         expect.oauth(answer, 405);
