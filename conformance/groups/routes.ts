@@ -1,9 +1,9 @@
-/** Rules for all routes under `/auth/`: paths, methods, and a relay that is not configured. */
+/** Rules for all routes: paths, methods, and a relay that is not configured. */
 
 import * as expect from '../answers.ts';
 import { expectRequests, expectResult, expectSignsIn, signIn } from '../device.ts';
 import { equal } from '../expect.ts';
-import { SERVICE_A } from '../options.ts';
+import { type Extension, type Options, SERVICE_A } from '../options.ts';
 import { callbackPath, linkPath, resultPath } from '../relay.ts';
 import { cases } from '../runner.ts';
 
@@ -39,6 +39,16 @@ export const paths = cases((test) => {
   });
 });
 
+/** What extensions add outside `/auth/`, and the method that it takes. */
+const ADDED: readonly (readonly [Extension, path: string, method: string])[] = [
+  ['services', '/services', 'GET'],
+  ['refresh', '/refresh', 'POST'],
+  ['revoke', '/revoke', 'POST'],
+];
+
+const addedBy = ({ extensions }: Options) =>
+  ADDED.filter(([extension]) => extensions.has(extension));
+
 const OTHERS = ['HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 export const methods = cases((test) => {
@@ -67,16 +77,28 @@ export const methods = cases((test) => {
     await expectSignsIn(kit, pending);
     await expectResult(kit, completed, tokens);
   });
+
+  test('Everywhere: a path of an extension with another method than its own: 405 with Allow', async (kit) => {
+    for (const [, path, allow] of addedBy(kit.options)) {
+      for (const method of ['GET', 'POST', ...OTHERS].filter((each) => each !== allow)) {
+        const answer = await kit.relay.send({ method, path });
+        expect.notAllowed(answer, method);
+        equal('Allow', answer.headers.allow, allow);
+      }
+    }
+  });
 });
 
 const NOT_CONFIGURED = 'OAuth proxy not configured';
 
 export const unconfigured = cases((test) => {
-  test('Everywhere: without OAUTH_BASE_URL every path under /auth/ is 503 OAuth proxy not configured', async (kit) => {
+  test('Everywhere: without OAUTH_BASE_URL all of /auth/ and of extensions is 503 not configured', async (kit) => {
     const service = `/auth/${SERVICE_A}`;
     const routes = ['/auth/start', '/auth/result', '/auth/result?session=x', '/auth/done'];
     const ofService = [service, `${service}?state=x`, `${service}/callback?code=x&state=x`];
-    for (const path of [...routes, ...ofService, '/auth/', '/auth/nosuch', '/auth/x/y/z']) {
+    const added = addedBy(kit.options).map(([, path]) => path);
+    const unknown = ['/auth/', '/auth/nosuch', '/auth/x/y/z'];
+    for (const path of [...routes, ...ofService, ...unknown, ...added]) {
       expect.text(await kit.relay.sendUnconfigured({ path }), 503, NOT_CONFIGURED);
     }
   });

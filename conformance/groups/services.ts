@@ -40,16 +40,6 @@ export const services = cases((test) => {
       Array.isArray(extensions) && extensions.every((each) => typeof each === 'string');
     holds('extensions', isList, 'a list of names', extensions);
   });
-
-  test('docs/extensions.md "Services": only GET, otherwise 405 with Allow; without OAUTH_BASE_URL: 503', async (kit) => {
-    for (const method of ['HEAD', 'POST', 'PUT', 'DELETE']) {
-      const answer = await kit.relay.send({ method, path: '/services' });
-      expect.notAllowed(answer, method);
-      equal('Allow', answer.headers.allow, 'GET');
-    }
-    const unconfigured = await kit.relay.sendUnconfigured({ path: '/services' });
-    expect.text(unconfigured, 503, 'OAuth proxy not configured');
-  });
 });
 
 export const details = cases((test) => {
