@@ -1,6 +1,4 @@
-/**
- * Who may import whom (ARCHITECTURE.md), in one table, and that nobody does so in a circle.
- */
+/** Who may import whom (ARCHITECTURE.md), in one table. That nobody does so in a circle is a rule of biome.json. */
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -95,18 +93,4 @@ test('only the runtime for Bun uses the global of Bun', () => {
       /\bBun\.\w/.test(readFileSync(join(ROOT, file), 'utf8').replace(/^ *(\/?\*|\/\/).*$/gm, '')),
   );
   expect(users).toEqual(['src/server/runtime-bun.ts']);
-});
-
-test('no imports go in a circle', () => {
-  const done = new Set<string>();
-  const circles: string[] = [];
-  const visit = (file: string, path: readonly string[]): void => {
-    const at = path.indexOf(file);
-    if (at !== -1) circles.push([...path.slice(at), file].join(' > '));
-    if (at !== -1 || done.has(file)) return;
-    for (const next of graph.get(file) ?? []) visit(next, [...path, file]);
-    done.add(file);
-  };
-  for (const file of graph.keys()) visit(file, []);
-  expect(circles).toEqual([]);
 });

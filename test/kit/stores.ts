@@ -38,7 +38,7 @@ import { openSqliteStores, type Sql } from '../../src/stores/sqlite/open.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 
 export { StoreUnavailable } from '../../src/sign-ins/store.ts';
-export type { Notice, RateLimitPolicy, SessionOutcome, SessionResult };
+export type { Notice, SessionOutcome, SessionResult };
 export { systemClock };
 
 export const NOW = 1_700_000_000_000;
@@ -193,6 +193,12 @@ export interface TestStores extends Omit<Stores, 'sessions' | 'vault' | 'createR
   readonly store: TestStore;
   createRateLimiter?(policy: RateLimitPolicy, name?: string): RateLimiter;
 }
+
+/** Opens empty stores for one test. */
+export type OpenStores = (options?: {
+  readonly maxSessions?: number;
+  readonly startPolicy?: RateLimitPolicy;
+}) => Promise<TestStores>;
 
 /** What is kept in the memory stores is counted by `sizes`. */
 export function openMemory({ maxSessions = 5_000, time = createFakeClock(NOW) } = {}) {

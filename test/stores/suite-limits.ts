@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import type { RateLimiter } from '../../src/sign-ins/rate-limits.ts';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
-import type { OpenStores } from './suite.ts';
+import type { OpenStores } from '../kit/stores.ts';
 
 const ADDRESS = '192.0.2.1';
 

@@ -15,19 +15,13 @@ import {
   GONE,
   LIFETIME_MS,
   newSession,
+  type OpenStores,
   PENDING,
-  type RateLimitPolicy,
   type TestStores,
   TOKENS,
   tryCreate,
 } from '../kit/stores.ts';
 import { testRateLimiter, testRefreshes } from './suite-limits.ts';
-
-/** Opens empty stores for one test. */
-export type OpenStores = (options?: {
-  readonly maxSessions?: number;
-  readonly startPolicy?: RateLimitPolicy;
-}) => Promise<TestStores>;
 
 /** Without `hasBuckets` rate limits are those of memory. */
 export function runStoreSuite(name: string, openStores: OpenStores, hasBuckets = true): void {
