@@ -1,5 +1,5 @@
 /** The page on the admin port, in a real browser: live, complete, and nothing from elsewhere. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { agree, comeBack, declineAtProvider, findViolations, setUp } from '../kit/chromium.ts';
 import { start, startRequest } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
@@ -7,12 +7,11 @@ import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 
 const adminPort = await findFreePort();
-const { relay, browser, openPhone, startDevice, stop } = await setUp({
+const { relay, browser, openPhone, startDevice } = await setUp({
   ADMIN_PORT: String(adminPort),
   MAX_SESSIONS: '40',
   DEMO_DISPLAY_NAME: 'W'.repeat(40),
 });
-afterAll(stop);
 const address = `http://127.0.0.1:${adminPort}/`;
 
 async function signIn(service: 'mal' | 'demo', decision = agree): Promise<string[]> {

@@ -1,5 +1,5 @@
 /** A user with a code, from the code form to the device's tokens. docs/person.md. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import {
   agree,
   comeBack,
@@ -14,10 +14,9 @@ import {
   USER,
 } from '../kit/chromium.ts';
 
-const { relay, providers, openPhone, startDeviceWithCode, stop } = await setUp({
+const { relay, providers, openPhone, startDeviceWithCode } = await setUp({
   APP_NAME: 'Plezy',
 });
-afterAll(stop);
 
 const { baseUrl } = relay;
 const FIELD = 'Code shown on your device';

@@ -3,7 +3,7 @@
  * screen or with large text, no word is broken that must not be, and axe-core finds
  * nothing wrong. WCAG 2.2, 1.4.4, 1.4.6, 1.4.10 and 2.5.5.
  */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { contrast } from '../../src/pages/accent.ts';
 import { LANGUAGES } from '../../src/pages/messages/catalogue.ts';
@@ -13,7 +13,6 @@ import { BRANDED, LONGEST, renderEveryPage } from '../kit/pages.ts';
 setDefaultTimeout(120_000);
 
 const browser = await launchChromium();
-afterAll(() => browser.close());
 
 /** The narrowest window of 1.4.10. */
 const NARROW = { width: 320, height: 568 };

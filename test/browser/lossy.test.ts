@@ -2,7 +2,7 @@
  * A user whose network is slow and loses connections: whatever they do then, the sign-in
  * ends as they wanted, and the last page says so. docs/person.md "The pages".
  */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { type Device, press, setUp } from '../kit/chromium.ts';
 import { type Exchange, type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
@@ -118,11 +118,6 @@ async function setUpLossy(confirm: 'code' | 'always') {
       phone.page.context().setDefaultTimeout(5_000);
       return { device, result: device.poll(), ...phone };
     },
-    async stop() {
-      await setup.stop();
-      provider.stop();
-      proxy[Symbol.dispose]();
-    },
   };
 }
 
@@ -206,7 +201,6 @@ const LANES = 4;
 
 describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
   const lossy = await setUpLossy(confirm);
-  afterAll(lossy.stop);
 
   test.each(STEPS[confirm].map((step, index) => [step[0], step, index] as const))(
     'any byte lost at "%s": a reload, Back or a second tab ends the sign-in',

@@ -1,10 +1,9 @@
 /** QR codes as a browser draws them. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { setUp } from '../kit/chromium.ts';
 import { measure as measureQr, readPng, scan } from '../kit/qr.ts';
 
-const { relay, openPhone, startDevice, stop } = await setUp();
-afterAll(stop);
+const { relay, openPhone, startDevice } = await setUp();
 const { baseUrl } = relay;
 
 /** A pixel of the screen is a pixel of the picture. */

@@ -1,10 +1,9 @@
 /** Whole sign-ins at each kind of provider, and what users do besides. Every part is real. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { agree, comeBack, SERVICES, SIGNED_IN, setUp, USER } from '../kit/chromium.ts';
 import { serveUpstream } from '../kit/provider.ts';
 
-const { relay, providers, openPhone, startDevice, stop } = await setUp();
-afterAll(stop);
+const { relay, providers, openPhone, startDevice } = await setUp();
 
 test.each(SERVICES)(
   '%s: the device gets once tokens that the provider accepts and refreshes',

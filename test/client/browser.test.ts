@@ -1,5 +1,5 @@
 /** The client in Chromium at a real relay: the TV build over a network that cuts, and pages without CORS. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { startFaultProxy } from '../kit/fault-proxy.ts';
 import { REMOVE_NEWER } from '../kit/old-engine.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
@@ -27,8 +27,6 @@ const relay = await startRelay({
   START_BURST: '100000',
   CORS_ORIGINS: runtimes.origin,
 });
-
-afterAll(() => Promise.all([runtimes.stop(), relay.stop(), provider.stop()]));
 
 type Cut = readonly [response: RegExp, cutAfter: number];
 

@@ -1,5 +1,5 @@
 /** An app that is killed while it signs in, and one that is stopped: real processes at a real relay. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyOf } from '../../client/src/storage.ts';
@@ -20,11 +20,6 @@ const STEPS = ['starting', 'keeping', 'prompt', 'saving', 'saved', 'emptying', '
 const provider = startTokenEndpoint();
 const relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '100000' });
 const folder = newFolder();
-
-afterAll(async () => {
-  await relay.stop();
-  provider.stop();
-});
 
 interface Line {
   readonly slot: number;
@@ -123,7 +118,7 @@ test.each([
     /** Its time-out passes while the process is stopped. */
     const TIMEOUT_MS = 300;
     const STOP_MS = 900;
-    const { url, asked, answer, stop } = startServer();
+    const { url, asked, answer } = startServer();
     answer({
       '/services': () => ({ services: [], extensions: [] }),
       '/auth/start'() {
@@ -138,6 +133,5 @@ test.each([
     const app = startChild([...(await command()), url, home, '1', String(TIMEOUT_MS)]);
     expect(await app.exited).toBe(0);
     expect(asked.filter((path) => path === '/auth/start').length).toBe(1);
-    await stop();
   },
 );

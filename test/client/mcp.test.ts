@@ -1,5 +1,5 @@
 /** `sign-in-relay-client/mcp` with the official SDK, at the MCP server of a dev relay and at the example server of the SDK. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -19,7 +19,6 @@ import { pollUntil, untilShown } from '../kit/wait.ts';
 
 const dev = await startDev({ args: ['--open'] });
 const server = new URL(`${dev.providerUrl}/mcp`);
-afterAll(() => dev.stop());
 
 const planNext = (ending: string) => dev.plan({ ending, auto: true, seconds: 1 });
 
@@ -272,7 +271,6 @@ const relay = await startRelay({
   PROVIDERS: '',
   MAL_CLIENT_ID: '',
 });
-afterAll(() => relay.stop());
 
 /** The user continues; the authorization server asks nothing. */
 async function answer(link: string): Promise<void> {

@@ -1,5 +1,5 @@
 /** The hook of the client in a page that a server has rendered, at a real relay. */
-import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { createElement, StrictMode } from 'react';
 import { renderToString } from 'react-dom/server';
@@ -34,7 +34,6 @@ beforeEach(async () => {
   await page.goto(app.origin);
 });
 afterEach(() => page.context().close());
-afterAll(() => Promise.all([browser.close(), relay.stop(), app.stop()]));
 
 type Shown = [status: string, secondsLeft: number, more: string | null];
 const read = async (): Promise<Shown> => JSON.parse((await page.textContent('p')) ?? '[]');

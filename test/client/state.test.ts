@@ -1,5 +1,5 @@
 /** What a session's state says, on storage that takes its time, on each runtime. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { keyOf } from '../../client/src/storage.ts';
 import { findFreePort } from '../kit/process.ts';
 import {
@@ -19,7 +19,6 @@ beforeAll(async () => {
   runtimes = await startRuntimes();
   server = startServer();
 });
-afterAll(() => Promise.all([runtimes.stop(), server.stop()]));
 
 const placeOf = () => ({ relay: server.url, service: 'mal' });
 

@@ -3,7 +3,7 @@
  * something else: a session at a relay that puts a member of every option's name into
  * everything, on each runtime; and an API that redirects.
  */
-import { afterAll, describe, expect, onTestFinished, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { hash } from 'node:crypto';
 import { discover, type SessionOptions, type Tokens } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
@@ -11,7 +11,6 @@ import { type Client, RUNTIMES, startRuntimes, startServer, type Tools } from '.
 import { type Offered, type StrangeRelay, startStrangeRelay } from '../kit/strange-relay.ts';
 
 const runtimes = await startRuntimes();
-afterAll(() => runtimes.stop());
 
 type Kept = Tokens | null;
 
@@ -55,7 +54,6 @@ test('the menu has what belongs to a service, and no more', async () => {
     services: [{ service: 'mal', name: 'MyAnimeList', blind: 'must', revoke: false }],
     extensions: ['open', 'ack', 'cancel'],
   });
-  await relay.stop();
 });
 
 async function askApi({ createSession }: Client, given: { relay: string; api: string }) {
@@ -72,7 +70,6 @@ test.each(['Bun', 'Node', 'Chromium'] as const)(
   async (runtime) => {
     const sent: [string, string | null][] = [];
     const [api, other] = [startServer(), startServer()];
-    onTestFinished(() => Promise.all([api.stop(), other.stop()]));
     const noteAnd = (answer: () => object) => (request: Request) => {
       sent.push([new URL(request.url).pathname, request.headers.get('Authorization')]);
       return answer();
@@ -100,7 +97,6 @@ describe.each(RUNTIMES)('%s', (runtime) => {
 
   function start(offered: Offered, callback?: object): StrangeRelay {
     const relay = startStrangeRelay(offered, callback);
-    onTestFinished(async () => void (await relay.stop()));
     return relay;
   }
 

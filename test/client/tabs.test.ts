@@ -1,5 +1,5 @@
 /** Two tabs of one browser, with the module and with the TV build: what one does, the other shows. */
-import { afterAll, afterEach, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import type { BrowserContext, Page } from 'playwright-core';
 import type { SessionState } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
@@ -10,11 +10,10 @@ const relay = startRelay();
 let context: BrowserContext;
 
 afterEach(() => context.close());
-afterAll(() => Promise.all([runtimes.stop(), relay.stop()]));
 
 /** Its user signs in at once, and its provider refreshes while it has not ended the sign-in. */
 function startRelay() {
-  const { url, asked, answer, stop } = startServer();
+  const { url, asked, answer } = startServer();
   const state = { serial: 0, isEnded: false, isPending: false };
   const grant = () => {
     state.serial += 1;
@@ -28,7 +27,7 @@ function startRelay() {
     '/refresh': () => (state.isEnded ? refused() : grant()),
     '/revoke': () => ({}),
   });
-  return { state, asked, place: { relay: url, service: 'mal' }, stop };
+  return { state, asked, place: { relay: url, service: 'mal' } };
 }
 
 describe.each(['Chromium', 'the TV build'] as const)('%s', (runtime) => {

@@ -1,5 +1,5 @@
 /** The tokens of a session: one refresh for all who ask, in one process and in several. tabs.test.ts has tabs. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import {
   existsSync,
   readdirSync,
@@ -43,7 +43,7 @@ function startRefresher() {
     return { accessToken, refreshToken: valid, expiresIn: 3_600 };
   }
 
-  const { origin, stop } = serveUpstream(async ({ url }, body) => {
+  const { origin } = serveUpstream(async ({ url }, body) => {
     const { refreshToken } = JSON.parse(body);
     if (url.endsWith('/revoke')) {
       if (refreshToken) revoked.push(refreshToken);
@@ -61,7 +61,6 @@ function startRefresher() {
     seen,
     revoked,
     relay: origin,
-    stop,
     /** Tokens with so much left, and none of the earlier ones work any more. */
     grant(leftMs: number, more: Partial<Tokens> = {}): Tokens {
       seen.length = 0;
@@ -76,8 +75,6 @@ function startRefresher() {
 
 const refresher = startRefresher();
 const folder = newFolder();
-
-afterAll(refresher.stop);
 
 interface KeepOptions {
   readonly save?: (tokens: Tokens) => unknown;

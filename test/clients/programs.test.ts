@@ -2,7 +2,7 @@
  * The programs of examples/device-grant, which docs/device-grant.md links to: OAuth
  * libraries that this project did not write, at real providers.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as oauth from 'oauth4webapi';
@@ -33,7 +33,6 @@ const [setup, shortLived] = await Promise.all([
     MAL_TOKEN_URL: `http://127.0.0.1:${await findFreePort()}/token`,
   }),
 ]);
-afterAll(() => Promise.all([setup.stop(), shortLived.stop()]));
 
 const DOCUMENT = readFileSync(`${ROOT}docs/device-grant.md`, 'utf8');
 

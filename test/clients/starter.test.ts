@@ -1,5 +1,5 @@
 /** examples/vite-react, as someone who copies it builds it, in Chromium at a dev relay. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { cpSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -36,7 +36,6 @@ const app = serveUpstream(({ url }) => {
   const path = new URL(url).pathname.replace(/\/$/, '/index.html');
   return new Response(Bun.file(join(folder, 'dist', path)));
 });
-afterAll(() => Promise.all([browser.close(), dev.stop(), app.stop()]));
 
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 const untilShown = (page: Page, text: string | RegExp) => page.getByText(text).waitFor();

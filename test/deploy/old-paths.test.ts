@@ -1,5 +1,5 @@
 /** The lines of docs/migrating.md that keep apps of Device-Flow-Proxy-Server working, in proxies that are real. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { DEVICE_CODE_GRANT } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
@@ -14,7 +14,6 @@ const linesFor = (language: string) =>
   new RegExp(`\`\`\`${language}\n(.+?)\`\`\``, 's').exec(page)?.[1] ?? '';
 
 const provider = startTokenEndpoint();
-afterAll(() => provider.stop());
 
 /** The values of its README. */
 const CLIENT = { client_id: '1234567890', client_secret: 'of-the-app', scope: 'profile' };

@@ -1,5 +1,5 @@
 /** What the proxies of deploy/ log when something breaks: nothing of a request that is secret. All real. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes } from '../kit/provider.ts';
@@ -34,7 +34,6 @@ describe.each(ALL_NAMES)('%s logs nothing of a request', async (name) => {
     startProxy(name, name === 'nginx' ? [port, port] : [port], options);
   const proxy = await startBefore(relay.port);
   const alone = await startBefore(await findFreePort());
-  afterAll(() => Promise.all([proxy.stop(), alone.stop(), relay.stop()]));
 
   const askAll = (at: ProxyProcess, init?: RequestInit) =>
     Promise.all(PATHS.map((path) => at.ask(path, init).catch(() => undefined)));

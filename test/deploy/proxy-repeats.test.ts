@@ -1,5 +1,5 @@
 /** Which requests the proxies of deploy/ send again: none of those that could sign a user out. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { findFreePort } from '../kit/process.ts';
 import { serveBytes } from '../kit/provider.ts';
@@ -41,7 +41,6 @@ describe.each(PROXY_NAMES)('%s', (name) => {
       });
     const [one, other] = [await startFailing(), await startFailing()];
     const proxy = await startProxy(name, [one.port, other.port]);
-    afterAll(() => Promise.all([proxy.stop(), one.stop(), other.stop()]));
 
     test.each(ROUTES)('%s %s may be sent again: %p', async (method, path, mayRepeat) => {
       const before = arrived;

@@ -1,5 +1,5 @@
 /** Who may use the dev relay: programs and its own pages, but no page of another site in the user's browser. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { hostname } from 'node:os';
 import { stripVTControlCharacters } from 'node:util';
 import { follow, launchChromium, SIGNED_IN } from '../kit/chromium.ts';
@@ -11,7 +11,6 @@ import { runChild } from '../kit/process.ts';
 import { MAIN } from '../kit/relay.ts';
 
 const dev = await startDev();
-afterAll(() => dev.stop());
 
 const planned = async () =>
   ((await (await dev.askProvider('/next')).json()) as { planned: unknown[] }).planned;

@@ -1,5 +1,5 @@
 /** Every way in which a sign-in can end at the dev relay, over the wire. */
-import { afterAll, describe, expect, mock, spyOn, test } from 'bun:test';
+import { describe, expect, mock, spyOn, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { ENDING_NAMES, ENDINGS, type EndingName, planFor } from '../../src/cli/dev/endings.ts';
 import { DevRelay } from '../../src/cli/dev/relay.ts';
@@ -22,7 +22,6 @@ import { callback } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 const dev = await startDev();
-afterAll(() => dev.stop());
 
 const TOKENS = {
   accessToken: expect.any(String),

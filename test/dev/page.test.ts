@@ -1,12 +1,11 @@
 /** The dev provider's pages as a user sees them, in Chromium. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { findViolations, follow, launchChromium } from '../kit/chromium.ts';
 import { startDev } from '../kit/dev.ts';
 import { poll, start } from '../kit/device.ts';
 
 const [dev, browser] = await Promise.all([startDev(), launchChromium()]);
-afterAll(() => Promise.all([browser.close(), dev.stop()]));
 
 const press = (page: Page, name: string) => page.getByRole('button', { name }).click();
 

@@ -1,5 +1,5 @@
 /** The program of docs/quickstart.md, as a reader copies it, under plain Node. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDev } from '../kit/dev.ts';
@@ -8,7 +8,6 @@ import { runChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
 
 const dev = await startDev();
-afterAll(() => dev.stop());
 
 function program(relayUrl = dev.relayUrl): string {
   const page = readFileSync(new URL('../../docs/quickstart.md', import.meta.url), 'utf8');

@@ -1,5 +1,5 @@
 /** The television of the dev relay (demo/tv.html), by its remote control, in Chromium. */
-import { afterAll, afterEach, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'acorn';
@@ -18,7 +18,6 @@ const [dev, browser] = await Promise.all([
   startDev({ args: ['--service', SERVICES.join()] }),
   launchChromium(),
 ]);
-afterAll(() => Promise.all([browser.close(), dev.stop()]));
 
 let contexts: BrowserContext[] = [];
 const complaints: string[] = [];

@@ -2,7 +2,7 @@
  * The programs of examples/devices against a relay as its operator starts it, with a
  * proxy between that fails. A user acts at the relay's pages; the provider is a mock.
  */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { poll, pollOnce } from '../kit/device.ts';
 import type { Fate } from '../kit/fault-proxy.ts';
@@ -60,10 +60,6 @@ const [relay, hasty, hastiest, blind] = await Promise.all([
   startRelay({ ...SETTINGS, MAL_PKCE: 'S256', BLIND: 'always' }),
 ]);
 const built = newFolder();
-afterAll(async () => {
-  await Promise.all([relay.stop(), hasty.stop(), hastiest.stop(), blind.stop()]);
-  provider.stop();
-});
 
 /** With what a program that takes JSON apart by itself could stumble over. */
 const makeToken = (kind: string) => `${plantSecret(`${kind}-${randomUUID()}`)},{a:[1]}`;
@@ -316,7 +312,6 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
       const verifier = forms[0]?.get('code_verifier') ?? 'none';
       expect(strange.asked.filter(({ body }) => body.includes(verifier))).toEqual([]);
       expect(strange.strangerAsked).toEqual([]);
-      strange.stop();
     },
   );
 
@@ -331,7 +326,6 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
         error: expect.stringMatching(/^refused: /),
       });
       expect([strange.providerAsked, strange.strangerAsked]).toEqual([[], []]);
-      strange.stop();
     });
 
   test('the storage is full: no tokens are acknowledged, but saved once there is room', async () => {

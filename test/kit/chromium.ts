@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page, type Response } from 'playwright-core';
 import type { Branding } from '../../src/pages/pages.ts';
 import { poll, type Started, start, startWithCode } from './device.ts';
+import { endWithFile } from './ending.ts';
 import { CHROMIUM } from './needs.ts';
 import { startOpenId } from './openid.ts';
 import { findFreePort } from './process.ts';
@@ -23,8 +24,11 @@ const FLAGS = [
   '--disable-sync',
 ];
 
-export const launchChromium = (): Promise<Browser> =>
-  chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+export async function launchChromium(): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  endWithFile(() => browser.close());
+  return browser;
+}
 
 /**
  * Shows a page without a relay, in place of the one before: its logo is within it, and it does not
@@ -87,17 +91,13 @@ export async function startServers(env: Readonly<Record<string, string>> = {}, p
     },
     { port },
   );
-  return {
-    relay,
-    providers: { demo, mal },
-    stop: () => Promise.all([relay.stop(), demo.stop(), mal.stop()]),
-  };
+  return { relay, providers: { demo, mal } };
 }
 
 /** Everything that a sign-in needs, each part real. */
 export async function setUp(...options: Parameters<typeof startServers>) {
   const browser = await launchChromium();
-  const { relay, providers, stop } = await startServers(...options);
+  const { relay, providers } = await startServers(...options);
   return {
     relay,
     providers,
@@ -106,10 +106,6 @@ export async function setUp(...options: Parameters<typeof startServers>) {
     startDevice: async (service: Service) => createDevice(relay, await start(relay, service)),
     startDeviceWithCode: async (service: Service, device?: string) =>
       createDevice(relay, await startWithCode(relay, { device }, service)),
-    async stop() {
-      await browser.close();
-      await stop();
-    },
   };
 }
 

@@ -11,6 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
+import { endWithFile } from './ending.ts';
 import { plantSecret } from './secrets.ts';
 import { createGate } from './wait.ts';
 
@@ -58,11 +59,13 @@ export async function startOpenId(redirectUri: string, clientSecret?: string) {
     await showOrTakeForm(provider, request, response);
   });
   async function stop(): Promise<void> {
+    if (!server.listening) return;
     const closed = once(server, 'close');
     server.close();
     server.closeAllConnections();
     await closed;
   }
+  endWithFile(stop);
   provider.on('authorization.success', (_context, sent: object) => plantFields(sent));
   provider.on('grant.success', ({ body, oidc }: { body: object; oidc: { params: object } }) => {
     plantFields(body);

@@ -1,12 +1,14 @@
 /** Mock providers: what a relay meets at a token endpoint or at an issuer. Real servers, and bytes where HTTP does not suffice. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { endWithFile } from './ending.ts';
 import { plantSecret } from './secrets.ts';
 import { createGate } from './wait.ts';
 
-/** `using` stops it, or the test does. */
+/** `using` stops it, or the end of the file. */
 function stoppable(stop: () => unknown) {
   const stopNow = () => void stop();
+  endWithFile(stopNow);
   return { stop: stopNow, [Symbol.dispose]: stopNow };
 }
 

@@ -1,7 +1,7 @@
 /** Proxies with the files of deploy/, unchanged except for names, ports and certificates. Each has a folder of its own. */
-import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { endWithFile } from './ending.ts';
 import { newFolder } from './folder.ts';
 import { findFreePort, startChild } from './process.ts';
 import { ROOT } from './relay.ts';
@@ -201,8 +201,10 @@ export async function startProxy(name: ProxyName, relays: RelayPorts, options: P
     // For the search at the end of `npm test`.
     const logFolder = process.env.RELAY_TEST_LOGS;
     const { access, error } = logs();
-    if (logFolder) writeFileSync(join(logFolder, `${name}-${randomUUID()}.log`), access + error);
+    if (logFolder)
+      writeFileSync(join(logFolder, `${name}-${process.pid}-${port}.log`), access + error);
   }
+  endWithFile(stop);
   await pollUntil(`${name} answers`, () => {
     if (!child.isRunning()) throw new Error(`${name} ended. Its output:\n${child.output()}`);
     return ask('/health').catch(() => undefined);

@@ -1,6 +1,7 @@
 /** A relay in a process of its own, started as its operator starts it: `bun src/cli/main.ts` and an environment. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { endWithFile } from './ending.ts';
 import { type ChildOptions, findFreePort, NODE, runChild, startChild } from './process.ts';
 import { pollUntil } from './wait.ts';
 
@@ -64,6 +65,11 @@ export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
   const child = startChild(command, { ...childOptions, onLine: log.take });
   const end = () => log.end(new Error(`the relay ended. Its output:\n${child.output()}`));
   child.exited.then(end, end);
+  const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    return child.exited;
+  };
+  endWithFile(stop);
   return {
     baseUrl,
     port,
@@ -84,14 +90,8 @@ export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
       log.waitFor(typeof matches === 'string' ? ({ event }) => event === matches : matches),
     /** Resolves once the relay has parked this many polls since its start. */
     untilParked: async (polls: number) => void (await log.waitForMany('poll_waiting', polls)),
-    stop(signal: NodeJS.Signals = 'SIGTERM') {
-      child.kill(signal);
-      return child.exited;
-    },
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM');
-      await child.exited;
-    },
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
     /** The resident set, as the kernel counts it. */
     residentBytes() {
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');

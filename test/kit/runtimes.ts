@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import type * as client from '../../client/src/index.ts';
 import { launchChromium } from './chromium.ts';
+import { endWithFile } from './ending.ts';
 import { newFolder } from './folder.ts';
 import { PATH_WITHOUT_BUN, runChild } from './process.ts';
 import { ROOT } from './relay.ts';
@@ -78,6 +79,7 @@ export async function startRuntimes() {
       return new Response(page, { headers: { 'Content-Type': 'text/html' } });
     },
   });
+  endWithFile(() => server.stop(true));
   const [built, browser] = await Promise.all([
     runChild([process.execPath, `${ROOT}client/build.ts`, folder]),
     launchChromium(),
@@ -137,9 +139,6 @@ process.stdout.write(JSON.stringify(result) ?? 'null', () => process.exit(0));`,
     },
     /** Opens a page that has the client. */
     open,
-    async stop() {
-      await Promise.all([browser.close(), server.stop(true)]);
-    },
   };
 }
 
@@ -166,6 +165,7 @@ export function startServer() {
       return answered;
     },
   });
+  endWithFile(() => serving.stop(true));
   return {
     url: serving.url.origin,
     asked,
@@ -174,6 +174,5 @@ export function startServer() {
       asked.length = 0;
       answers = next;
     },
-    stop: () => serving.stop(true),
   };
 }

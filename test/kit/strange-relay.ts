@@ -50,12 +50,12 @@ function strangeMembers(origin: string): Readonly<Record<string, unknown>> {
 /** Serves in this process, for clients of any origin. */
 function serve(answer: (path: string, body: string) => object | undefined) {
   const headers = { 'Access-Control-Allow-Origin': '*' };
-  const { origin, requests, stop } = serveUpstream((_, body) => {
+  const { origin, requests } = serveUpstream((_, body) => {
     const json = answer(requests.at(-1)?.path ?? '', body);
     if (json === undefined) return new Response(null, { status: 204, headers });
     return Response.json(json, { headers });
   });
-  return { origin, asked: requests, stop };
+  return { origin, asked: requests };
 }
 
 export type StrangeRelay = ReturnType<typeof startStrangeRelay>;
@@ -136,8 +136,5 @@ export function startStrangeRelay(offered: Offered, callback: object = {}) {
     asked: relay.asked,
     providerAsked: provider.asked,
     strangerAsked: stranger.asked,
-    stop() {
-      for (const each of [relay, provider, stranger]) each.stop();
-    },
   };
 }

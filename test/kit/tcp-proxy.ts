@@ -1,6 +1,7 @@
 /** A TCP proxy that fails like networks do, and keeps every byte in both directions. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { endWithFile } from './ending.ts';
 import { findFreePort } from './process.ts';
 
 /** `requests`: the server does not receive them. `replies`: it has executed the request, and the client does not learn of it. */
@@ -49,6 +50,7 @@ export async function startCuttingProxy(targetPort: number) {
     server.close();
     cutAll();
   }
+  endWithFile(stop);
   return {
     /** As REDIS_URL has it, without user and password. */
     url: `redis://127.0.0.1:${port}`,

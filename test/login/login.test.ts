@@ -1,5 +1,5 @@
 /** `sign-in-relay login` as a user and as a script run it, against a dev relay. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -17,7 +17,6 @@ import { pollUntil, untilShown } from '../kit/wait.ts';
 const dev = await startDev();
 const home = newFolder();
 const folder = join(home, 'sign-in-relay');
-afterAll(() => dev.stop());
 
 const command = (...args: string[]) => [process.execPath, MAIN, 'login', ...args];
 const atDev = (...args: string[]) => command('dev', '--relay', dev.relayUrl, ...args);

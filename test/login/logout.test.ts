@@ -1,5 +1,5 @@
 /** `sign-in-relay logout` as a user and as a script run it, against a dev relay and against hostile ones. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyOf } from '../../client/src/storage.ts';
@@ -13,7 +13,6 @@ import { plantSecret } from '../kit/secrets.ts';
 
 const dev = await startDev();
 const folder = newFolder();
-afterAll(() => dev.stop());
 
 const SECRET = plantSecret(`token-${crypto.randomUUID()}`);
 const TOKENS = JSON.stringify({ accessToken: SECRET, refreshToken: SECRET });

@@ -3,7 +3,7 @@
  * SOAK=true (`npm run soak`) there are a million events. A failure is shrunk to the fewest
  * events that show it, and is printed with the command that repeats it.
  */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import fc from 'fast-check';
 import { has } from '../kit/needs.ts';
 import { IS_SOAK, testSeed } from '../kit/random.ts';
@@ -26,7 +26,6 @@ const path = process.env.TEST_PATH;
 const redis = has('Redis', 'relays over Redis do what the model says, whatever happens')
   ? await startRedis()
   : undefined;
-afterAll(() => redis?.stop());
 
 /** Which events met which states, and how often. */
 const met = new Map<string, number>();

@@ -1,5 +1,5 @@
 /** Discovery of a provider by its issuer (OpenID Connect Discovery, RFC 8414): what is requested, accepted and refused. */
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { DISCOVERY_BYTES } from '../../src/limits.ts';
 import { discoverProvider, type ProviderToDiscover } from '../../src/providers/discovery.ts';
 import { poll, start } from '../kit/device.ts';
@@ -19,7 +19,6 @@ const server = serveUpstream((request) => {
   return answers[pathname]?.() ?? new Response('not here', { status: 404 });
 });
 const { requests } = server;
-afterAll(server.stop);
 
 const { origin } = server;
 const asked = () => requests.map(({ path }) => path);

@@ -1,5 +1,5 @@
 /** The admin port, /ready and `sign-in-relay health`, as an operator meets them. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { createAdmin } from '../../src/admin/admin.ts';
 import { createDisabledService } from '../../src/service.ts';
@@ -15,7 +15,6 @@ import { SETTINGS } from '../kit/service.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 
 const provider = startTokenEndpoint();
-afterAll(provider.stop);
 
 describe('the admin port answers', () => {
   const token = plantSecret(randomBytes(24).toString('base64url'));
@@ -243,7 +242,6 @@ describe('/ready', () => {
       200,
       'ready, but some requests fail: discovering: issuers that cannot be used yet (acme): the log says why (provider_not_discovered)',
     ]);
-    await Promise.all(relays.map((relay) => relay.stop()));
   });
 });
 

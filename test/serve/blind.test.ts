@@ -2,7 +2,7 @@
  * What blind sign-ins promise (docs/security.md): no verifier and no token is in the relay's
  * log, or in any byte that its devices, users, or Redis exchange with it.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createHash, randomBytes } from 'node:crypto';
 import { acknowledge, poll, start, type Target } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -18,10 +18,6 @@ const redis = has('Redis', 'a relay over Redis stores no token of a blind sign-i
   ? await startRedis()
   : undefined;
 const toRedis = redis && (await startCuttingProxy(redis.port));
-afterAll(async () => {
-  await toRedis?.stop();
-  await redis?.stop();
-});
 
 interface Tokens {
   readonly access_token: string;
@@ -31,12 +27,10 @@ interface Tokens {
 
 /** A relay that its device and its user reach over a proxy, at a provider with S256 and a public client. */
 async function startStage(env: Readonly<Record<string, string>>) {
-  await using stack = new AsyncDisposableStack();
   const port = await findFreePort();
-  const proxy = stack.use(await startCuttingProxy(port));
+  const proxy = await startCuttingProxy(port);
   const baseUrl = `http://127.0.0.1:${proxy.port}`;
   const provider = await startOpenId(`${baseUrl}/auth/openid/callback`);
-  stack.defer(provider.stop);
   const settings = {
     OAUTH_BASE_URL: baseUrl,
     PROVIDERS: 'openid',
@@ -48,11 +42,9 @@ async function startStage(env: Readonly<Record<string, string>>) {
     OPENID_AUTHORIZE_PARAMS: 'prompt=consent',
   };
   const relay = await startRelay({ ...settings, ...env }, { port });
-  stack.use(relay);
   const device: Target = {
     ask: (path, init) => fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
   };
-  const owned = stack.move();
 
   /** A sign-in of the user Ada, whose device waits; returns the result. */
   async function signIn(asked: object) {
@@ -80,7 +72,6 @@ async function startStage(env: Readonly<Record<string, string>>) {
         containsSecret(bytes, text) ? [place] : [],
       );
     },
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
@@ -110,7 +101,7 @@ describe.each([
   test.each(['allow', 'always'])(
     'blind, BLIND=%s: the device gets good tokens, and the relay saw none',
     async (BLIND) => {
-      await using stage = await startStage({ ...env, BLIND });
+      const stage = await startStage({ ...env, BLIND });
       const { provider, device, signIn, find } = stage;
       const verifier = plantSecret(randomBytes(48).toString('base64url'));
       const challenge = createHash('sha256').update(verifier).digest('base64url');
@@ -136,7 +127,7 @@ describe.each([
   );
 
   test('not blind: the relay sees the tokens, and the same search finds them', async () => {
-    await using stage = await startStage(env);
+    const stage = await startStage(env);
     const { result } = await stage.signIn({});
     expect(stage.provider.exchanges()).toBe(1);
     expect(stage.find(result.accessToken ?? '')).toEqual(['wire']);

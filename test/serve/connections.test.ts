@@ -1,5 +1,5 @@
 /** Clients that send slowly, leave at odd moments or open too many connections: they lose nothing and keep nothing. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { poll, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -21,7 +21,6 @@ import { pollUntil } from '../kit/wait.ts';
 await buildForNode();
 
 const relay = await startRelay({ START_BURST: '10000' });
-afterAll(() => relay.stop());
 
 const GET_POLL = (session: string, connection = 'keep-alive') =>
   `GET /auth/result?session=${session} HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\n\r\n`;

@@ -1,5 +1,5 @@
 /** The relay in a host of its own (closing-host.mjs), which closes it: the process then ends (docs/operating.md). */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { fileURLToPath } from 'node:url';
 import { start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -7,7 +7,7 @@ import { NODE } from '../kit/process.ts';
 import { serveBytes, startTokenEndpoint } from '../kit/provider.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { buildForNode, launchRelay, type RelayProcess } from '../kit/relay.ts';
+import { buildForNode, launchRelay, startRelay } from '../kit/relay.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 
 const HOST = fileURLToPath(new URL('closing-host.mjs', import.meta.url));
@@ -18,27 +18,13 @@ const onRedis = test.if(hasRedis);
 const [redis, group, cluster] = hasRedis
   ? await Promise.all([startRedis(), startRedisSentinel(), startRedisCluster()])
   : [];
-const hosts: RelayProcess[] = [];
-afterAll(async () => {
-  for (const host of hosts) await host.stop('SIGKILL');
-  await Promise.all([redis, group, cluster].map((server) => server?.stop()));
-});
 
 describe.concurrent.each([
   ['Node', NODE],
   ['Bun', process.execPath],
 ])('under %s the process ends by itself', (_, runtime) => {
-  async function launch(env: Record<string, string> = {}): Promise<RelayProcess> {
-    const host = await launchRelay(env, { command: [runtime, HOST] });
-    hosts.push(host);
-    return host;
-  }
-
-  async function startHost(env: Record<string, string> = {}): Promise<RelayProcess> {
-    const host = await launch(env);
-    await host.waitForEvent('listening');
-    return host;
-  }
+  const options = { command: [runtime, HOST] };
+  const startHost = (env: Record<string, string> = {}) => startRelay(env, options);
 
   test.each([
     ['in memory', ''],
@@ -72,7 +58,7 @@ describe.concurrent.each([
     using silent = await serveBytes(() => {});
     const exited = [1, silent.port].map(async (port) => {
       const url = `redis://127.0.0.1:${port}`;
-      const host = await launch({ REDIS_URL: url, LONGEST_TIMER_MS: '1500' });
+      const host = await launchRelay({ REDIS_URL: url, LONGEST_TIMER_MS: '1500' }, options);
       await host.waitForEvent('store_waiting');
       return host.exited;
     });

@@ -3,7 +3,7 @@
  * sizes and bodies. Where the runtimes differ, both are stated; docs/reference.md "What the
  * runtime answers by itself" says so too.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { start } from '../kit/device.ts';
 import { findFreePort } from '../kit/process.ts';
 import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
@@ -24,7 +24,6 @@ const relays = await Promise.all(
     ),
   ),
 );
-afterAll(() => Promise.all(relays.map((each) => each.stop())));
 
 /** Their deadline passes while other tests run. */
 const halfHeaders = relays.map(({ baseUrl }) =>

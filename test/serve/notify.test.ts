@@ -1,5 +1,5 @@
 /** Notifications of the operator (NOTIFY_URL), which arrive at a real server. docs/operating.md "Notifications". */
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { NO_MONITOR } from '../../src/monitor.ts';
 import { createNotifier, send } from '../../src/notify.ts';
@@ -18,8 +18,7 @@ const fullText = (maxSessions: number) =>
   `MAX_SESSIONS (${maxSessions}) sign-ins are in progress, so starts get a 503: raise it, or lower START_BURST and START_RATE if somebody abuses starts`;
 
 let answer: () => Response | Promise<Response> = () => new Response('ok');
-const { url, requests: arrived, stop } = serveUpstream(() => answer());
-afterAll(stop);
+const { url, requests: arrived } = serveUpstream(() => answer());
 beforeEach(() => {
   arrived.length = 0;
   answer = () => new Response('ok');

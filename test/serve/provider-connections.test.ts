@@ -1,5 +1,5 @@
 /** Requests to a provider that closes connections, sends too much or the wrong bytes: alike on Bun and on Node. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { signInIdOf } from '../../src/sign-ins/secrets.ts';
 import { pollOnce, start } from '../kit/device.ts';
@@ -36,10 +36,6 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
   const launching = providing.then(({ url }) =>
     startRelay({ START_BURST: '1000', MAL_TOKEN_URL: url }, { command }),
   );
-  afterAll(async () => {
-    await (await launching).stop();
-    (await providing).stop();
-  });
 
   /** A sign-in at a provider that responds so. */
   async function signIn(respond: OnRequest) {

@@ -1,5 +1,5 @@
 /** A start with a Redis that cannot be used: the reason that it gives, and that it never shows a password. docs/scaling.md "At startup". */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { RedisEvent } from '../../src/stores/redis/open.ts';
@@ -25,21 +25,12 @@ const [plain, locked, secured, crowded, lacking, node, group] = await Promise.al
   startRedis({ args: ['--cluster-enabled', 'yes'] }),
   startRedisSentinel({ password: PASSWORD }),
 ]);
-const servers: { stop(): void }[] = [];
-afterAll(async () => {
-  for (const server of servers) server.stop();
-  itsOnlyClient.destroy();
-  const all = [plain, locked, secured, crowded, lacking, node, group];
-  await Promise.all(all.map((each) => each.stop()));
-});
-
 /** A server that is no Redis, or not a whole one; returns its port. */
 async function serve(
   onRequest: (socket: Socket, request: string) => void,
   onConnection?: (socket: Socket) => void,
 ): Promise<number> {
   const server = await serveBytes((socket, _, request) => onRequest(socket, request), onConnection);
-  servers.push(server);
   return server.port;
 }
 

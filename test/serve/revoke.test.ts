@@ -1,12 +1,11 @@
 /** Revocations as they leave each runtime: methods and bodies that no other request to a provider has. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { serveUpstream } from '../kit/provider.ts';
 import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
 
 await buildForNode();
 
 const upstream = serveUpstream(() => new Response(null, { status: 204 }));
-afterAll(() => upstream.stop());
 
 const UNUSED = 'http://127.0.0.1:9/token';
 

@@ -50,16 +50,12 @@ async function startWithFile(command?: readonly string[]) {
       relay = await begin(fault);
       return relay;
     },
-    async [Symbol.asyncDispose]() {
-      await relay.stop('SIGKILL');
-      provider.stop();
-    },
   };
 }
 
 describe.concurrent('killed with -9', () => {
   test('after each step of a sign-in: the device gets its tokens, one code is sent', async () => {
-    await using host = await startWithFile();
+    const host = await startWithFile();
     const { session, state } = await start(host.now(), 'mal', { ack: true });
     await host.restart();
     expect((await host.now().ask(`/auth/mal?state=${state}`)).status).toBe(302);
@@ -78,7 +74,7 @@ describe.concurrent('killed with -9', () => {
   });
 
   test('during an exchange: the code is sent once, the device gets exchange_failed', async () => {
-    await using host = await startWithFile();
+    const host = await startWithFile();
     const { session, state } = await start(host.now());
     const code = makeCode();
     const held = host.provider.gate.close();
@@ -93,7 +89,7 @@ describe.concurrent('killed with -9', () => {
   });
 
   test('after a refresh whose answer was lost: the single-use token is not sent again', async () => {
-    await using host = await startWithFile();
+    const host = await startWithFile();
     const token = makeCode();
     const first = await refresh(host.now(), token);
     await host.restart();
@@ -104,9 +100,9 @@ describe.concurrent('killed with -9', () => {
 
 describe.concurrent('a second relay on the same file', () => {
   test('waits for the first to end, and takes over its sign-ins', async () => {
-    await using host = await startWithFile();
+    const host = await startWithFile();
     const { session, state } = await start(host.now());
-    await using second = await launchRelay(host.env);
+    const second = await launchRelay(host.env);
     await host.now().stop('SIGTERM');
     await second.waitForEvent('listening');
     const code = makeCode();
@@ -117,7 +113,7 @@ describe.concurrent('a second relay on the same file', () => {
   test.each(RUNTIMES)(
     'is refused by name if the first keeps running, on %s',
     async (_, command) => {
-      await using host = await startWithFile();
+      const host = await startWithFile();
       const env = { OAUTH_BASE_URL: 'http://127.0.0.1', MAL_CLIENT_ID: 'mal-client', PORT: '0' };
       const refused = await runRelay({ ...host.env, ...env }, { command });
       expect(refused.output).toContain(
@@ -170,7 +166,7 @@ const ON_NODE = [NODE, `${ROOT}dist/cli/main.js`];
 test('on Node: as on Bun if it has SQLite, otherwise refused like a wrong setting', async () => {
   const asked = await runChild([NODE, '-p', 'require("node:module").isBuiltin("node:sqlite")']);
   if (asked.output.trim() === 'true') {
-    await using host = await startWithFile(ON_NODE);
+    const host = await startWithFile(ON_NODE);
     const { session } = await start(host.now());
     expect((await pollOnce(await host.restart(), session)).status).toBe(204);
   } else {

@@ -31,7 +31,7 @@ async function startExchanging(options: StartOptions = {}) {
 
 describe.concurrent('SIGTERM', () => {
   test('parked polls get a 204, an exchange is finished, and its device gets tokens', async () => {
-    const { relay, session, code, page, release, stop } = await startExchanging();
+    const { relay, session, code, page, release } = await startExchanging();
     const parked = poll(relay, session);
     await relay.untilParked(1);
     const exited = relay.stop('SIGTERM');
@@ -43,11 +43,10 @@ describe.concurrent('SIGTERM', () => {
     expect(await (await again).json()).toEqual(tokensFor(code));
     expect(await exited).toBe(0);
     expect(relay.events('stopped')).toHaveLength(1);
-    stop();
   });
 
   test('a second one ends the process at once, whatever is in progress', async () => {
-    const { relay, page, stop } = await startExchanging();
+    const { relay, page } = await startExchanging();
     process.kill(relay.pid, 'SIGTERM');
     await relay.waitForEvent('draining');
     // Later than an echo of the first one: npm makes two signals of one Ctrl-C.
@@ -55,7 +54,6 @@ describe.concurrent('SIGTERM', () => {
     process.kill(relay.pid, 'SIGTERM');
     expect(await relay.exited).not.toBe(0);
     expect(await page).toBe('cut');
-    stop();
   });
 
   test('while a discovery request is in progress the process exits with 0 too', async () => {
@@ -79,7 +77,7 @@ describe.concurrent('SIGTERM', () => {
   });
 
   test('one Ctrl-C under npm, which arrives as two SIGINT, drains all the same', async () => {
-    const { relay, session, page, release, stop } = await startExchanging();
+    const { relay, session, page, release } = await startExchanging();
     process.kill(relay.pid, 'SIGINT');
     process.kill(relay.pid, 'SIGINT');
     await relay.waitForEvent('draining');
@@ -87,7 +85,6 @@ describe.concurrent('SIGTERM', () => {
     expect(await page).toBe(200);
     expect((await poll(relay, session)).status).toBe(200);
     expect(await relay.exited).toBe(0);
-    stop();
   });
 });
 
@@ -122,7 +119,7 @@ describe('an error that nothing caught', () => {
   );
 
   test('during a drain is logged and cuts nothing short; the exit code is 1', async () => {
-    const { relay, session, code, page, release, stop } = await startExchanging({
+    const { relay, session, code, page, release } = await startExchanging({
       fault: 'stray error',
     });
     process.kill(relay.pid, 'SIGTERM');
@@ -135,7 +132,6 @@ describe('an error that nothing caught', () => {
     expect(await page).toBe(200);
     expect(await (await polled).json()).toEqual(tokensFor(code));
     expect(await relay.exited).toBe(1);
-    stop();
   });
 });
 

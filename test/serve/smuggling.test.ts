@@ -3,7 +3,7 @@
  * as the next request. Each case has its statuses on Bun, on Node, and through nginx with deploy/nginx.conf
  * in front of the relay on Bun, so that a new version of one of them which reads it in another way is seen.
  */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { startProxy } from '../kit/proxies.ts';
 import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { sendRaw, statusesOf } from '../kit/sockets.ts';
@@ -15,10 +15,6 @@ const [onBun, onNode] = await Promise.all(
 );
 if (onBun === undefined || onNode === undefined) throw new Error('a runtime is missing');
 const nginx = await startProxy('nginx', [onBun.port]);
-afterAll(async () => {
-  await nginx.stop();
-  await Promise.all([onBun.stop(), onNode.stop()]);
-});
 
 const START = 'POST /auth/start HTTP/1.1\r\nHost: a\r\n';
 const CHUNKED = 'Transfer-Encoding: chunked';

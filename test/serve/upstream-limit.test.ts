@@ -1,5 +1,5 @@
 /** One provider does not answer: how many requests it may have under way, and that users of other providers are not affected. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import { poll, start } from '../kit/device.ts';
 import { UPSTREAM_REQUESTS } from '../kit/limits.ts';
@@ -9,10 +9,6 @@ import { openRaw, statusOf } from '../kit/sockets.ts';
 import { bringCode, callback, makeCode } from '../kit/user.ts';
 
 const [hanging, healthy] = [startTokenEndpoint(), startTokenEndpoint()];
-afterAll(() => {
-  hanging.stop();
-  healthy.stop();
-});
 
 const REFUSED = 30;
 

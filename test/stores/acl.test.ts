@@ -1,6 +1,6 @@
 /** The rights of docs/scaling.md suffice, and none of them is superfluous. */
 
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { type Deployment, readAcl, rulesFor } from '../kit/redis/acl.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
@@ -17,7 +17,6 @@ const [redis, valkey, group, cluster] = await Promise.all([
   startRedisSentinel({ user: USER }),
   startRedisCluster({ user: USER, replicas: 1 }),
 ]);
-afterAll(() => Promise.all([redis.stop(), valkey.stop(), group.stop(), cluster.stop()]));
 
 /** Uses every verb, by the store's own clock. `waitFor` waits for the notification of a completion. */
 async function useAll(

@@ -2,7 +2,7 @@
  * Parts of the Redis store, each by itself: what no real Redis can be made to do at
  * the right moment. Real refusals and outages are in test/redis.
  */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { ErrorReply } from '@redis/client';
 import { open, type Session } from '../../src/sign-ins/session.ts';
 import { pause } from '../../src/sign-ins/time.ts';
@@ -27,7 +27,6 @@ import { bringCode, makeCode } from '../kit/user.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
 
 const redis = await startRedis();
-afterAll(() => redis.stop());
 
 describe('REDIS_URL', () => {
   const at = (host: string, port: number) => ({ host, port });

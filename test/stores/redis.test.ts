@@ -33,7 +33,6 @@ const [redis, group, cluster, secured] = await Promise.all([
   startRedisCluster(),
   startRedis({ tls: true, user: { name: 'relay', password: PASSWORD, rules } }),
 ]);
-afterAll(() => Promise.all([redis, group, cluster, secured].map((server) => server.stop())));
 
 const trusted = getCACertificates('default');
 const authority = readFileSync(secured.caFile ?? '', 'utf8');
@@ -60,7 +59,6 @@ if (has('Valkey', 'the store keeps its contract in Valkey, with Sentinel and in 
     startRedisSentinel({ program }),
     startRedisCluster({ program }),
   ]);
-  afterAll(() => Promise.all(servers.map((server) => server.stop())));
   for (const { url } of servers) runRedisSuite(`Valkey (${url.replace(/:\d+/g, '')})`, url);
 }
 

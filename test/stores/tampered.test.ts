@@ -23,7 +23,6 @@ import {
 } from '../kit/stores.ts';
 
 const redis = await startRedis();
-afterAll(() => redis.stop());
 
 /** A store whose texts the test can read and replace. */
 interface Opened {

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { endWithFile } from '../ending.ts';
 import { newFolder } from '../folder.ts';
 import { type Child, findFreePort, startChild } from '../process.ts';
 import { type CertificateFiles, writeCertificate } from '../tls.ts';
@@ -96,6 +97,7 @@ async function launchOn(port: number, options: LaunchOptions) {
   }
   const login = user ? loginOf(user.password, user.name) : loginOf(adminPassword);
   const stop = () => kill();
+  endWithFile(stop);
   /** What redis-cli prints, run as the default user. Rejects when Redis answers with an error. */
   const cli = (...args: readonly (string | number)[]) =>
     runRedisCli([...cliArgs(port, tls), ...args.map(String)], adminPassword);
