@@ -4,7 +4,7 @@
  * Node and the commands of this machine stands in for it. The relay runs as the image says, in a
  * chroot with nothing to write to but its volume. Only `npm run soak` runs it, and needs buildah.
  */
-import { afterAll, beforeAll, expect, onTestFinished, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import {
   copyFileSync,
   cpSync,
@@ -18,11 +18,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { poll, start } from '../kit/device.ts';
 import { runChild } from '../kit/process.ts';
-import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { launchRelay, ROOT } from '../kit/relay.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { startTokenEndpoint } from '../kit/provider.ts';
+import { ROOT, startRelay } from '../kit/relay.ts';
+import { startWaiting } from '../kit/user.ts';
 
 setDefaultTimeout(240_000);
 
@@ -156,40 +155,33 @@ function inImage(...args: string[]): string[] {
   return ['unshare', '--mount', 'sh', '-c', steps.join(' && '), 'sh', ...command];
 }
 
-test('a sign-in succeeds, as that user and with a root that is read-only', async () => {
-  using provider = startTokenEndpoint();
+/** Besides what the image sets. */
+async function startImage(more: Record<string, string>) {
   const env = Object.fromEntries(config.Env.map((line) => line.split(/=(.*)/s).slice(0, 2)));
-  const settings = { ...env, PATH: process.env.PATH ?? '', MAL_TOKEN_URL: provider.tokenUrl };
-  const relay = await launchRelay(settings, { command: inImage() });
-  // The kernel forgets to end it with us, since its user changes.
-  onTestFinished(() => relay.stop('SIGKILL').then(() => {}));
-  await relay.waitForEvent('listening');
+  const settings = { ...env, PATH: process.env.PATH ?? '', ...more };
+  return { settings, relay: await startRelay(settings, { command: inImage() }) };
+}
+
+test('a sign-in succeeds, as that user and with a root that is read-only', async () => {
+  const { relay } = await startImage({ MAL_TOKEN_URL: startTokenEndpoint().tokenUrl });
   const status = await Bun.file(`/proc/${relay.pid}/status`).text();
   expect(status).toMatch(/^Uid:\t65534\t65534\t65534\t65534$/m);
   expect(status).toMatch(/^CapEff:\t0+$/m);
   // Its fifth and sixth columns are the place, as the process sees it, and the options.
   expect(await Bun.file(`/proc/${relay.pid}/mountinfo`).text()).toMatch(/^(\S+ ){4}\/ ro,/m);
-  const { session, state } = await start(relay);
-  const polled = poll(relay, session);
-  const code = makeCode();
-  expect((await bringCode(relay, state, code)).status).toBe(200);
-  expect(await (await polled).json()).toMatchObject(tokensFor(code));
+  await (await startWaiting(relay)).expectSignsIn();
   expect(await relay.stop()).toBe(0);
 });
 
 test('`check` beside a running relay, as `docker exec` and `kubectl exec` run it', async () => {
-  const env = Object.fromEntries(config.Env.map((line) => line.split(/=(.*)/s).slice(0, 2)));
-  using provider = startTokenEndpoint();
-  const settings = { ...env, PATH: process.env.PATH ?? '', POLL_SECONDS: '1' };
-  const relay = await launchRelay(settings, { command: inImage() });
-  onTestFinished(() => relay.stop('SIGKILL').then(() => {}));
-  await relay.waitForEvent('listening');
+  const { settings, relay } = await startImage({ POLL_SECONDS: '1' });
   const own = { OAUTH_BASE_URL: relay.baseUrl, PORT: String(relay.port), HOST: '127.0.0.1' };
-  const client = { MAL_CLIENT_ID: 'mal-client', MAL_TOKEN_URL: provider.tokenUrl };
+  const client = { MAL_CLIENT_ID: 'mal-client', MAL_TOKEN_URL: startTokenEndpoint().tokenUrl };
   const command = inImage('check');
   const { output } = await runChild(command, { env: { ...settings, ...own, ...client } });
   expect(output).toContain(`✓ base URL: this relay answers at ${relay.baseUrl}\n`);
   expect(output).toContain('✓ poll: held for 1 s, and nothing cut it\n');
+  await relay.stop();
 });
 
 test('names the version and the commit', async () => {

@@ -7,13 +7,12 @@ import templateJson from '../../deploy/cloudflare/package.json' with { type: 'js
 import packageJson from '../../package.json' with { type: 'json' };
 import { buildExecutable, findCommit } from '../../scripts/build.ts';
 import { startDev } from '../kit/dev.ts';
-import { poll, start } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
 import { PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
-import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { startTokenEndpoint } from '../kit/provider.ts';
 import { buildForNode, ROOT, startRelay } from '../kit/relay.ts';
 import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { startWaiting } from '../kit/user.ts';
 import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
 
 // Three installations by npm, which a busy disk makes slow.
@@ -117,11 +116,7 @@ describe('the npm package', () => {
     using provider = startTokenEndpoint();
     const file = join(template, readWranglerConfig().main);
     await using relay = await startWorkers({ MAL_TOKEN_URL: provider.tokenUrl }, { file });
-    const { session, state } = await start(relay);
-    const polled = poll(relay, session);
-    const code = makeCode();
-    expect((await bringCode(relay, state, code)).status).toBe(200);
-    expect(await (await polled).json()).toMatchObject(tokensFor(code));
+    await (await startWaiting(relay)).expectSignsIn();
   });
 
   test('npx in an empty folder serves on Node where there is no Bun', async () => {

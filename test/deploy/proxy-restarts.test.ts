@@ -1,47 +1,27 @@
 /** Relays that come, go and move behind the proxies of deploy/, which know them by name. All real. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { pollOnce, pollUntilDone, start, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
+import { pollOnce, startRequest, UNKNOWN_SECRET } from '../kit/device.ts';
 import { startDns } from '../kit/dns.ts';
 import { newFolder } from '../kit/folder.ts';
 import { findFreePort } from '../kit/process.ts';
-import { serveBytes, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { serveBytes, startTokenEndpoint } from '../kit/provider.ts';
 import { PROXY_NAMES, startProxy } from '../kit/proxies.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { startWaiting } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 const POLLS = 6;
-
-type Proxy = Awaited<ReturnType<typeof startProxy>>;
-
-async function startSignIn(proxy: Proxy) {
-  const started = await start(proxy);
-  const result = pollUntilDone([proxy], started.session);
-  // A rejection counts when it is awaited.
-  result.catch(() => undefined);
-  return { ...started, result };
-}
-
-async function expectSignsIn(
-  proxy: Proxy,
-  { state, result }: Awaited<ReturnType<typeof startSignIn>>,
-) {
-  const code = makeCode();
-  expect((await bringCode(proxy, state, code)).status).toBe(200);
-  expect(await result).toMatchObject(tokensFor(code));
-}
 
 /** Like relays in containers of their own: each has another address, and the same port. */
 const FIRST = '127.0.0.2';
 const SECOND = '127.0.0.3';
 
 test('nginx starts before any relay, serves once there is one, and uses the next one', async () => {
-  await using stack = new AsyncDisposableStack();
-  const dns = stack.use(await startDns());
-  const redis = stack.use(await startRedis());
-  const provider = stack.use(startTokenEndpoint());
+  using dns = await startDns();
+  const redis = await startRedis();
+  const provider = startTokenEndpoint();
   const port = await findFreePort();
   const env = {
     REDIS_URL: redis.url,
@@ -50,13 +30,13 @@ test('nginx starts before any relay, serves once there is one, and uses the next
     TRUSTED_PROXY_CIDRS: '127.0.0.1',
   };
   dns.set([]);
-  const proxy = stack.use(await startProxy('nginx', [port, port], { dnsPort: dns.port }));
+  const proxy = await startProxy('nginx', [port, port], { dnsPort: dns.port });
   expect((await proxy.ask('/health')).status).toBeOneOf([502, 503]);
-  const first = stack.use(await startRelay({ ...env, HOST: FIRST }, { port }));
+  const first = await startRelay({ ...env, HOST: FIRST }, { port });
   dns.set([FIRST]);
   await pollUntil('a relay serves', async () => (await proxy.ask('/health')).status === 200);
-  const waiting = await startSignIn(proxy);
-  const second = stack.use(await startRelay({ ...env, HOST: SECOND }, { port }));
+  const waiting = await startWaiting(proxy);
+  const second = await startRelay({ ...env, HOST: SECOND }, { port });
   dns.set([FIRST, SECOND]);
   await pollUntil('the second gets requests', async () => {
     await pollOnce(proxy, UNKNOWN_SECRET);
@@ -64,13 +44,13 @@ test('nginx starts before any relay, serves once there is one, and uses the next
   });
   dns.set([SECOND]);
   await first.stop();
-  await expectSignsIn(proxy, waiting);
+  await waiting.expectSignsIn();
 });
 
 test.each(['nginx for one', 'Caddy'] as const)(
   'behind %s a relay with a sessions file restarts: no 502, no sign-in is lost',
   async (name) => {
-    using provider = startTokenEndpoint();
+    const provider = startTokenEndpoint();
     const port = await findFreePort();
     const folder = newFolder();
     const env = {
@@ -79,13 +59,11 @@ test.each(['nginx for one', 'Caddy'] as const)(
       TRUSTED_PROXY_CIDRS: '127.0.0.1',
       START_BURST: '30',
     };
-    await using stack = new AsyncDisposableStack();
     let relay = await startRelay(env, { port });
-    stack.defer(async () => void (await relay.stop('SIGKILL')));
-    const proxy = stack.use(await startProxy(name, [port], { isPatient: true }));
+    await using proxy = await startProxy(name, [port], { isPatient: true });
     const waiting = [];
     // They give up at any status but 200, 204 and 410.
-    for (let count = 0; count < POLLS; count += 1) waiting.push(await startSignIn(proxy));
+    for (let count = 0; count < POLLS; count += 1) waiting.push(await startWaiting(proxy));
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       await relay.untilParked(POLLS);
       await relay.stop(signal);
@@ -97,7 +75,7 @@ test.each(['nginx for one', 'Caddy'] as const)(
       expect(statuses).toEqual([200, 302, 200].slice(0, asked.length));
     }
     await relay.untilParked(POLLS);
-    for (const each of waiting) await expectSignsIn(proxy, each);
+    for (const each of waiting) await each.expectSignsIn();
   },
 );
 

@@ -1,21 +1,14 @@
 /** The proxies of deploy/ in front of relays on the Valkey of deploy/. All real. That sign-ins succeed: test/conformance.test.ts. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import {
-  pollUntilDone,
-  type Result,
-  requestAuthorization,
-  type Started,
-  start,
-  startRequest,
-} from '../kit/device.ts';
-import { serveBytes, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { requestAuthorization, start, startRequest } from '../kit/device.ts';
+import { serveBytes, startTokenEndpoint } from '../kit/provider.ts';
 import { startProxy } from '../kit/proxies.ts';
 import { startDeployedValkey } from '../kit/redis/deployed.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { sendRaw } from '../kit/sockets.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { bringCode, makeCode, startWaiting } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 describe('nginx limits what one address may hold', async () => {
@@ -30,10 +23,6 @@ describe('nginx limits what one address may hold', async () => {
     else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
   });
   const proxy = await startProxy('nginx', [relay.port]);
-  afterAll(async () => {
-    await proxy.stop();
-    await relay.stop();
-  });
 
   test('one poll too many gets a 429, which no device takes as final', async () => {
     const poll = async () => (await proxy.ask('/auth/result?session=s')).status;
@@ -55,11 +44,7 @@ test('the shortest Caddyfile is enough for a sign-in, with the settings beside i
   const settings = { TRUSTED_PROXY_CIDRS: '127.0.0.1', MAL_TOKEN_URL: provider.tokenUrl };
   const relay = await startRelay(settings);
   await using proxy = await startProxy('the shortest Caddyfile', [relay.port]);
-  const { session, state } = await start(proxy);
-  const result = pollUntilDone([proxy], session);
-  const code = makeCode();
-  expect((await bringCode(proxy, state, code)).status).toBe(200);
-  expect(await result).toMatchObject(tokensFor(code));
+  await (await startWaiting(proxy)).expectSignsIn();
   await relay.stop();
   expect(relay.events().filter(({ level }) => level === 'warning')).toEqual([]);
 });
@@ -84,21 +69,9 @@ describe.each(PROXIES)('%s in front of %d', async (name, count) => {
   const relays = count === 2 ? [first, await startRelay(env)] : [first];
   const ports = relays.map(({ port }) => port);
   const proxy = await startProxy(name, ports);
-  afterAll(async () => {
-    await proxy.stop();
-    await Promise.all(relays.map((relay) => relay.stop('SIGKILL')));
-    provider.stop();
-    await valkey.stop();
-  });
 
   const startStatus = async (init: RequestInit = {}) =>
     (await proxy.ask('/auth/start', { ...startRequest(), ...init })).status;
-
-  async function finish({ state }: Started, result: Promise<Result>) {
-    const code = makeCode();
-    expect((await bringCode(proxy, state, code)).status).toBe(200);
-    expect(await result).toMatchObject(tokensFor(code));
-  }
 
   test('the relays warn of nothing that deploy/ sets', () => {
     for (const relay of relays) {
@@ -124,9 +97,8 @@ describe.each(PROXIES)('%s in front of %d', async (name, count) => {
   const ifTwo = count === 2 ? test : () => undefined;
   ifTwo('while a relay drains, users reach the other one, and a poll continues there', async () => {
     const leaving = first;
-    const waiting = await start(proxy);
+    const waiting = await startWaiting(proxy);
     const exchanging = await start(proxy);
-    const result = pollUntilDone([proxy], waiting.session);
     const held = provider.gate.close();
     // Not through the proxy: this is the relay that must have an exchange to finish.
     const finishing = bringCode(leaving, exchanging.state, makeCode());
@@ -141,7 +113,7 @@ describe.each(PROXIES)('%s in front of %d', async (name, count) => {
     expect((await finishing).status).toBe(200);
     await stopped;
     // The relay that left answered the parked poll with 204; at the other one it is parked again.
-    await finish(waiting, result);
+    await waiting.expectSignsIn();
   });
 
   test('a client that forges X-Forwarded-For shares one rate limit all the same', async () => {

@@ -1,7 +1,9 @@
 /** What a user's browser does, without a browser: opens links, types codes, decides, comes back from the provider. */
+import { expect } from 'bun:test';
 import { randomUUID } from 'node:crypto';
-import { type Started, start, type Target } from './device.ts';
+import { pollUntilDone, type Started, start, type Target } from './device.ts';
 import type { Child } from './process.ts';
+import { tokensFor } from './provider.ts';
 import { plantSecret } from './secrets.ts';
 import { pollUntil } from './wait.ts';
 
@@ -58,6 +60,22 @@ export const makeCode = () => plantSecret(`code-${randomUUID()}`);
 
 export const bringCode = (target: Target, state: string, code: string) =>
   callback(target, state, `code=${code}`);
+
+/** A device that waits for its user, at a relay whose provider is that of startTokenEndpoint. */
+export async function startWaiting(target: Target) {
+  const { session, state } = await start(target);
+  const result = pollUntilDone([target], session);
+  // A rejection counts when it is awaited.
+  result.catch(() => undefined);
+  return {
+    state,
+    async expectSignsIn() {
+      const code = makeCode();
+      expect((await bringCode(target, state, code)).status).toBe(200);
+      expect(await result).toMatchObject(tokensFor(code));
+    },
+  };
+}
 
 /** Continues at the confirmation page of a code, and returns the state of the redirect to the provider. */
 export async function continueWithCode(target: Target, link: string): Promise<string> {
