@@ -1,5 +1,5 @@
 /** Open sign-ins by the programs that docs/open.md names, at a provider that this project did not write. */
-import { afterAll, expect, onTestFinished, test } from 'bun:test';
+import { expect, onTestFinished, test } from 'bun:test';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startFaultProxy } from '../kit/fault-proxy.ts';
@@ -14,7 +14,6 @@ import { createUser, readLink, signInAs } from '../kit/user.ts';
 
 const file = join(newFolder(), 'sessions.db');
 const redis = isHere('Redis') ? await startRedis() : undefined;
-afterAll(() => redis?.stop());
 
 /** The user continues, and signs in as Ada. */
 async function signInAt(link: string, baseUrl: string, authorizeUrl: string): Promise<void> {
@@ -81,7 +80,6 @@ function writeOauth4webapi(baseUrl: string, { issuer }: OpenIdProvider): readonl
       scopes_supported: ['openid'],
     }),
   );
-  onTestFinished(server.stop);
   const program = writeExample('oauth4webapi.mjs', {
     'https://relay.example': baseUrl,
     'https://mcp.example/mcp': server.url,
@@ -94,47 +92,26 @@ const RUN_HERE = PROGRAMS.filter(
   ([name, need]) => need === undefined || has(need, `${name} signs in by an open relay`),
 );
 
-test.each(RUN_HERE)(
-  '%s: the program gets its tokens, and the relay has no client and no provider',
-  async (_, _need, env, commandOf) => {
-    await using stack = new AsyncDisposableStack();
-    const port = await findFreePort();
-    const baseUrl = `http://127.0.0.1:${port}`;
-    const provider = await startOpenId(`${baseUrl}/open/callback`);
-    stack.defer(provider.stop);
-    const settings = {
-      OAUTH_BASE_URL: baseUrl,
-      OPEN_ENDPOINTS: provider.authorizeUrl,
-      PROVIDERS: '',
-    };
-    const relay = await startRelay({ ...settings, MAL_CLIENT_ID: '', ...env }, { port });
-    stack.use(relay);
-    const client = startChild(commandOf(baseUrl, provider), {
-      env: { no_proxy: '127.0.0.1' },
-      cwd: newFolder(),
-    });
-    const link = await readLink(client);
-
-    await signInAt(link, baseUrl, provider.authorizeUrl);
-    const exitCode = await client.exited;
-    expect([exitCode, client.output()]).toEqual([0, expect.stringContaining('Signed in')]);
-    expect(provider.exchanges()).toBe(1);
-  },
-  60_000,
-);
+/** A relay that has no client and no provider of its own. */
+async function startOpenRelay(port: number, baseUrl: string, env: Record<string, string> = {}) {
+  const provider = await startOpenId(`${baseUrl}/open/callback`);
+  const open = { OAUTH_BASE_URL: baseUrl, OPEN_ENDPOINTS: provider.authorizeUrl };
+  const relay = await startRelay({ ...open, PROVIDERS: '', MAL_CLIENT_ID: '', ...env }, { port });
+  return { provider, relay };
+}
 
 const ENDINGS = [
-  ['a result that is cut off is fetched again', '600', [0, 'Signed in']],
+  ['it gets its tokens, though a result is cut off', '600', [0, 'Signed in']],
   ['a link that has expired ends the program, which says so', '3', [1, 'The link has expired']],
 ] as const;
 
 test.each(
-  RUN_HERE.flatMap(([name, , , commandOf]) =>
-    ENDINGS.map((ending) => [name, ...ending, commandOf] as const),
+  RUN_HERE.flatMap(([name, , store, commandOf]) =>
+    ENDINGS.map((ending) => [name, ...ending, store, commandOf] as const),
   ),
 )(
   '%s: %s',
-  async (_, _ending, SESSION_SECONDS, [exitCode, said], commandOf) => {
+  async (_, _ending, SESSION_SECONDS, [exitCode, said], store, commandOf) => {
     const port = await findFreePort();
     let isCut = false;
     using proxy = await startFaultProxy(`http://127.0.0.1:${port}`, ({ path }) => ({
@@ -144,16 +121,10 @@ test.each(
         return response.length - (isFirst ? 5 : 0);
       },
     }));
-    const provider = await startOpenId(`${proxy.url}/open/callback`);
-    onTestFinished(provider.stop);
-    const settings = {
-      OAUTH_BASE_URL: proxy.url,
-      OPEN_ENDPOINTS: provider.authorizeUrl,
-      PROVIDERS: '',
-      MAL_CLIENT_ID: '',
+    const { provider, relay } = await startOpenRelay(port, proxy.url, {
       SESSION_SECONDS,
-    };
-    await using _relay = await startRelay(settings, { port });
+      ...store,
+    });
     const client = startChild(commandOf(proxy.url, provider), {
       env: { no_proxy: '127.0.0.1' },
       cwd: newFolder(),
@@ -164,7 +135,8 @@ test.each(
       exitCode,
       expect.stringContaining(said),
     ]);
-    expect(isCut).toBe(exitCode === 0);
+    expect([isCut, provider.exchanges()]).toEqual(exitCode === 0 ? [true, 1] : [false, 0]);
+    await relay.stop();
   },
   60_000,
 );
@@ -172,9 +144,7 @@ test.each(
 test('login --open keeps tokens, and `token` refreshes them: the relay knows no client', async () => {
   const port = await findFreePort();
   const baseUrl = `http://127.0.0.1:${port}`;
-  const provider = await startOpenId(`${baseUrl}/open/callback`);
-  const open = { OAUTH_BASE_URL: baseUrl, OPEN_ENDPOINTS: provider.authorizeUrl };
-  const relay = await startRelay({ ...open, PROVIDERS: '', MAL_CLIENT_ID: '' }, { port });
+  const { provider, relay } = await startOpenRelay(port, baseUrl);
   const tokens = newFolder();
   const place = ['own', '--relay', baseUrl, '--tokens', tokens];
   const command = (name: string, ...args: string[]) =>
@@ -197,5 +167,4 @@ test('login --open keeps tokens, and `token` refreshes them: the relay knows no 
   expect(provider.exchanges()).toBe(2);
   const incomplete = command('login', '--open', provider.authorizeUrl);
   expect(await incomplete.exited).toBe(2);
-  await provider.stop();
 }, 60_000);
