@@ -1,7 +1,7 @@
 /** `sign-in-relay providers [name]`: a table of all that can be enabled by name, or the guide to one. */
 import { prefixOf, USER_AGENT } from '../providers/config.ts';
 import { readGuides } from '../providers/guides.ts' with { type: 'macro' };
-import { OWN_URL, PROFILES, type Profile } from '../providers/profiles.ts';
+import { capitalized, OWN_URL, PROFILES, type Profile } from '../providers/profiles.ts';
 import { REDIRECT_KINDS } from '../providers/redirect-uris.ts';
 import { didYouMean } from '../settings/misspelt.ts';
 import { wrap } from '../settings/names.ts';
@@ -25,9 +25,22 @@ export function showProviders(name: string | undefined): string {
     const problem = `No provider is called ${JSON.stringify(name)}.${didYouMean(name)}`;
     throw new CommandError(problem, 1, `${OTHERS}\n`);
   }
-  const text = profile === undefined ? guide : completeGuide(name, profile, guide);
-  return `${text}\n${CAVEAT}\n`;
+  const displayName = profile?.displayName ?? DISPLAY_NAMES[name] ?? capitalized(name);
+  const text =
+    profile === undefined
+      ? `${displayName} can’t be enabled by its name. ${guide}`
+      : completeGuide(name, profile, guide);
+  return `# ${displayName}\n\n${text}\n${CAVEAT}\n`;
 }
+
+/** How providers without a profile write their names, if a capital letter is not enough. */
+const DISPLAY_NAMES: Readonly<Record<string, string>> = {
+  lastfm: 'Last.fm',
+  playstation: 'PlayStation',
+  realdebrid: 'Real-Debrid',
+  tado: 'tado',
+  vk: 'VK',
+};
 
 const CAVEAT = 'Stored copies of the sources were read. Nothing was tested with an account.';
 
@@ -36,7 +49,7 @@ const OTHERS = `Any other provider is enabled by <NAME>_ISSUER, or by <NAME>_AUT
 
 /** Adds to each section what its profile says, and what is the same for every provider. */
 function completeGuide(name: string, profile: Profile, guide: string): string {
-  const { displayName, deviceFlow } = profile;
+  const { deviceFlow } = profile;
   const [register = '', ...sections] = guide.split(/^(?=## )/m);
   const completed = sections.map((section) => {
     if (section.startsWith('## What goes wrong')) {
@@ -45,12 +58,8 @@ function completeGuide(name: string, profile: Profile, guide: string): string {
     }
     return section.startsWith('## Sources') ? describeUse(name, profile) + section : section;
   });
-  return [
-    `# ${displayName}\n\n## Register\n\n`,
-    addRedirectUri(name, register),
-    describeRefusedRedirects(profile),
-    ...completed,
-  ].join('');
+  const uris = addRedirectUri(name, register) + describeRefusedRedirects(profile);
+  return `## Register\n\n${uris}${completed.join('')}`;
 }
 
 /** Writes the redirect URI in its place, or as the last step. */

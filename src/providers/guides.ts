@@ -1,6 +1,6 @@
 /**
  * The guides to providers, guides/*.md. That of a profile begins with how to register an app, and has
- * what the profile does not say. A guide with a title is of a provider that can't be enabled by its name.
+ * what the profile does not say. That of a provider that can't be enabled by its name says why.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 

@@ -33,8 +33,10 @@ test.each(GUIDES)('%s: every setting that the guide names exists', (name) => {
   expect(named.filter((setting) => !known.has(setting))).toEqual([]);
 });
 
-test.each(GUIDES)('%s: only a guide without a profile has a title of its own', (name, guide) => {
-  expect(guide.startsWith('# ')).toBe(!PROFILES.has(name));
+test.each(GUIDES)('%s: the guide has one title, and says if there is no profile', (name) => {
+  const text = showProviders(name);
+  expect(text.match(/^# .*/gm)).toHaveLength(1);
+  expect(text.includes(' can’t be enabled by its name. ')).toBe(!PROFILES.has(name));
 });
 
 test.each(GUIDES)('%s: the guide has two sources, or says what is unverified', (name, guide) => {

@@ -61,6 +61,10 @@ export const json = (schema: Element, example?: unknown) => ({
   'application/json': { schema, ...(example !== undefined && { example }) },
 });
 
+/** A response whose JSON is a schema of schemas.ts. */
+export const reply = (description: string, name: string, example?: unknown, headers?: Element) =>
+  message(description, json(schema(name), example), headers);
+
 /** The lines of text of these refusals. */
 export const lines = (...names: readonly TextRefusalName[]) => ({
   'text/plain': { schema: { enum: names.map((name) => `${REFUSALS[name].text}\n`) } },

@@ -17,6 +17,7 @@ import {
   query,
   RETRY_AFTER,
   refusals,
+  reply,
   schema,
   segment,
   string,
@@ -59,17 +60,14 @@ const devicePaths = {
       { service: 'mal', code: true, ack: true, device: 'Living room' },
     ),
     responses: {
-      200: message(
-        'Started',
-        json(schema('Started'), {
-          session: 'kq0Vd3yQm8sT1uWx5zAbC7eF',
-          url: '{{BASE_URL}}/auth/mal?state=Zr4nB8vL2pXc6tYh0wGj9sKd',
-          expiresIn: 600,
-          userCode: 'WDJB-MJHT',
-          link: '{{BASE_URL}}/L/WDJB-MJHT',
-          qr: '{{BASE_URL}}/qr/WDJB-MJHT.png',
-        }),
-      ),
+      200: reply('Started', 'Started', {
+        session: 'kq0Vd3yQm8sT1uWx5zAbC7eF',
+        url: '{{BASE_URL}}/auth/mal?state=Zr4nB8vL2pXc6tYh0wGj9sKd',
+        expiresIn: 600,
+        userCode: 'WDJB-MJHT',
+        link: '{{BASE_URL}}/L/WDJB-MJHT',
+        qr: '{{BASE_URL}}/qr/WDJB-MJHT.png',
+      }),
       ...refusals(
         'invalid_client_address',
         'invalid_json',
@@ -122,7 +120,7 @@ const devicePaths = {
       { service: 'mal', refreshToken: '…' },
     ),
     responses: {
-      200: message('New tokens', json(schema('Tokens'), TOKENS)),
+      200: reply('New tokens', 'Tokens', TOKENS),
       400: message('Only `invalid_grant` means that the user has to sign in again', {
         ...json(schema('Refused'), { error: 'invalid_grant' }),
         ...WRONG_REQUEST,
@@ -159,13 +157,10 @@ const devicePaths = {
     operationId: 'services',
     summary: 'The providers and extensions of this relay',
     responses: {
-      200: message(
-        'In the order of PROVIDERS',
-        json(schema('Services'), {
-          services: [{ service: 'mal', name: 'MyAnimeList', blind: 'no', revoke: false }],
-          extensions: EXTENSIONS,
-        }),
-      ),
+      200: reply('In the order of PROVIDERS', 'Services', {
+        services: [{ service: 'mal', name: 'MyAnimeList', blind: 'no', revoke: false }],
+        extensions: EXTENSIONS,
+      }),
     },
   }),
   '/open': device('post', {
@@ -243,8 +238,11 @@ const MAY_APPLY = {
   'Preference-Applied': { description: 'If `Prefer` was applied', schema: matching('^wait=\\d+$') },
 };
 
-const oauthError = (description: string, headers: object = MAY_RETRY_AFTER) =>
-  message(description, json(schema('OAuthError')), { ...NO_CACHE, ...headers });
+const oauthReply = (description: string, name: string, example: Element, headers?: Element) =>
+  reply(description, name, example, { ...NO_CACHE, ...headers });
+
+const oauthError = (description: string, headers: Element = MAY_RETRY_AFTER) =>
+  reply(description, 'OAuthError', undefined, { ...NO_CACHE, ...headers });
 
 /** What standard clients send. */
 const formOrJson = (name: string) =>
@@ -257,18 +255,14 @@ const metadata = (operationId: string, summary: string) => ({
   operationId,
   summary,
   responses: {
-    200: message(
-      'Metadata',
-      json(schema('Metadata'), {
-        issuer: '{{BASE_URL}}/oauth2/mal',
-        device_authorization_endpoint: '{{BASE_URL}}/oauth2/mal/device_authorization',
-        token_endpoint: '{{BASE_URL}}/oauth2/mal/token',
-        grant_types_supported: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
-        response_types_supported: [],
-        token_endpoint_auth_methods_supported: ['none'],
-      }),
-      NO_CACHE,
-    ),
+    200: oauthReply('Metadata', 'Metadata', {
+      issuer: '{{BASE_URL}}/oauth2/mal',
+      device_authorization_endpoint: '{{BASE_URL}}/oauth2/mal/device_authorization',
+      token_endpoint: '{{BASE_URL}}/oauth2/mal/token',
+      grant_types_supported: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+      response_types_supported: [],
+      token_endpoint_auth_methods_supported: ['none'],
+    }),
   },
 });
 
@@ -288,18 +282,14 @@ const grantPaths = {
     summary: 'Device authorization (RFC 8628 section 3.1)',
     requestBody: formOrJson('DeviceAuthorizationRequest'),
     responses: {
-      200: message(
-        'Started',
-        json(schema('DeviceAuthorization'), {
-          device_code: 'kq0Vd3yQm8sT1uWx5zAbC7eF',
-          user_code: 'WDJB-MJHT',
-          verification_uri: '{{BASE_URL}}/link',
-          verification_uri_complete: '{{BASE_URL}}/L/WDJB-MJHT',
-          expires_in: 600,
-          interval: 5,
-        }),
-        NO_CACHE,
-      ),
+      200: oauthReply('Started', 'DeviceAuthorization', {
+        device_code: 'kq0Vd3yQm8sT1uWx5zAbC7eF',
+        user_code: 'WDJB-MJHT',
+        verification_uri: '{{BASE_URL}}/link',
+        verification_uri_complete: '{{BASE_URL}}/L/WDJB-MJHT',
+        expires_in: 600,
+        interval: 5,
+      }),
       400: oauthError('`slow_down` after too many starts from one address'),
       503: oauthError('The relay is shutting down, or the provider is not discovered yet'),
       ...refusals('origin_not_allowed'),
@@ -319,10 +309,11 @@ const grantPaths = {
     ],
     requestBody: formOrJson('TokenRequest'),
     responses: {
-      200: message(
+      200: oauthReply(
         'For a while after the first delivery the same device code gets the tokens again',
-        json(schema('TokenResponse'), { access_token: '…', token_type: 'Bearer', scope: '' }),
-        { ...NO_CACHE, ...MAY_APPLY },
+        'TokenResponse',
+        { access_token: '…', token_type: 'Bearer', scope: '' },
+        MAY_APPLY,
       ),
       400: oauthError('An error that ends the sign-in is repeated until the session expires', {
         ...MAY_RETRY_AFTER,
