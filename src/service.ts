@@ -4,7 +4,6 @@
  * host calls `sweep` and `discover` periodically.
  */
 import { createApp, type HandleRequest } from './http/app.ts';
-import { createCors } from './http/cors.ts';
 import type { RateLimits } from './http/dependencies.ts';
 import { createDisabledRoutes, DRAINING, NOT_CONFIGURED, type Readiness } from './http/health.ts';
 import { basePathOf } from './http/request.ts';
@@ -197,7 +196,7 @@ export function createService(
 
   return {
     handle: createApp(routes, {
-      cors: createCors(corsOrigins),
+      corsOrigins,
       basePath: basePathOf(baseUrl),
       onFailure(route) {
         const kind = findRequestKind(route);

@@ -9,9 +9,8 @@
  */
 import { describeError, log } from '../log.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';
-import type { Cors } from './cors.ts';
 import { type Addresses, RelayRequest, readPath } from './request.ts';
-import { errorResponse, type Refusal, textResponseTo } from './responses.ts';
+import { DATA_HEADERS, errorResponse, type Refusal, textResponseTo } from './responses.ts';
 
 /** May throw. */
 export type Handler = (request: RelayRequest) => Response | Refusal | Promise<Response | Refusal>;
@@ -46,7 +45,8 @@ export type HandleRequest = (
 ) => Response | Promise<Response>;
 
 export interface AppOptions {
-  readonly cors?: Cors | undefined;
+  /** The origins of the web apps that may use the routes for devices. `*`: all. */
+  readonly corsOrigins?: readonly string[];
   /** Path of the base URL. A proxy may remove it from requests, or pass it on. */
   readonly basePath?: string;
   /** Called when a request got a 5xx, or its handler failed. */
@@ -57,7 +57,7 @@ type OnFailure = (route: Route) => void;
 
 export function createApp(
   routes: readonly Route[],
-  { cors, basePath = '', onFailure = () => {} }: AppOptions = {},
+  { corsOrigins = [], basePath = '', onFailure = () => {} }: AppOptions = {},
 ): HandleRequest {
   const exact = new Map<string, RouteMatch>();
   const patterns: Pattern[] = [];
@@ -79,18 +79,11 @@ export function createApp(
     const { route, parameter } = found;
     const request = new RelayRequest(raw, url, path, parameter, addresses);
     const response =
-      cors === undefined || !route.isForDevices
-        ? run(route, request, onFailure)
-        : runWithCors(cors, route, request, onFailure);
+      route.isForDevices && corsOrigins.length > 0
+        ? runWithCors(corsOrigins, route, request, onFailure)
+        : run(route, request, onFailure);
     return raw.method === 'HEAD' ? withoutContent(response) : response;
   };
-}
-
-async function runWithCors(cors: Cors, route: Route, request: RelayRequest, onFailure: OnFailure) {
-  const origin = cors.originOf(request);
-  if (origin === undefined) return run(route, request, onFailure);
-  if (request.method === 'OPTIONS') return cors.preflight(origin);
-  return cors.allow(await run(route, request, onFailure), origin);
 }
 
 interface RouteMatch {
@@ -159,6 +152,39 @@ async function run(route: Route, request: RelayRequest, onFailure: OnFailure): P
     onFailure(route);
     return route.onFault?.(request) ?? errorResponse('busy');
   }
+}
+
+/** How long a browser may cache a preflight: Chromium's maximum. */
+const PREFLIGHT_SECONDS = 7_200;
+
+/**
+ * Televisions load web apps from a host, from a package (origin `null`) or from a file (`file://`).
+ * An origin that is not listed gets no header, and a 405 for its preflight. Credentials are not
+ * allowed: a device's secrets are in its requests, not in cookies. The Fetch standard, §3.2.
+ */
+async function runWithCors(
+  origins: readonly string[],
+  route: Route,
+  request: RelayRequest,
+  onFailure: OnFailure,
+): Promise<Response> {
+  const allowsAll = origins.includes('*');
+  const origin = allowsAll ? '*' : (request.header('origin') ?? '');
+  const isPreflight = request.method === 'OPTIONS' && origins.includes(origin);
+  const response = isPreflight
+    ? new Response(null, { status: 204, headers: DATA_HEADERS })
+    : await run(route, request, onFailure);
+  if (!origins.includes(origin)) return response;
+  const { headers } = response;
+  headers.set('Access-Control-Allow-Origin', origin);
+  headers.set('Access-Control-Expose-Headers', 'Preference-Applied,Retry-After');
+  if (!allowsAll) headers.append('Vary', 'Origin');
+  if (!isPreflight) return response;
+  headers.set('Access-Control-Max-Age', String(PREFLIGHT_SECONDS));
+  headers.set('Access-Control-Allow-Methods', 'GET,POST');
+  headers.set('Access-Control-Allow-Headers', 'Authorization,Content-Type,Prefer');
+  headers.append('Vary', 'Access-Control-Request-Headers');
+  return response;
 }
 
 /** RFC 9110 §9.3.2: no response to HEAD has content. */
