@@ -3,8 +3,8 @@
  * ADMIN_PORT. It shows no secret. It listens on loopback unless ADMIN_HOST is set, and
  * requires ADMIN_TOKEN if that is set. docs/operating.md "The admin port".
  */
-import { Buffer } from 'node:buffer';
 import { hash, timingSafeEqual } from 'node:crypto';
+import { auth } from 'hono/utils/basic-auth';
 import { createApp, type Handler } from '../http/app.ts';
 import { type Addresses, cannotBeRegistered } from '../http/request.ts';
 import { textResponse } from '../http/responses.ts';
@@ -72,12 +72,11 @@ export function createAdmin(
     monitor: counts.monitor,
 
     handle(request: Request, addresses: Addresses): Response | Promise<Response> {
-      const { headers } = request;
-      const hostname = (headers.get('host') ?? '').toLowerCase().replace(/:\d*$/, '');
+      const hostname = (request.headers.get('host') ?? '').toLowerCase().replace(/:\d*$/, '');
       if (!cannotBeRegistered(hostname) && !known.includes(hostname)) {
         return textResponse(421, 'Use the IP address, or list this name in ADMIN_NAMES');
       }
-      if (isAuthorized(headers.get('authorization') ?? '')) return app(request, addresses);
+      if (isAuthorized(request)) return app(request, addresses);
       const text = 'Send the ADMIN_TOKEN as a bearer token, or as the password';
       return textResponse(401, text, CHALLENGE);
     },
@@ -88,19 +87,13 @@ export function createAdmin(
 const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="Sign-in Relay"' } as const;
 
 /** Prometheus sends the token (RFC 6750 §2.1), a browser asks for a password (RFC 7617) with any user name. */
-function createTokenCheck(token: string | undefined): (authorization: string) => boolean {
+function createTokenCheck(token: string | undefined): (request: Request) => boolean {
   if (token === undefined) return () => true;
   // Digests have the same length whatever the text, as `timingSafeEqual` requires.
-  const digest = (text: string) => hash('sha256', text, 'buffer');
+  const digest = (text = '') => hash('sha256', text, 'buffer');
   const expected = digest(token);
-  return (authorization) => {
-    const [, scheme = '', credentials = ''] = /^(bearer|basic) +(\S+)$/i.exec(authorization) ?? [];
-    const given =
-      scheme.toLowerCase() === 'basic'
-        ? Buffer.from(credentials, 'base64')
-            .toString()
-            .replace(/^[^:]*:/, '')
-        : credentials;
-    return timingSafeEqual(digest(given), expected);
+  return (request) => {
+    const [, bearer] = /^bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '') ?? [];
+    return timingSafeEqual(digest(bearer ?? auth(request)?.password), expected);
   };
 }

@@ -39,13 +39,8 @@ export function jsonText(value: unknown): string {
 const BLACK_ON_WHITE = '\x1b[38;5;16;48;5;231m';
 const RESET = '\x1b[0m';
 
-export interface TerminalQr {
-  readonly lines: readonly string[];
-  readonly columns: number;
-}
-
 /** Each character shows two modules, one above the other. */
-export function renderQr(text: string, quietZone = QR_QUIET_ZONE): TerminalQr {
+export function renderQr(text: string, quietZone = QR_QUIET_ZONE) {
   const code = generate(text);
   const end = code.size + quietZone;
   const lines: string[] = [];

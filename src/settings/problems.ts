@@ -61,7 +61,7 @@ export function countWrong(faults: readonly SettingFault[]): string {
 /** One line for each fault and each warning. */
 export function describeFaults(
   faults: readonly SettingFault[],
-  warnings: readonly SettingWarning[] = [],
+  warnings: readonly SettingWarning[],
 ): string {
   const lines = [`Not started: ${countWrong(faults)}`, ...faults.map(describeFault)];
   if (warnings.length > 0) {

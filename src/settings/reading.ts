@@ -122,7 +122,7 @@ function readSecret(reading: Reading, setting: string): string | undefined {
 }
 
 /** Continues a sentence that begins with the file. The message of the error may contain a secret. */
-export function describeFileFailure(error: unknown, done: 'read' | 'written' = 'read'): string {
+export function describeFileFailure(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : 'unreadable';
   switch (code) {
     case 'ENOENT':
@@ -130,9 +130,9 @@ export function describeFileFailure(error: unknown, done: 'read' | 'written' = '
       return 'does not exist';
     case 'EACCES':
     case 'EPERM':
-      return `may not be ${done} by this user`;
+      return 'may not be read by this user';
     default:
-      return `cannot be ${done} (${code})`;
+      return `cannot be read (${code})`;
   }
 }
 

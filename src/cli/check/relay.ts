@@ -49,12 +49,7 @@ export async function checkRelay(relayUrl: string, fetch: Fetch): Promise<Findin
   return [...all, address, headers, ...redirects, ...(poll ? [poll] : [])];
 }
 
-interface Offer {
-  readonly services: readonly OfferedService[];
-  readonly hasOpenSignIns: boolean;
-}
-
-async function fetchServices(baseUrl: string, fetch: Fetch): Promise<Finding | Offer> {
+async function fetchServices(baseUrl: string, fetch: Fetch) {
   const answer = await ask(`${baseUrl}/services`, fetch);
   const { status, text } = answer;
   if (status === undefined) return fault(RELAY, answer.problem, answer.remedy);
