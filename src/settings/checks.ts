@@ -51,7 +51,7 @@ export const RELAY_CHECKS = {
     (url) => parseRedisUrl(url.trim()),
     'must be redis://host:port or rediss:// (TLS), with several hosts for a Cluster, or redis+sentinel://host:port,…/primary; percent-encode %, @ and / in a password',
   ),
-  // A Cluster reads braces as a hash tag, and the relay adds one (stores/redis/keys.ts).
+  // A Cluster reads braces as a hash tag, and the relay adds one (stores/redis/commands.ts).
   REDIS_PREFIX: textLike(
     /^[^{}\s]{1,64}$/,
     'must be 1 to 64 characters without spaces or braces, such as relay:',

@@ -1,4 +1,4 @@
-/** Token buckets: what a store of them does. stores/memory.ts, stores/redis/rate-limits.ts. */
+/** Token buckets: what a store of them does. stores/memory.ts, stores/redis/store.ts. */
 import type { Awaitable } from './store.ts';
 
 export interface RateLimitPolicy {

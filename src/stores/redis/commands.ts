@@ -23,8 +23,8 @@ import scripts from './scripts.lua' with { type: 'text' };
 /** EVALSHA runs scripts.lua by this digest. */
 const SCRIPTS_SHA1 = hash('sha1', scripts);
 
-/** The functions of scripts.lua. */
-export type ScriptName =
+/** The scripts of scripts.lua. */
+type ScriptName =
   | 'create'
   | 'commit'
   | 'sweep'
@@ -34,6 +34,28 @@ export type ScriptName =
   | 'beginRefresh'
   | 'finishRefresh'
   | 'probe';
+
+export type RedisKeys = ReturnType<typeof createRedisKeys>;
+
+/** The names of all keys, and of the channel. In a Cluster every key has the hash tag `{0}`. docs/sealing.md "Records". */
+export function createRedisKeys(prefix: string, isCluster: boolean) {
+  const own = isCluster ? `${prefix}{0}:` : prefix;
+  return {
+    /** All instances subscribe to it. */
+    channel: `${prefix}wake:all`,
+    /** Link ids of the live sessions, sorted by when each stops being live. */
+    live: `${own}live-sign-ins`,
+    /** The record of a session. */
+    session: (link: string) => `${own}sign-in:${link}`,
+    /** The values of these two contain the link id. */
+    poll: (id: string) => `${own}sign-in-poll:${id}`,
+    code: (id: string) => `${own}sign-in-code:${id}`,
+    refresh: (id: string) => `${own}refresh:${id}`,
+    bucket: (limit: string, address: string) => `${own}rate:${limit}:${address}`,
+    /** The key that the probe writes. */
+    probe: `${own}probe`,
+  };
+}
 
 /** How long a command is repeated while a user or a device waits. */
 export const STORE_PATIENCE_MS = 4_000;

@@ -8,14 +8,12 @@ import type { RandomBytes } from '../../sign-ins/secrets.ts';
 import { StoreUnavailable } from '../../sign-ins/store.ts';
 import type { Clock } from '../../sign-ins/time.ts';
 import { createSealedVault } from '../sealed-vault.ts';
-import { createRedisCommands } from './commands.ts';
+import { createRedisCommands, createRedisKeys } from './commands.ts';
 import { connectRedis } from './connect.ts';
 import { type ConnectFailure, describeConnectFailure, noAnswer } from './failures.ts';
 import { createStoreHealth, type HealthEvent } from './health.ts';
-import { createRedisKeys } from './keys.ts';
 import { createNotices, type Notices } from './notices.ts';
-import { createRedisRateLimiter } from './rate-limits.ts';
-import { createRedisRefreshStore, createRedisStore } from './store.ts';
+import { createRedisRateLimiter, createRedisRefreshStore, createRedisStore } from './store.ts';
 import type { RedisTarget } from './url.ts';
 
 /** How long a starting relay waits for a connection before it logs the reason. */

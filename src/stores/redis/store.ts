@@ -1,10 +1,15 @@
 /**
- * Sessions and refreshes in Redis or Valkey. The machine computes a change here, and one script
+ * Sessions, refreshes and rate limits in Redis or Valkey. The machine computes a change here, and one script
  * commits it unless another change was faster. Each commit has a token, which makes it idempotent: it
  * is repeated when its reply is lost. What is stored is sealed. docs/sealing.md "Records", docs/scaling.md.
  */
 import { ErrorReply } from '@redis/client';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../../limits.ts';
+import {
+  intervalMsOf,
+  type RateLimiter,
+  type RateLimitPolicy,
+} from '../../sign-ins/rate-limits.ts';
 import type { RandomBytes } from '../../sign-ins/secrets.ts';
 import type { Event, Session } from '../../sign-ins/session.ts';
 import * as machine from '../../sign-ins/session.ts';
@@ -15,15 +20,16 @@ import {
   type Store,
   StoreUnavailable,
 } from '../../sign-ins/store.ts';
+import type { Clock } from '../../sign-ins/time.ts';
 import { RECORD_VERSION, readBody, writeBody, writeRecord } from '../record.ts';
 import {
   CALL_ID_CHARACTERS,
   createCallId,
   type RedisCommands,
+  type RedisKeys,
   type RetryPolicy,
 } from './commands.ts';
 import type { StoreHealth } from './health.ts';
-import type { RedisKeys } from './keys.ts';
 import type { Notices } from './notices.ts';
 
 /** A change is computed again when another one was faster. More attempts than this mean a bug. */
@@ -247,6 +253,43 @@ export function createRedisRefreshStore({
       const args = [REFRESH_RESULT_MS, result];
       await commands.run('finishRefresh', [keys.refresh(id)], args, 'briefly');
     },
+  };
+}
+
+/** How many refusals are cached. Beyond that the cache is cleared, and the store refuses again. */
+const MAX_REFUSED_ADDRESSES = 10_000;
+
+/** `name` is part of the keys of its buckets. */
+export function createRedisRateLimiter(
+  commands: RedisCommands,
+  keys: RedisKeys,
+  clock: Clock,
+  name: string,
+  policy: RateLimitPolicy,
+): RateLimiter {
+  const intervalMs = intervalMsOf(policy);
+  const bucketOf = (address: string) => keys.bucket(name, address);
+  /** Caches when each refusal ends, so that a flood of refused requests does not reach the store. */
+  const refusedUntilMs = new Map<string, number>();
+  return {
+    /** After a timeout the outcome is unknown: a start that is refused may have taken a token. */
+    async take(address) {
+      const knownMs = (refusedUntilMs.get(address) ?? 0) - clock.now();
+      if (knownMs > 0) return knownMs;
+      const args = [policy.burst, intervalMs];
+      const waitMs = Number(await commands.run('takeToken', [bucketOf(address)], args));
+      if (refusedUntilMs.size >= MAX_REFUSED_ADDRESSES) refusedUntilMs.clear();
+      if (waitMs > 0) refusedUntilMs.set(address, clock.now() + Math.min(waitMs, intervalMs));
+      else refusedUntilMs.delete(address);
+      return waitMs;
+    },
+    /** A refund is not repeated: if its outcome is unknown, the address loses one token at most. */
+    async refund(address) {
+      refusedUntilMs.delete(address);
+      await commands.run('refundToken', [bucketOf(address)], [intervalMs]);
+    },
+    // The key of a full bucket expires.
+    sweep() {},
   };
 }
 
