@@ -34,7 +34,6 @@ interface Shared {
 }
 
 export type Parameters = Readonly<Record<string, string>>;
-type Choice = 'continue' | 'decline';
 
 /** The link as the suite reaches it. A case of its own checks `url`. */
 export function linkPath({ service, state }: Session): string {
@@ -110,10 +109,14 @@ export function createRelay({ options, nextAddress, secrets }: Shared) {
     return send({ path: callbackPath(session, parameters), headers });
   };
   /** The form of the confirmation page, as a browser sends it. */
-  const decide = async (session: Session, choice: Choice, headers: Parameters = SAME_ORIGIN) => {
+  const decide = async (session: Session, choice?: string, headers: Parameters = SAME_ORIGIN) => {
     const path = session.userCode ? codePath(session.userCode) : linkPath(session);
     const { from } = session;
-    const call = { ...formCall(path, { choice }), from, headers: { ...FORM, ...headers } };
+    const call = {
+      ...formCall(path, choice ? { choice } : {}),
+      from,
+      headers: { ...FORM, ...headers },
+    };
     const answer = await send(call);
     const cookie = cookiesOf(answer);
     if (cookie) cookies.set(session.pollSecret, cookie);

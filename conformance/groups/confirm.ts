@@ -7,13 +7,8 @@ import { formCall } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { callbackPath, linkPath } from '../relay.ts';
 import { cases } from '../runner.ts';
-import {
-  expectConfirmationPage,
-  expectDeclined,
-  expectRedirectToProvider,
-  expectSameEnding,
-  startWithCode,
-} from '../user.ts';
+import { expectConfirmationPage, expectRedirectToProvider, startWithCode } from '../user.ts';
+import { testDecisions } from './user-code.ts';
 
 export const confirm = cases((test) => {
   test('What the browser does: the link asks; its page has no state and no poll secret, and changes nothing', async (kit) => {
@@ -23,14 +18,7 @@ export const confirm = cases((test) => {
     }
   });
 
-  test('What the browser does: Continue, and again: 303 to the provider; then the sign-in ends as usual', async (kit) => {
-    const session = await kit.relay.start();
-    for (const _ of [1, 2]) {
-      expectRedirectToProvider(kit, await kit.relay.decide(session, 'continue'), session);
-    }
-    await expectSignsIn(kit, session);
-    await expectSameEnding(kit, session);
-  });
+  testDecisions((kit, service = SERVICE_A) => kit.relay.start({ service }), test);
 
   test('docs/person.md "Settings": a user who used a code is asked once, and the sign-in ends as usual', async (kit) => {
     const session = await startWithCode(kit);
@@ -53,20 +41,6 @@ export const confirm = cases((test) => {
     await callBackWithoutCookie();
     await relay.callback(session, { code });
     await expectResult(kit, session, tokens);
-  });
-
-  test('What the browser does: Decline, and again: a page, and the waiting device gets access_denied at once', async (kit) => {
-    const session = await kit.relay.start({ service: SERVICE_B });
-    await expectDeclined(kit, session);
-    await expectSameEnding(kit, session);
-  });
-
-  test('docs/person.md "The pages": a form from another site decides nothing: the page asks again', async (kit) => {
-    const session = await kit.relay.start();
-    const headers = { 'Sec-Fetch-Site': 'cross-site' };
-    for (const choice of ['continue', 'decline'] as const) {
-      expectConfirmationPage(await kit.relay.decide(session, choice, headers), session);
-    }
   });
 
   test('Everywhere: unknown states: 404 page; unknown services: 404 text; other methods: 405', async (kit) => {

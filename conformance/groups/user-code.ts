@@ -6,8 +6,8 @@ import { expectSignsIn } from '../device.ts';
 import { between, equal, holds, matches } from '../expect.ts';
 import { type Answer, formCall } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
-import { codePath, type Parameters } from '../relay.ts';
-import { cases, type Kit } from '../runner.ts';
+import { codePath, type Parameters, type Session } from '../relay.ts';
+import { type Case, cases, type Kit } from '../runner.ts';
 import {
   expectConfirmationPage,
   expectDeclined,
@@ -25,6 +25,59 @@ export const USER_CODE = new RegExp(`^[${LETTERS}]{4}-[${LETTERS}]{4}$`);
 /** The letter as a Japanese keyboard writes it. */
 const toFullWidth = (letter: string) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0);
 const CODE_FIELD = /<input[^<>]*name="code"/;
+
+/** What the page does that asks: at the short link, or at a link that asks. */
+export function testDecisions(
+  start: (kit: Kit, service?: string) => Promise<Session>,
+  test: (title: string, run: Case['run']) => void,
+): void {
+  test('docs/person.md "The pages"; On request: Continue, also at once: 303 to the provider; the sign-in ends as by the link', async (kit) => {
+    for (const service of [SERVICE_A, SERVICE_B]) {
+      const session = await start(kit, service);
+      const pressed = times(6, () => kit.relay.decide(session, 'continue'));
+      for (const answer of await Promise.all(pressed)) {
+        expectRedirectToProvider(kit, answer, session);
+      }
+      await expectSignsIn(kit, session);
+      await expectSameEnding(kit, session);
+    }
+  });
+
+  test('On request: Decline, and again: a page, and the waiting device gets access_denied at once', async (kit) => {
+    const session = await start(kit, SERVICE_B);
+    await expectDeclined(kit, session);
+    await expectSameEnding(kit, session);
+    // A link that asks shows the ending too.
+    expect.status(await kit.relay.open(session), session.userCode ? 404 : 200);
+  });
+
+  test('docs/person.md "The pages": a form from another site, or without a choice, decides nothing: the page asks', async (kit) => {
+    const { relay, options } = kit;
+    const session = await start(kit);
+    const { origin: Origin } = new URL(options.baseUrl);
+    const foreign: Parameters[] = [
+      { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' },
+      { 'Sec-Fetch-Site': 'cross-site', Origin },
+      { 'Sec-Fetch-Site': 'same-site' },
+      { 'Sec-Fetch-Site': 'none' },
+      { Origin: 'https://evil.example' },
+      { Origin: `${Origin}.evil.example` },
+    ];
+    for (const headers of foreign) {
+      for (const choice of ['continue', 'decline']) {
+        expectConfirmationPage(await relay.decide(session, choice, headers), session);
+      }
+    }
+    // A proxy that adds a Referrer-Policy hides the origin: docs/proxies.md.
+    expect.status(await relay.decide(session, 'continue', { Origin: 'null' }), 403);
+    expectConfirmationPage(await relay.decide(session), session);
+    // Older browsers send only the Origin, and even older ones nothing.
+    const own: Parameters[] = [{ 'Sec-Fetch-Site': 'same-origin', Origin }, { Origin }, {}];
+    for (const headers of own) {
+      expectRedirectToProvider(kit, await relay.decide(session, 'continue', headers), session);
+    }
+  });
+}
 
 export const userCode = cases((test) => {
   test('On request; RFC 8628 §6.1: "code": true adds userCode, link and qr; any other value adds nothing', async (kit) => {
@@ -98,24 +151,7 @@ export const userCode = cases((test) => {
     expectConfirmationPage(await openCode(kit, userCode, from), session);
   });
 
-  test('docs/person.md "The pages"; On request: Continue, also at once: 303 to the provider; the sign-in ends as by the link', async (kit) => {
-    for (const service of [SERVICE_A, SERVICE_B]) {
-      const session = await startWithCode(kit, { service });
-      const pressed = times(6, () => kit.relay.decide(session, 'continue'));
-      for (const answer of await Promise.all(pressed)) {
-        expectRedirectToProvider(kit, answer, session);
-      }
-      await expectSignsIn(kit, session);
-      await expectSameEnding(kit, session);
-    }
-  });
-
-  test('On request: Decline, and again: a page, and the waiting device gets access_denied at once', async (kit) => {
-    const session = await startWithCode(kit);
-    await expectDeclined(kit, session);
-    expect.status(await kit.relay.open(session), 404);
-    await expectSameEnding(kit, session);
-  });
+  testDecisions((kit, service = SERVICE_A) => startWithCode(kit, { service }), test);
 
   test('docs/person.md "The pages": an unknown code and what cannot be a code: the same 404 page with the form', async (kit) => {
     const from = kit.relay.nextAddress();
@@ -127,36 +163,6 @@ export const userCode = cases((test) => {
       texts.push(expect.html(answer).text);
     }
     equal('different texts', new Set(texts).size, 1);
-  });
-
-  test('docs/person.md "The pages": a form from another site, or without a choice, decides nothing: the page asks', async (kit) => {
-    const { relay, options } = kit;
-    const session = await startWithCode(kit);
-    const { origin: Origin } = new URL(options.baseUrl);
-    const foreign: Parameters[] = [
-      { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://evil.example' },
-      { 'Sec-Fetch-Site': 'cross-site', Origin },
-      { 'Sec-Fetch-Site': 'same-site' },
-      { 'Sec-Fetch-Site': 'none' },
-      ...['https://evil.example', `${Origin}.evil.example`].map((evil) => ({
-        Origin: evil,
-      })),
-    ];
-    for (const headers of foreign) {
-      for (const choice of ['continue', 'decline'] as const) {
-        expectConfirmationPage(await relay.decide(session, choice, headers), session);
-      }
-    }
-    // A proxy that adds a Referrer-Policy hides the origin: docs/proxies.md.
-    expect.status(await relay.decide(session, 'continue', { Origin: 'null' }), 403);
-    const { from } = session;
-    const withoutChoice = { ...formCall(codePath(session.userCode), {}), from };
-    expectConfirmationPage(await relay.send(withoutChoice), session);
-    // Older browsers send only the Origin, and even older ones nothing.
-    const own: Parameters[] = [{ 'Sec-Fetch-Site': 'same-origin', Origin }, { Origin }, {}];
-    for (const headers of own) {
-      expectRedirectToProvider(kit, await relay.decide(session, 'continue', headers), session);
-    }
   });
 });
 
