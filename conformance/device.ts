@@ -6,7 +6,7 @@ import { equal, present } from './expect.ts';
 import { type Answer, type Call, type ClientAddress, formCall } from './http.ts';
 import type { Reply } from './mock-provider.ts';
 import { SERVICE_A } from './options.ts';
-import type { Parameters, Session } from './relay.ts';
+import { type Parameters, POLL_TIMEOUT_MS, type Session } from './relay.ts';
 import type { Kit } from './runner.ts';
 
 /** A session that is completed with tokens and not yet claimed. */
@@ -100,9 +100,6 @@ export async function startGrant(kit: Kit, call: GrantCall = {}) {
   return { session: present('a session', session), fields };
 }
 
-/** Longer than the longest hold that a device may ask for. */
-export const HELD_MS = 75_000;
-
 /** One poll (RFC 8628 §3.4). */
 export async function pollGrant(
   { relay }: Kit,
@@ -111,5 +108,9 @@ export async function pollGrant(
 ): Promise<Answer> {
   const form = { grant_type: DEVICE_CODE, device_code: session.pollSecret };
   const call = formCall(tokenPath(session.service), form);
-  return relay.send({ ...call, timeoutMs: HELD_MS, headers: { ...call.headers, ...headers } });
+  return relay.send({
+    ...call,
+    timeoutMs: POLL_TIMEOUT_MS,
+    headers: { ...call.headers, ...headers },
+  });
 }

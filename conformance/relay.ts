@@ -1,7 +1,7 @@
 /** The relay under test, as a device and a browser see it: one method for each request. */
 
 import * as expect from './answers.ts';
-import { createTurns } from './async.ts';
+import { createTurns, sleep } from './async.ts';
 import { present, Skip } from './expect.ts';
 import {
   type Answer,
@@ -56,8 +56,10 @@ export function codePath(userCode: string): string {
 /** What a browser sends with a form of the relay's own page. */
 export const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' };
 
-/** How much longer than its hold a poll may take before it counts as unanswered. */
-const POLL_MARGIN_MS = 15_000;
+/** 15 seconds after the longest hold a poll counts as unanswered. */
+export const POLL_TIMEOUT_MS = (POLL_SECONDS + 15) * 1_000;
+/** A poll that was sent so long before is parked. */
+const PARKED_MS = 300;
 /** How many sessions of a case are cleaned up at once. */
 const CLEAN_UP_SESSIONS = 24;
 /** A session that was just completed is answered at once, unless the relay is broken. */
@@ -95,9 +97,13 @@ export function createRelay({ options, nextAddress, secrets }: Shared) {
     if (session) keep(session);
     return answer;
   };
-  const poll = async (session: Session, call: Partial<Call> = {}): Promise<Answer> => {
-    const timeoutMs = POLL_SECONDS * 1000 + POLL_MARGIN_MS;
-    const answer = await send({ path: resultPath(session), timeoutMs, ...call });
+  const poll = async (
+    session: Session,
+    parameters: Parameters = {},
+    call: Partial<Call> = {},
+  ): Promise<Answer> => {
+    const path = resultPath(session, parameters);
+    const answer = await send({ path, timeoutMs: POLL_TIMEOUT_MS, ...call });
     const isResult = answer.status === 200 && !answer.body.includes('"progress"');
     if (isResult || answer.status === 410) own.delete(session.pollSecret);
     return answer;
@@ -145,13 +151,13 @@ export function createRelay({ options, nextAddress, secrets }: Shared) {
     callback,
     decide,
     poll,
-    cancel: (session: Session) => send({ path: resultPath(session, { cancel: '1' }) }),
     /** A poll that is held; `disconnect` closes its connection, and then no answer comes. */
-    park(session: Session): { readonly answer: Promise<Answer>; disconnect(): void } {
+    async park(session: Session, parameters?: Parameters) {
       const abort = new AbortController();
-      const answer = poll(session, { signal: abort.signal });
+      const answer = poll(session, parameters, { signal: abort.signal });
       // A case that fails early never awaits its poll.
       answer.catch(() => undefined);
+      await sleep(PARKED_MS);
       return { answer, disconnect: () => abort.abort() };
     },
     async sendUnconfigured(call: Call): Promise<Answer> {
@@ -164,7 +170,7 @@ export function createRelay({ options, nextAddress, secrets }: Shared) {
       const takeTurn = createTurns(CLEAN_UP_SESSIONS);
       const claim = async (session: Session) => {
         await end(session);
-        await poll(session, { timeoutMs: CLEAN_UP_MS });
+        await poll(session, {}, { timeoutMs: CLEAN_UP_MS });
       };
       const sessions = [...own.values()];
       return Promise.allSettled(

@@ -1,7 +1,6 @@
 /** What a user does with a code and on the confirmation page, and what the relay shows. */
 
 import * as expect from './answers.ts';
-import { sleep } from './async.ts';
 import { equal, holds, present } from './expect.ts';
 import { type Answer, type ClientAddress, formCall } from './http.ts';
 import { registrationAt } from './options.ts';
@@ -19,14 +18,6 @@ export function openCode({ relay }: Kit, userCode: string, from: ClientAddress):
 
 export function typeCode({ relay }: Kit, code: string): Promise<Answer> {
   return relay.send(formCall('/link', { code }));
-}
-
-/** Types what cannot be a code. Returns the page to which that redirects. */
-export async function mistypeCode(kit: Kit, code: string): Promise<Answer> {
-  const answer = await typeCode(kit, code);
-  expect.status(answer, 303);
-  const location = present('Location', answer.headers.location);
-  return kit.relay.send({ path: `/link${new URL(location, kit.options.baseUrl).search}` });
 }
 
 /** A redirect to the page of the code, whose address has one spelling only. */
@@ -72,30 +63,4 @@ export function expectConfirmationPage(answer: Answer, session: Session): void {
   const secrets = [session.pollSecret, session.state].filter(Boolean);
   const isShown = secrets.some((secret) => answer.body.includes(secret));
   holds('page', !isShown, 'no state and no poll secret', 'one of them');
-}
-
-/** The user declines: a page in the browser, and `access_denied` at once for the device that polls. */
-export async function expectDeclined({ relay }: Kit, session: Session): Promise<void> {
-  const parked = relay.park(session);
-  await sleep(300);
-  const page = await relay.decide(session, 'decline');
-  expect.status(page, 200);
-  expect.html(page);
-  const answer = await parked.answer;
-  expect.json(answer, { error: 'access_denied' });
-  expect.atOnce(answer);
-}
-
-/** A user who presses a button once more after the sign-in has ended: the page says how it ended. */
-export async function expectSameEnding({ relay }: Kit, session: Session): Promise<void> {
-  const pages = [
-    await relay.decide(session, 'continue'),
-    await relay.decide(session, 'decline'),
-    await relay.decide(session, 'decline'),
-  ];
-  for (const page of pages) {
-    expect.status(page, 200);
-    holds('page', !/<(?:form|button)/.test(page.body), 'nothing left to decide', page.body);
-  }
-  equal('different texts', new Set(pages.map((page) => expect.html(page).text)).size, 1);
 }

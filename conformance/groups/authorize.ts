@@ -27,11 +27,6 @@ function commonParameters({ options }: Kit, { service, state }: Session): [strin
   ];
 }
 
-async function readChallenge(kit: Kit, session: Session): Promise<string> {
-  const parameters = new Map(await redirectParameters(kit, session));
-  return present('code_challenge', parameters.get('code_challenge'));
-}
-
 export const authorize = cases((test) => {
   test('What the browser does; Limits: provider A: 302 with exactly six parameters, PKCE plain of 64 characters', async (kit) => {
     const session = await kit.relay.start();
@@ -53,7 +48,12 @@ export const authorize = cases((test) => {
 
   test('Limits: each session has its own PKCE verifier, without its poll secret and its state', async (kit) => {
     const started = await Promise.all(times(20, () => kit.relay.start()));
-    const challenges = await Promise.all(started.map((session) => readChallenge(kit, session)));
+    const challenges = await Promise.all(
+      started.map(async (session) => {
+        const parameters = new Map(await redirectParameters(kit, session));
+        return present('code_challenge', parameters.get('code_challenge'));
+      }),
+    );
     const secrets = started.map(({ pollSecret }) => pollSecret);
     const states = started.map(({ state }) => state);
     equal('different values', new Set([...challenges, ...secrets, ...states]).size, 60);

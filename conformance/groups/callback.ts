@@ -1,7 +1,6 @@
 /** `GET /auth/<service>/callback`: what each outcome answers and leaves behind; and which links and callbacks are refused. */
 
 import * as expect from '../answers.ts';
-import { sleep } from '../async.ts';
 import { expectRequests, expectResult, expectSignsIn } from '../device.ts';
 import { holds } from '../expect.ts';
 import { json } from '../mock-provider.ts';
@@ -18,8 +17,7 @@ async function expectError(
 ) {
   for (const service of [SERVICE_A, SERVICE_B]) {
     const session = await kit.relay.start({ service });
-    const { answer } = kit.relay.park(session);
-    await sleep(100);
+    const { answer } = await kit.relay.park(session);
     expect.failurePage(await kit.relay.callback(session, parameters), page);
     expectRequests(kit, parameters.code ?? '', 0);
     expect.json(await answer, { error });

@@ -7,17 +7,10 @@ import { registrationAt, SERVICE_A, SERVICE_B, SERVICE_S256 } from '../options.t
 import { cases, type Kit } from '../runner.ts';
 import { listServices } from './services.ts';
 
-async function startBlind({ relay }: Kit, asked: object = {}) {
+async function startBlind({ relay }: Kit) {
   const challenge = makeChallenge();
-  const session = await relay.start({ service: SERVICE_S256, challenge, ...asked });
+  const session = await relay.start({ service: SERVICE_S256, challenge });
   return { session, challenge };
-}
-
-/** What the device needs for the exchange. */
-function codeResult({ options }: Kit, code: string) {
-  const { clientId, tokenUrl } = registrationAt(options, SERVICE_S256);
-  const redirectUri = `${options.baseUrl}/auth/${SERVICE_S256}/callback`;
-  return { code, tokenUrl, clientId, redirectUri };
 }
 
 export const challenge = cases((test) => {
@@ -32,11 +25,13 @@ export const challenge = cases((test) => {
   });
 
   test('docs/extensions.md "Blind sign-ins": the result is the code with what the exchange needs, once; no relay exchanges it', async (kit) => {
-    const { relay, provider } = kit;
+    const { relay, provider, options } = kit;
     const { session } = await startBlind(kit);
     const { code } = provider.issueCode();
     expect.successPage(await relay.callback(session, { code }));
-    await expectResult(kit, session, codeResult(kit, code));
+    const { clientId, tokenUrl } = registrationAt(options, SERVICE_S256);
+    const redirectUri = `${options.baseUrl}/auth/${SERVICE_S256}/callback`;
+    await expectResult(kit, session, { code, tokenUrl, clientId, redirectUri });
     expect.sessionNotFound(await relay.poll(session));
     expectRequests(kit, code, 0);
   });

@@ -1,11 +1,10 @@
 /** CORS for web apps on devices (Fetch standard). The relay allows `LISTED_ORIGINS`: `--print-env`. */
 
 import * as expect from '../answers.ts';
-import { HELD_MS } from '../device.ts';
 import { equal, holds, matches } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import { LISTED_ORIGINS, SERVICE_A } from '../options.ts';
-import { linkPath, resultPath } from '../relay.ts';
+import { linkPath } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
 const UNLISTED_ORIGINS = ['https://other.example', 'http://app.conformance.example', 'NULL', ''];
@@ -63,8 +62,7 @@ export const cors = cases((test) => {
       const unknown = await relay.send({ path: '/auth/result?session=nosuch', headers });
       expect.status(unknown, 410);
       expectAllowed(unknown, origin);
-      const path = resultPath(await relay.start(), { wait: '1' });
-      expectAllowed(await relay.send({ path, headers, timeoutMs: HELD_MS }), origin);
+      expectAllowed(await relay.poll(await relay.start(), { wait: '1' }, { headers }), origin);
     }
   });
 

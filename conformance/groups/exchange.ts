@@ -22,12 +22,6 @@ import {
 import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 
-/** The one request at the token endpoint with this code. */
-function readRequest(kit: Kit, code: string) {
-  expectRequests(kit, code, 1);
-  return present('request', kit.provider.requests(code)[0]);
-}
-
 /** The one request with the code of a sign-in that offers client credentials of its own. */
 async function exchangeOffering(kit: Kit, service: string) {
   const { relay, provider, options } = kit;
@@ -36,7 +30,8 @@ async function exchangeOffering(kit: Kit, service: string) {
   const link = expect.location(await relay.open(session)).searchParams;
   const { code } = provider.issueCode();
   expect.successPage(await relay.callback(session, { code, ...offered }));
-  const request = readRequest(kit, code);
+  expectRequests(kit, code, 1);
+  const request = present('request', provider.requests(code)[0]);
   const common = {
     grant_type: 'authorization_code',
     code,

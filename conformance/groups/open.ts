@@ -5,7 +5,7 @@ import { makeChallenge, postJson } from '../device.ts';
 import { equal } from '../expect.ts';
 import { FORM, formCall } from '../http.ts';
 import { registrationAt, SERVICE_A } from '../options.ts';
-import { cookiesOf, type Parameters, resultPath, SAME_ORIGIN, type Session } from '../relay.ts';
+import { cookiesOf, type Parameters, SAME_ORIGIN, type Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 
 interface OpenSession extends Session {
@@ -55,9 +55,6 @@ const comeBack = ({ relay }: Kit, parameters: Parameters, cookie = '') =>
     headers: { Cookie: cookie },
   });
 
-const poll = ({ relay }: Kit, session: OpenSession) =>
-  relay.poll(session, { path: resultPath(session, { wait: '0' }) });
-
 export const open = cases((test) => {
   test('docs/open.md "For clients": the link asks, Continue redirects, and the query of the callback is the result', async (kit) => {
     const session = await startOpen(kit, { state: 'own', scope: 'a b' });
@@ -72,11 +69,11 @@ export const open = cases((test) => {
     equal('state', searchParams.get('state'), session.state);
     const parameters = { state: session.state, code: 'a/b c', iss: 'https://issuer.test' };
     expect.successPage(await comeBack(kit, parameters, cookie));
-    equal('the result', expect.json(await poll(kit, session)), {
+    equal('the result', expect.json(await kit.relay.poll(session, { wait: '0' })), {
       callback: { code: 'a/b c', iss: 'https://issuer.test', state: 'own' },
       redirectUri: `${kit.options.baseUrl}/open/callback`,
     });
-    expect.sessionNotFound(await poll(kit, session));
+    expect.sessionNotFound(await kit.relay.poll(session, { wait: '0' }));
   });
 
   test('docs/open.md "For clients": a callback from another browser than the one that continued changes nothing', async (kit) => {
@@ -84,9 +81,11 @@ export const open = cases((test) => {
     const { cookie } = await pressContinue(kit, session);
     const parameters = { state: session.state, code: 'code' };
     expect.otherBrowser(await comeBack(kit, parameters));
-    expect.status(await poll(kit, session), 204);
+    expect.status(await kit.relay.poll(session, { wait: '0' }), 204);
     await comeBack(kit, { state: session.state, error: 'access_denied' }, cookie);
-    equal('the result', expect.json(await poll(kit, session)), { error: 'access_denied' });
+    equal('the result', expect.json(await kit.relay.poll(session, { wait: '0' })), {
+      error: 'access_denied',
+    });
   });
 
   test('docs/open.md "For clients": only an authorization endpoint of the list, response_type=code and S256', async (kit) => {
@@ -115,6 +114,6 @@ export const open = cases((test) => {
     const own = await kit.relay.start();
     expect.invalidLink(await kit.relay.send({ path: `/open?state=${own.state}` }));
     expect.invalidLink(await comeBack(kit, { state: own.state, code: 'code' }));
-    expect.status(await kit.relay.cancel(session), 204);
+    expect.status(await kit.relay.poll(session, { cancel: '1' }), 204);
   });
 });

@@ -2,23 +2,18 @@
 
 import * as expect from '../answers.ts';
 import { sleep } from '../async.ts';
-import { expectResult, HELD_MS, signIn } from '../device.ts';
+import { expectResult, signIn } from '../device.ts';
 import { equal, matches, Skip } from '../expect.ts';
 import { POLL_SECONDS, SERVICE_A, SERVICE_B } from '../options.ts';
-import { resultPath, type Session } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
-
-function pollFor({ relay }: Kit, session: Session, wait: string) {
-  return relay.poll(session, { path: resultPath(session, { wait }), timeoutMs: HELD_MS });
-}
 
 export const wait = cases((test) => {
   test('On request: wait=0 and wait=3: a pending poll gets a 204 at once, or after three seconds', async (kit) => {
     const session = await kit.relay.start();
-    const answer = await pollFor(kit, session, '0');
+    const answer = await kit.relay.poll(session, { wait: '0' });
     expect.status(answer, 204);
     expect.atOnce(answer);
-    const held = await pollFor(kit, session, '3');
+    const held = await kit.relay.poll(session, { wait: '3' });
     expect.status(held, 204);
     expect.held(held, Math.min(3, POLL_SECONDS));
   });
@@ -26,7 +21,7 @@ export const wait = cases((test) => {
   test('On request: a completion ends the wait; a result is delivered at once, whatever the wait', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start({ service: SERVICE_B });
-    const polling = pollFor(kit, session, '40');
+    const polling = kit.relay.poll(session, { wait: '40' });
     await sleep(300);
     const { code, tokens } = provider.issueCode();
     await relay.callback(session, { code });
@@ -35,14 +30,14 @@ export const wait = cases((test) => {
     expect.atOnce(answer);
     for (const seconds of ['0', '1', '50']) {
       const completed = await signIn(kit);
-      expect.json(await pollFor(kit, completed.session, seconds), completed.tokens);
+      expect.json(await kit.relay.poll(completed.session, { wait: seconds }), completed.tokens);
     }
   });
 
   test('On request: a wait that is no whole number from 0 to 50: 400, and nothing is claimed', async (kit) => {
     const { session, tokens } = await signIn(kit);
     for (const wrong of ['51', '-1', '1.5', '1e1', '0x5', 'abc', '', ' ', '999999999999']) {
-      const answer = await pollFor(kit, session, wrong);
+      const answer = await kit.relay.poll(session, { wait: wrong });
       expect.status(answer, 400);
       matches('Content-Type', answer.headers['content-type'], /^text\/plain\s*(;|$)/i);
       matches('body', answer.body, /^.+\n$/);
@@ -50,10 +45,6 @@ export const wait = cases((test) => {
     await expectResult(kit, session, tokens);
   });
 });
-
-function acknowledge({ relay }: Kit, session: Session) {
-  return relay.send({ path: resultPath(session, { ack: '1' }) });
-}
 
 /** A session with `ack`, completed and not delivered. */
 async function complete({ relay, provider }: Kit) {
@@ -63,6 +54,7 @@ async function complete({ relay, provider }: Kit) {
   return { session, tokens };
 }
 
+const ACK = { ack: '1' };
 const ACK_SECONDS = 60;
 const MARGIN_SECONDS = 5;
 
@@ -85,25 +77,26 @@ export const ack = cases((test) => {
       [denied, { error: 'access_denied' }],
     ] as const) {
       for (const _ of [1, 2]) await expectResult(kit, each, result);
-      const confirmed = await acknowledge(kit, each);
+      const confirmed = await kit.relay.poll(each, ACK);
       expect.status(confirmed, 204);
       equal('body', confirmed.body, '');
       expect.sessionNotFound(await kit.relay.poll(each));
-      expect.sessionNotFound(await acknowledge(kit, each));
+      expect.sessionNotFound(await kit.relay.poll(each, ACK));
     }
   });
 
   test('On request: confirming before a delivery: 204, nothing is lost; an unknown session: 410', async (kit) => {
     const { relay, provider } = kit;
     const session = await relay.start({ ack: true });
-    expect.status(await acknowledge(kit, session), 204);
+    expect.status(await relay.poll(session, ACK), 204);
     const { code, tokens } = provider.issueCode();
     await relay.callback(session, { code });
-    expect.status(await acknowledge(kit, session), 204);
+    expect.status(await relay.poll(session, ACK), 204);
     await expectResult(kit, session, tokens);
-    expect.status(await acknowledge(kit, session), 204);
+    expect.status(await relay.poll(session, ACK), 204);
     expect.sessionNotFound(await relay.poll(session));
-    expect.sessionNotFound(await acknowledge(kit, { ...session, pollSecret: 'A'.repeat(24) }));
+    const unknown = { ...session, pollSecret: 'A'.repeat(24) };
+    expect.sessionNotFound(await relay.poll(unknown, ACK));
   });
 
   test('On request; Limits: without confirmation the result stays for 60 seconds from the first delivery', async (kit) => {

@@ -1,7 +1,7 @@
 /** Many requests at once: one poll claims the result, one callback takes the session. */
 
 import * as expect from '../answers.ts';
-import { sleep, times } from '../async.ts';
+import { times } from '../async.ts';
 import { expectRequests, expectResult, signIn } from '../device.ts';
 import { equal } from '../expect.ts';
 import type { Answer } from '../http.ts';
@@ -29,11 +29,10 @@ export const races = cases((test) => {
     const { relay, provider } = kit;
     for (const _ of ROUNDS) {
       const session = await relay.start();
-      const parked = times(PARKED_POLLS, () => relay.park(session).answer);
-      await sleep(200);
+      const parked = await Promise.all(times(PARKED_POLLS, () => relay.park(session)));
       const { code, tokens } = provider.issueCode();
       expect.successPage(await relay.callback(session, { code }));
-      expectOneDelivery(await Promise.all(parked), tokens);
+      expectOneDelivery(await Promise.all(parked.map(({ answer }) => answer)), tokens);
       const completed = await signIn(kit, SERVICE_B);
       const polls = times(POLLS, () => relay.poll(completed.session));
       expectOneDelivery(await Promise.all(polls), completed.tokens);

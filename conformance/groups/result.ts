@@ -33,8 +33,7 @@ export const result = cases((test) => {
     const { relay, provider } = kit;
     for (const pauseMs of [50, 100, 300]) {
       const session = await relay.start();
-      const parked = [relay.park(session), relay.park(session)];
-      await sleep(200);
+      const parked = [await relay.park(session), await relay.park(session)];
       for (const poll of parked) poll.disconnect();
       await sleep(pauseMs);
       const { code, tokens } = provider.issueCode();
@@ -49,9 +48,9 @@ const EARLY_SECONDS = 1;
 export const hold = cases((test) => {
   test('Waiting for the result; Limits: a poll of a pending session is held, then gets an empty 204', async (kit) => {
     const session = await kit.relay.start();
-    const first = kit.relay.park(session);
+    const first = await kit.relay.park(session);
     await sleep(Math.min(5_000, POLL_SECONDS * 500));
-    const second = kit.relay.park(session);
+    const second = await kit.relay.park(session);
     for (const answer of await Promise.all([first.answer, second.answer])) {
       expect.status(answer, 204);
       equal('body', answer.body, '');

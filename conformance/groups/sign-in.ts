@@ -5,7 +5,7 @@ import { expectRequests, expectResult, signIn } from '../device.ts';
 import { holds } from '../expect.ts';
 import { type Answer, send } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
-import { callbackPath, resultPath } from '../relay.ts';
+import { callbackPath } from '../relay.ts';
 import { cases, type Kit } from '../runner.ts';
 import { slowSecondsSince } from '../slowness.ts';
 
@@ -30,7 +30,7 @@ export const journey = cases((test) => {
     test(`Overview: ${service}: start, link, callback; the waiting device gets tokens within 2 seconds`, async (kit) => {
       const { relay, provider } = kit;
       const session = await relay.start({ service });
-      const parked = relay.park(session);
+      const parked = await relay.park(session);
       const { code, tokens } = provider.issueCode();
       expect.successPage(await browse(kit, session.url, code));
       const completedAt = performance.now();
@@ -48,7 +48,7 @@ export const journey = cases((test) => {
     const { code, tokens } = provider.issueCode();
     const headers = { Authorization: 'Bearer rubbish', Cookie: 'session=rubbish' };
     expect.successPage(await relay.send({ path: callbackPath(session, { code }), headers }));
-    expect.json(await relay.poll(session, { headers }), tokens);
+    expect.json(await relay.poll(session, {}, { headers }), tokens);
   });
 });
 
@@ -57,8 +57,7 @@ export const capabilities = cases((test) => {
     const { session, tokens } = await signIn(kit);
     const withState = { ...session, pollSecret: session.state };
     expect.sessionNotFound(await kit.relay.poll(withState));
-    const path = resultPath(withState, { state: session.state });
-    expect.sessionNotFound(await kit.relay.send({ path }));
+    expect.sessionNotFound(await kit.relay.poll(withState, { state: session.state }));
     await expectResult(kit, session, tokens);
   });
 

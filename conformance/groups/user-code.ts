@@ -10,11 +10,8 @@ import { codePath, type Parameters, type Session } from '../relay.ts';
 import { type Case, cases, type Kit } from '../runner.ts';
 import {
   expectConfirmationPage,
-  expectDeclined,
   expectRedirectToCode,
   expectRedirectToProvider,
-  expectSameEnding,
-  mistypeCode,
   openCode,
   startWithCode,
   typeCode,
@@ -25,6 +22,20 @@ export const USER_CODE = new RegExp(`^[${LETTERS}]{4}-[${LETTERS}]{4}$`);
 /** The letter as a Japanese keyboard writes it. */
 const toFullWidth = (letter: string) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0);
 const CODE_FIELD = /<input[^<>]*name="code"/;
+
+/** A user who presses a button once more after the sign-in has ended: the page says how it ended. */
+async function expectSameEnding({ relay }: Kit, session: Session): Promise<void> {
+  const pages = [
+    await relay.decide(session, 'continue'),
+    await relay.decide(session, 'decline'),
+    await relay.decide(session, 'decline'),
+  ];
+  for (const page of pages) {
+    expect.status(page, 200);
+    holds('page', !/<(?:form|button)/.test(page.body), 'nothing left to decide', page.body);
+  }
+  equal('different texts', new Set(pages.map((page) => expect.html(page).text)).size, 1);
+}
 
 /** What the page does that asks: at the short link, or at a link that asks. */
 export function testDecisions(
@@ -45,7 +56,13 @@ export function testDecisions(
 
   test('On request: Decline, and again: a page, and the waiting device gets access_denied at once', async (kit) => {
     const session = await start(kit, SERVICE_B);
-    await expectDeclined(kit, session);
+    const parked = await kit.relay.park(session);
+    const page = await kit.relay.decide(session, 'decline');
+    expect.status(page, 200);
+    expect.html(page);
+    const answer = await parked.answer;
+    expect.json(answer, { error: 'access_denied' });
+    expect.atOnce(answer);
     await expectSameEnding(kit, session);
     // A link that asks shows the ending too.
     expect.status(await kit.relay.open(session), session.userCode ? 404 : 200);
@@ -116,7 +133,10 @@ export const userCode = cases((test) => {
     matches('page', form.body, /<form[^<>]*method="post"/);
     matches('page', form.body, CODE_FIELD);
     for (const typed of ['', 'BCD', 'BCDF-GHJKL', 'AEIO-UAEI', '"><script>x</script>']) {
-      const answer = await mistypeCode(kit, typed);
+      const redirect = await typeCode(kit, typed);
+      expect.status(redirect, 303);
+      const location = new URL(redirect.headers.location ?? '', kit.options.baseUrl);
+      const answer = await kit.relay.send({ path: `/link${location.search}` });
       expect.status(answer, 400);
       matches('page', answer.body, CODE_FIELD);
       matches('page', answer.body, /role="alert"/);
