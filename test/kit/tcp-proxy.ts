@@ -4,33 +4,28 @@ import { connect, createServer, type Socket } from 'node:net';
 import { endWithFile } from './ending.ts';
 import { findFreePort } from './process.ts';
 
-/** `requests`: the server does not receive them. `replies`: it has executed the request, and the client does not learn of it. */
-type Direction = 'requests' | 'replies';
-
-export type CuttingProxy = Awaited<ReturnType<typeof startCuttingProxy>>;
-
 export async function startCuttingProxy(targetPort: number) {
   const links = new Set<ReturnType<typeof createLink>>();
   let current = targetPort;
   let parts: Buffer[] = [];
-  let stalled: Direction | false = false;
+  let isStalled = false;
   let onChunk: (chunk: Buffer) => void = () => {};
 
-  function stall(what: Direction | false): void {
-    stalled = what;
-    for (const link of links) link.stall(what);
+  function stall(on: boolean): void {
+    isStalled = on;
+    for (const link of links) link.hold(on);
   }
   function see(chunk: Buffer): void {
     parts.push(chunk);
     onChunk(chunk);
   }
-  function stallFrom(argument: string, what: Direction): Promise<Buffer> {
+  function stallFrom(argument: string): Promise<void> {
     return new Promise((came) => {
       onChunk = (chunk) => {
         if (!chunk.includes(`\r\n${argument}\r\n`)) return;
         onChunk = () => {};
-        stall(what);
-        came(chunk);
+        stall(true);
+        came();
       };
     });
   }
@@ -39,7 +34,7 @@ export async function startCuttingProxy(targetPort: number) {
   }
   const server = createServer((client) => {
     const link = createLink(client, connect(current, '127.0.0.1'), see);
-    link.stall(stalled);
+    link.hold(isStalled);
     links.add(link);
     client.once('close', () => links.delete(link));
   });
@@ -57,11 +52,11 @@ export async function startCuttingProxy(targetPort: number) {
     port,
     /** Destroys every connection; bytes that are held back are lost. */
     cutAll,
-    /** Holds bytes back, of new connections too, until `false`. */
+    /** Holds replies back, of new connections too, until `false`: Redis has executed what was asked, and the client does not learn of it. */
     stall,
     /**
-     * The same from the next command on with this argument, such as the name of a script. Resolves with
-     * what was sent with that command. So a test need not know what a client asks before it.
+     * The same from the next command on with this argument, such as the name of a script. So a test
+     * need not know what a client asks before it.
      */
     stallFrom,
     stop,
@@ -79,21 +74,6 @@ export async function startCuttingProxy(targetPort: number) {
 }
 
 function createLink(client: Socket, target: Socket, see: (chunk: Buffer) => void) {
-  const requests = createDirection(client, target, see);
-  const replies = createDirection(target, client, see);
-  return {
-    stall(what: Direction | false) {
-      requests.hold(what === 'requests');
-      replies.hold(what === 'replies');
-    },
-    cut() {
-      client.destroy();
-      target.destroy();
-    },
-  };
-}
-
-function createDirection(from: Socket, to: Socket, see: (chunk: Buffer) => void) {
   /** In order, the end of the connection included: a network that stalls hides that too. */
   const held: (() => void)[] = [];
   let isHeld = false;
@@ -101,18 +81,24 @@ function createDirection(from: Socket, to: Socket, see: (chunk: Buffer) => void)
     if (isHeld) held.push(step);
     else step();
   }
-  from.setNoDelay(true);
-  from.on('data', (chunk: Buffer) => {
-    see(chunk);
-    pass(() => void to.write(chunk));
-  });
-  from.on('close', () => pass(() => void to.end()));
-  // A close follows, which is all that the other side may know.
-  from.on('error', () => {});
+  for (const socket of [client, target]) {
+    socket.setNoDelay(true);
+    socket.on('data', see);
+    // A close follows, which is all that the other side may know.
+    socket.on('error', () => {});
+  }
+  client.on('data', (chunk) => void target.write(chunk));
+  client.on('close', () => void target.end());
+  target.on('data', (chunk) => pass(() => void client.write(chunk)));
+  target.on('close', () => pass(() => void client.end()));
   return {
     hold(on: boolean) {
       isHeld = on;
       if (!on) for (const step of held.splice(0)) step();
+    },
+    cut() {
+      client.destroy();
+      target.destroy();
     },
   };
 }

@@ -24,7 +24,7 @@ test.concurrent('a relay is killed with a delivery: no other poll gets what its 
   await using pair = await startCutOffPair();
   const { redis, proxy, cutOff, other } = pair;
   const { session } = await complete(pair);
-  const asked = proxy.stallFrom('commit', 'replies');
+  const asked = proxy.stallFrom('commit');
   const device = poll(cutOff, session).catch(() => 'cut');
   await asked;
   await untilSessionIs(redis, 'ended');
@@ -37,7 +37,7 @@ test.concurrent('SIGTERM before the reply to a delivery is read: the device gets
   await using pair = await startCutOffPair();
   const { redis, proxy, cutOff: stopping } = pair;
   const { session, tokens } = await complete(pair);
-  const asked = proxy.stallFrom('commit', 'replies');
+  const asked = proxy.stallFrom('commit');
   const answer = poll(stopping, session);
   await asked;
   await untilSessionIs(redis, 'ended');
@@ -54,7 +54,7 @@ test.concurrent('without a reply to a lease: a 503 page, no code is sent, exchan
   const { redis, proxy, cutOff, other, provider } = pair;
   const { session, state } = await start(other);
   const code = makeCode();
-  const asked = proxy.stallFrom('commit', 'replies');
+  const asked = proxy.stallFrom('commit');
   const page = bringCode(cutOff, state, code);
   await asked;
   await untilSessionIs(redis, 'exchanging');
@@ -90,7 +90,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     async (meanwhile) => {
       await using pair = await startCutOffPair();
       const { session, tokens } = await complete(pair);
-      const asked = pair.proxy.stallFrom('commit', 'replies');
+      const asked = pair.proxy.stallFrom('commit');
       const answer = poll(pair.cutOff, session);
       await asked;
       await untilSessionIs(pair.redis, 'ended');
@@ -111,7 +111,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
       const { cutOff, other, provider, proxy, redis } = pair;
       const { session, state } = await start(other);
       const code = makeCode();
-      const stall = () => proxy.stallFrom('commit', 'replies');
+      const stall = () => proxy.stallFrom('commit');
       const held = step === 'lease' ? undefined : provider.gate.close();
       const leased = step === 'lease' ? stall() : undefined;
       const page = bringCode(cutOff, state, code);

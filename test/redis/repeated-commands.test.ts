@@ -45,7 +45,7 @@ async function cutAfter<T>(
   ask: () => Awaitable<T>,
   isDone: () => Promise<unknown>,
 ): Promise<T> {
-  const asked = proxy.stallFrom(script, 'replies');
+  const asked = proxy.stallFrom(script);
   const answer = ask();
   await asked;
   await pollUntil('Redis has executed it', isDone);
@@ -86,7 +86,7 @@ test('complete: a refused repetition proves nothing, so it repeats until it succ
   await redis.cli('FLUSHALL');
   const session = await create(other);
   await cutOff.lease(session);
-  const asked = proxy.stallFrom('commit', 'replies');
+  const asked = proxy.stallFrom('commit');
   const completed = cutOff.complete(session);
   await asked;
   await untilSessionIs(redis, 'completed');
