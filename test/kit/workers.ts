@@ -8,8 +8,8 @@ import workerd from 'workerd';
 import { buildWorker } from '../../scripts/build.ts';
 import { newFolder } from './folder.ts';
 import { forwardedFor, startForwarder } from './forwarder.ts';
-import { findFreePort, startChild } from './process.ts';
-import { createEventLog, ROOT, untilHealthy } from './relay.ts';
+import { findFreePort } from './process.ts';
+import { launchRelay, ROOT, untilHealthy } from './relay.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -64,36 +64,16 @@ export async function startWorkers(env: Env = {}, options: WorkersOptions = {}) 
     MAL_CLIENT_ID: 'mal-client',
     ...env,
   };
-  writeFileSync(
-    join(folder, 'config.capnp'),
-    describe(variables, { folder, storage: options.storage ?? folder }),
-  );
-  const log = createEventLog();
-  const child = startChild([workerd, 'serve', join(folder, 'config.capnp')], {
-    onLine: log.take,
-    logName: 'relay',
-  });
-  const kill = async () => {
-    child.kill('SIGKILL');
-    await child.exited;
-  };
+  const config = join(folder, 'config.capnp');
+  writeFileSync(config, describe(variables, { folder, storage: options.storage ?? folder }));
+  const relay = await launchRelay({}, { port, command: [workerd, 'serve', config] });
+  /** Ends the runtime at once, as a crash would. */
+  const kill = async () => void (await relay.stop('SIGKILL'));
   stack.defer(kill);
   stack.use(await startEdge(join(folder, 'socket'), port));
   await untilHealthy(baseUrl);
   const resources = stack.move();
-  return {
-    baseUrl,
-    port,
-    pid: child.pid,
-    /** Ends the runtime at once, as a crash would. */
-    kill,
-    output: child.output,
-    ask: (path: string, init?: RequestInit) =>
-      fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
-    events: log.named,
-    waitForEvents: log.waitForMany,
-    [Symbol.asyncDispose]: () => resources.disposeAsync(),
-  };
+  return { ...relay, kill, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 /** https://github.com/cloudflare/workerd/blob/main/src/workerd/server/workerd.capnp */

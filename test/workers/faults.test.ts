@@ -34,19 +34,17 @@ async function startExchanging(init?: RequestInit) {
   return { session, state, code, page, release: held.release };
 }
 
-const untilParked = (polls: number) => relay.waitForEvents('poll_waiting', polls);
-
 describe('an object that is reset', () => {
   test('a parked poll gets a 204, and the next one waits for the tokens', async () => {
     const { session, state } = await start(relay);
     const before = relay.events('poll_waiting').length;
     const parked = poll(relay, session);
-    await untilParked(before + 1);
+    await relay.untilParked(before + 1);
     await tell('abort');
     expect((await parked).status).toBe(204);
     const code = makeCode();
     const polled = poll(relay, session);
-    await untilParked(before + 2);
+    await relay.untilParked(before + 2);
     expect((await bringCode(relay, state, code)).status).toBe(200);
     expect(await (await polled).json()).toEqual(tokensFor(code));
     await relay.waitForEvents('object_failed', 1);
