@@ -7,7 +7,7 @@ export type CertificateFiles = Awaited<ReturnType<typeof writeCertificate>>;
 
 let made: ReturnType<typeof makeSelfSigned> | undefined;
 
-/** The same one for all: the nodes of a Cluster must trust each other. */
+/** The same one for all, so there is one CA to trust. */
 export async function writeCertificate(folder: string) {
   made ??= makeSelfSigned();
   const { key, cert } = await made;

@@ -8,11 +8,7 @@ import {
   startRedis,
 } from './server.ts';
 
-const stopAll = async (servers: readonly RedisServer[]) => {
-  await Promise.all(servers.map((server) => server.stop()));
-};
-
-interface GroupOptions extends RedisOptions {
+interface GroupOptions extends Omit<RedisOptions, 'tls'> {
   /** The replicas of each primary. */
   readonly replicas?: number;
 }
@@ -21,13 +17,14 @@ interface GroupOptions extends RedisOptions {
 export type RedisGroup = ReturnType<typeof createGroup>;
 
 interface GroupParts {
-  /** As REDIS_URL has it: `redis+sentinel://127.0.0.1:p1,127.0.0.1:p2/mymaster`, `rediss+` over TLS. */
+  /** As REDIS_URL has it: `redis+sentinel://127.0.0.1:p1,127.0.0.1:p2/mymaster`. */
   readonly url: string;
   /** Primaries first. A failover does not change the order. */
   readonly nodes: readonly RedisServer[];
   /** Empty in a Cluster. */
   readonly sentinels: readonly RedisServer[];
-  findPrimary(): Promise<RedisServer | undefined>;
+  /** Of the primary, as a sentinel or, in a Cluster, a node says. */
+  portOfPrimary(of: RedisServer): Promise<number | undefined>;
   beginFailover(old: RedisServer): Promise<unknown>;
   isServing(): Promise<boolean>;
 }
@@ -35,8 +32,16 @@ interface GroupParts {
 /** After so long a replica that was asked to take over has given up (CLUSTER_MF_TIMEOUT of Redis), and some more. */
 const MANUAL_FAILOVER_MS = 6_000;
 
-function createGroup({ findPrimary, beginFailover, isServing, ...parts }: GroupParts) {
-  const stop = () => stopAll([...parts.nodes, ...parts.sentinels]);
+function createGroup({ portOfPrimary, beginFailover, isServing, ...parts }: GroupParts) {
+  const { nodes, sentinels } = parts;
+  async function stop(): Promise<void> {
+    await Promise.all([...nodes, ...sentinels].map((server) => server.stop()));
+  }
+  async function findPrimary(): Promise<RedisServer | undefined> {
+    const asked = (sentinels.length > 0 ? sentinels : nodes).filter((each) => each.isAnswering());
+    const [port, ...others] = new Set(await Promise.all(asked.map(portOfPrimary)));
+    return others.length === 0 ? nodes.find((node) => node.port === port) : undefined;
+  }
   const primary = () => pollUntil('all name one primary', findPrimary);
   const findNext = async (old: RedisServer) => {
     const named = await findPrimary();
@@ -76,10 +81,20 @@ function createGroup({ findPrimary, beginFailover, isServing, ...parts }: GroupP
 
 /** One that has a link to this primary. */
 export async function replicaOf(primary: RedisServer, { nodes }: Pick<RedisGroup, 'nodes'>) {
-  const port = /^slave0:.*port=(\d+)/m.exec(await primary.cli('INFO', 'replication'))?.[1];
+  const { attached } = await roleOf(primary);
+  const port = attached[0]?.[1];
   const replica = nodes.find((node) => node.port === Number(port));
   if (replica === undefined) throw new Error('a primary without a replica');
   return replica;
+}
+
+/** What a primary has written so far, and each replica that has a link to it. */
+async function roleOf(primary: RedisServer) {
+  const [, written, attached] = await primary.json('ROLE');
+  return { written, attached } as {
+    written: number;
+    attached: [host: string, port: string, written: string][];
+  };
 }
 
 /** It has no replica: killed, it comes back empty, and nobody replaces it. */
@@ -133,27 +148,35 @@ export async function startRedisSentinel(
 ): Promise<RedisGroup> {
   const { replicas = 1, failsOver = false, ...redis } = options;
   const nodes = await Promise.all(Array.from({ length: 1 + replicas }, () => startRedis(redis)));
+  const primary = await attachReplicas(nodes);
   const sentinels: RedisServer[] = [];
-  try {
-    const primary = await attachReplicas(nodes);
-    for (let index = 0; index < SENTINELS; index += 1) {
-      const delayMs = DOWN_AFTER_MS[failsOver ? 'soon' : 'late'] + index * LONGER_BY_MS;
-      sentinels.push(await launchSentinel(primary, delayMs, redis));
-    }
-    await pollUntil('the sentinels know all replicas, and each other', async () => {
-      const linked = await Promise.all(sentinels.map(countLinkedReplicas));
-      const known = await Promise.all(sentinels.map((each) => records(each, 'SENTINELS')));
-      return (
-        linked.every((count) => count === replicas) &&
-        known.every(({ length }) => length === SENTINELS - 1)
-      );
-    });
-    await untilReplicating(primary, replicas);
-    return createSentinelGroup(nodes, sentinels, redis);
-  } catch (error) {
-    await stopAll([...nodes, ...sentinels]);
-    throw error;
+  for (let index = 0; index < SENTINELS; index += 1) {
+    const delayMs = DOWN_AFTER_MS[failsOver ? 'soon' : 'late'] + index * LONGER_BY_MS;
+    sentinels.push(await launchSentinel(primary, delayMs, redis));
   }
+  await pollUntil('the sentinels know all replicas, and each other', async () => {
+    const linked = await Promise.all(sentinels.map(countLinkedReplicas));
+    const known = await Promise.all(sentinels.map((each) => records(each, 'SENTINELS')));
+    return (
+      linked.every((count) => count === replicas) &&
+      known.every(({ length }) => length === SENTINELS - 1)
+    );
+  });
+  await untilReplicating(primary, replicas);
+  const { user, password = '' } = redis;
+  const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
+  const login = loginOf(user?.password ?? password, user?.name);
+  return createGroup({
+    url: `redis+sentinel://${login}${hosts}/${SENTINEL_NAME}`,
+    nodes,
+    sentinels,
+    async portOfPrimary(sentinel) {
+      const [, port] = await sentinel.json('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', SENTINEL_NAME);
+      return Number(port);
+    },
+    beginFailover: async () => sentinels[0]?.cli('SENTINEL', 'FAILOVER', SENTINEL_NAME),
+    isServing: async () => true,
+  });
 }
 
 /** Before there are sentinels: they ask a primary for its replicas only every 10 s. */
@@ -177,22 +200,20 @@ async function attachReplicas(nodes: readonly RedisServer[]): Promise<RedisServe
 async function untilReplicating(primary: RedisServer, replicas: number): Promise<void> {
   // Something new that leaves nothing behind.
   await primary.cli('PUBLISH', 'attached', '');
-  const info = () => primary.cli('INFO', 'replication');
-  const written = Number(/^master_repl_offset:(\d+)/m.exec(await info())?.[1]);
+  const { written } = await roleOf(primary);
   await pollUntil('the replicas have what is written', async () => {
-    const offsets = [...(await info()).matchAll(/^slave\d+:.*,offset=(\d+)/gm)];
-    return offsets.filter(([, offset]) => Number(offset) >= written).length === replicas;
+    const { attached } = await roleOf(primary);
+    return attached.filter(([, , offset]) => Number(offset) >= written).length === replicas;
   });
 }
 
 async function launchSentinel(
   { port, adminPassword }: RedisServer,
   downAfterMs: number,
-  { program, tls = false }: RedisOptions,
+  { program }: RedisOptions,
 ): Promise<RedisServer> {
   const sentinel = await launchServer({
     ...(program && { program }),
-    tls,
     config: [
       `sentinel monitor ${SENTINEL_NAME} 127.0.0.1 ${port} ${QUORUM}`,
       `sentinel down-after-milliseconds ${SENTINEL_NAME} ${downAfterMs}`,
@@ -208,51 +229,18 @@ async function launchSentinel(
   return sentinel;
 }
 
-function createSentinelGroup(
-  nodes: readonly RedisServer[],
-  sentinels: readonly RedisServer[],
-  { tls, user, password = '' }: RedisOptions,
-): RedisGroup {
-  const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
-  const login = user ? loginOf(user.password, user.name) : loginOf(password);
-  return createGroup({
-    url: `${tls ? 'rediss' : 'redis'}+sentinel://${login}${hosts}/${SENTINEL_NAME}`,
-    nodes,
-    sentinels,
-    async findPrimary() {
-      const answering = sentinels.filter((sentinel) => sentinel.isAnswering());
-      const [port, ...others] = new Set(await Promise.all(answering.map(primaryPort)));
-      return others.length === 0 ? nodes.find((node) => node.port === port) : undefined;
-    },
-    beginFailover: async () => sentinels[0]?.cli('SENTINEL', 'FAILOVER', SENTINEL_NAME),
-    isServing: async () => true,
-  });
-}
-
-async function primaryPort(sentinel: RedisServer): Promise<number> {
-  const address = await sentinel.cli('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', SENTINEL_NAME);
-  return Number(address.split('\n')[1]);
-}
-
 /** Those that answer and have a link to the primary. */
 async function countLinkedReplicas(sentinel: RedisServer): Promise<number> {
   const replicas = await records(sentinel, 'REPLICAS');
-  const isLinked = (replica: ReadonlyMap<string, string>) =>
-    replica.get('flags') === 'slave' && replica.get('master-link-status') === 'ok';
-  return replicas.filter(isLinked).length;
+  return replicas.filter((each) => each.flags === 'slave' && each['master-link-status'] === 'ok')
+    .length;
 }
 
-/** redis-cli prints field and value on lines in turn; each record starts with its name. */
-async function records(sentinel: RedisServer, what: 'SENTINELS' | 'REPLICAS') {
-  const lines = (await sentinel.cli('SENTINEL', what, SENTINEL_NAME)).split('\n');
-  const found: Map<string, string>[] = [];
-  for (let at = 0; at + 1 < lines.length; at += 2) {
-    const [field = '', value = ''] = lines.slice(at, at + 2);
-    if (field === 'name') found.push(new Map());
-    found.at(-1)?.set(field, value);
-  }
-  return found;
-}
+const records = (
+  sentinel: RedisServer,
+  what: 'SENTINELS' | 'REPLICAS',
+): Promise<readonly Readonly<Record<string, string>>[]> =>
+  sentinel.json('SENTINEL', what, SENTINEL_NAME);
 
 const MASTERS = 3;
 
@@ -273,20 +261,19 @@ export async function startRedisCluster(options: GroupOptions = {}): Promise<Red
   const nodes = await Promise.all(
     Array.from({ length: MASTERS * (1 + replicas) }, () => startRedis({ ...redis, args })),
   );
-  try {
-    const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
-    const howMany = ['--cluster-replicas', replicas, '--cluster-yes'];
-    await nodes[0]?.cli('--cluster', 'create', ...addresses, ...howMany);
-    await pollUntil('every node of the Cluster serves', () => isClusterServing(nodes));
-    return createCluster(nodes, redis.user);
-  } catch (error) {
-    await stopAll(nodes);
-    throw error;
-  }
-}
-
-function askAll(nodes: readonly RedisServer[], ...command: string[]): Promise<string[]> {
-  return Promise.all(nodes.filter((node) => node.isAnswering()).map((n) => n.cli(...command)));
+  const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
+  const howMany = ['--cluster-replicas', replicas, '--cluster-yes'];
+  await nodes[0]?.cli('--cluster', 'create', ...addresses, ...howMany);
+  await pollUntil('every node of the Cluster serves', () => isClusterServing(nodes));
+  const login = loginOf(redis.user?.password ?? '', redis.user?.name);
+  return createGroup({
+    url: `redis://${login}${addresses.join(',')}`,
+    nodes,
+    sentinels: [],
+    portOfPrimary: ownerPort,
+    beginFailover: async (old) => (await replicaOf(old, { nodes })).cli('CLUSTER', 'FAILOVER'),
+    isServing: () => isClusterServing(nodes),
+  });
 }
 
 /** It has all of its data and, in a Cluster, every slot has a master. */
@@ -299,45 +286,24 @@ export async function isServing(node: RedisServer): Promise<boolean> {
 
 /** Every node that answers serves, and knows all the others. */
 async function isClusterServing(nodes: readonly RedisServer[]): Promise<boolean> {
-  const views = await askAll(nodes, 'CLUSTER', 'NODES');
-  const serving = await Promise.all(nodes.filter((node) => node.isAnswering()).map(isServing));
-  return serving.every(Boolean) && views.every((view) => view.split('\n').length === nodes.length);
+  const serving = nodes
+    .filter((each) => each.isAnswering())
+    .map(async (node) => {
+      const info = await node.cli('CLUSTER', 'INFO');
+      return info.includes(`cluster_known_nodes:${nodes.length}\r`) && (await isServing(node));
+    });
+  return (await Promise.all(serving)).every(Boolean);
 }
 
-/** The hash tag of all keys of a relay. */
-const HASH_TAG = '{0}';
-
-function createCluster(nodes: readonly RedisServer[], user: RedisOptions['user']): RedisGroup {
-  const login = user ? loginOf(user.password, user.name) : '';
-  return createGroup({
-    url: `redis://${login}${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
-    nodes,
-    sentinels: [],
-    async findPrimary() {
-      const [slot] = await askAll(nodes, 'CLUSTER', 'KEYSLOT', HASH_TAG);
-      const views = await askAll(nodes, 'CLUSTER', 'NODES');
-      const [port, ...others] = new Set(views.map((view) => portOfSlot(view, Number(slot))));
-      return others.length === 0 ? nodes.find((node) => node.port === port) : undefined;
-    },
-    beginFailover: async (old) => (await replicaOf(old, { nodes })).cli('CLUSTER', 'FAILOVER'),
-    isServing: () => isClusterServing(nodes),
-  });
-}
+/** Of the hash tag of all keys of a relay, which is `{0}`. */
+const SLOT = 13_907;
 
 /**
- * The port of the node that owns the slot.
- * @see https://redis.io/docs/latest/commands/cluster-nodes/
+ * The port of the node that has the keys of a relay.
+ * @see https://redis.io/docs/latest/commands/cluster-slots/
  */
-function portOfSlot(clusterNodes: string, slot: number): number | undefined {
-  for (const line of clusterNodes.split('\n')) {
-    const [, address = '', , , , , , , ...ranges] = line.split(' ');
-    const owns = ranges.some((range) => {
-      // In brackets: a slot that is moving to another node.
-      if (range.startsWith('[')) return false;
-      const [first = Number.NaN, last = first] = range.split('-').map(Number);
-      return first <= slot && slot <= last;
-    });
-    if (owns) return Number(/:(\d+)@/.exec(address)?.[1]);
-  }
-  return undefined;
+async function ownerPort(node: RedisServer): Promise<number | undefined> {
+  const ranges: [first: number, last: number, owner: [host: string, port: number]][] =
+    await node.json('CLUSTER', 'SLOTS');
+  return ranges.find(([first, last]) => first <= SLOT && SLOT <= last)?.[2][1];
 }

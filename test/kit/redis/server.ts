@@ -22,7 +22,7 @@ export interface RedisOptions {
   readonly args?: readonly string[];
 }
 
-export type RedisServer = Awaited<ReturnType<typeof launchOn>>;
+export type RedisServer = Awaited<ReturnType<typeof launchServer>>;
 
 /** The password of the default user, where the relay has a user of its own. The same on every node of a Cluster. */
 export const ADMIN_PASSWORD = crypto.randomUUID();
@@ -62,22 +62,10 @@ interface LaunchOptions extends Pick<RedisOptions, 'program' | 'tls' | 'user'> {
   readonly adminPassword: string;
 }
 
-/** Between the search for a free port and its use another process may take it. */
-const MAX_TRIES = 5;
-
 /** A server or a sentinel. Resolves when it answers. */
-export async function launchServer(options: LaunchOptions): Promise<RedisServer> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await launchOn(await findFreePort(), options);
-    } catch (error) {
-      if (tries === MAX_TRIES || !String(error).includes('Address already in use')) throw error;
-    }
-  }
-}
-
-async function launchOn(port: number, options: LaunchOptions) {
+export async function launchServer(options: LaunchOptions) {
   const { program = 'redis-server', user, adminPassword } = options;
+  const port = await findFreePort();
   const folder = newFolder();
   const tls = options.tls ? await writeCertificate(folder) : undefined;
   // A file rather than arguments: a failover is written into it, as in production.
@@ -95,7 +83,7 @@ async function launchOn(port: number, options: LaunchOptions) {
     current.kill('SIGCONT');
     isFrozen = false;
   }
-  const login = user ? loginOf(user.password, user.name) : loginOf(adminPassword);
+  const login = loginOf(user?.password ?? adminPassword, user?.name);
   const stop = () => kill();
   endWithFile(stop);
   /** What redis-cli prints, run as the default user. Rejects when Redis answers with an error. */
@@ -121,6 +109,8 @@ async function launchOn(port: number, options: LaunchOptions) {
     kill,
     thaw,
     cli,
+    /** The same, as redis-cli writes it in JSON. */
+    json: async (...args: readonly string[]) => JSON.parse(await cli('--json', ...args)),
     stop,
     [Symbol.asyncDispose]: stop,
     /** On the same port, killed or not. It is empty then, unless its arguments make it persist. */
@@ -150,8 +140,6 @@ function listenLines(port: number, folder: string, tls: CertificateFiles | undef
     `tls-key-file ${tls.keyFile}`,
     `tls-ca-cert-file ${tls.certificateFile}`,
     'tls-auth-clients no',
-    'tls-replication yes',
-    'tls-cluster yes',
   ];
 }
 
