@@ -171,9 +171,6 @@ function createTestStore(store: Store, vault: Vault) {
 
 export type TestStore = ReturnType<typeof createTestStore>;
 
-export const tryCreate = async (store: TestStore, overrides: TestSessionOptions = {}) =>
-  store.create(newSession(overrides));
-
 export async function create(store: TestStore, overrides: TestSessionOptions = {}) {
   const session = newSession(overrides);
   const outcome = await store.create(session);
@@ -200,16 +197,27 @@ export type OpenStores = (options?: {
   readonly startPolicy?: RateLimitPolicy;
 }) => Promise<TestStores>;
 
+/** `stores`: as the service uses them. */
+function openedAt<Opened extends Pick<Stores, 'sessions' | 'vault' | 'refreshes'>>(
+  time: FakeClock,
+  stores: Opened,
+) {
+  const store = createTestStore(stores.sessions, stores.vault);
+  return { time, stores, store, refreshes: stores.refreshes, close() {} };
+}
+
+interface Options {
+  readonly maxSessions?: number;
+  readonly time?: FakeClock;
+}
+
 /** What is kept in the memory stores is counted by `sizes`. */
-export function openMemory({ maxSessions = 5_000, time = createFakeClock(NOW) } = {}) {
+export function openMemory({ maxSessions = 5_000, time = createFakeClock(NOW) }: Options = {}) {
   const sessions = createMemoryStore(time, maxSessions);
   const refreshes = createMemoryRefreshStore(time);
   const limiters: { readonly size: number }[] = [];
   return {
-    time,
-    stores: { sessions, vault: plainVault, refreshes, close() {} },
-    store: createTestStore(sessions, plainVault),
-    refreshes,
+    ...openedAt(time, { sessions, vault: plainVault, refreshes, close() {} }),
     createRateLimiter(policy) {
       const limiter = createMemoryRateLimiter(time, policy);
       limiters.push(limiter);
@@ -220,13 +228,10 @@ export function openMemory({ maxSessions = 5_000, time = createFakeClock(NOW) } 
       refreshes: refreshes.size,
       buckets: limiters.map(({ size }) => size),
     }),
-    close: () => {},
-  } satisfies TestStores & { stores: Stores; sizes(): unknown };
+  } satisfies TestStores & { sizes(): unknown };
 }
 
-interface DurableOptions {
-  readonly maxSessions?: number;
-  readonly time?: FakeClock;
+interface DurableOptions extends Options {
   readonly onProblem?: (problem: string, hasEnded: boolean) => void;
 }
 
@@ -238,43 +243,17 @@ export const sqlOf = (database: Database) => ({
 
 /** Those of a Durable Object. On the same SQLite once more: as after an eviction. */
 export function openDurable(sql: Sql, options: DurableOptions = {}) {
-  const { time = createFakeClock(NOW), ...others } = options;
-  const stores = openSqliteStores({
-    sql,
-    clock: time,
-    randomBytes,
-    maxSessions: 5_000,
-    onWrite: () => {},
-    onProblem: () => {},
-    ...others,
-  });
-  return {
-    time,
-    stores,
-    store: createTestStore(stores.sessions, stores.vault),
-    refreshes: stores.refreshes,
-    close: () => {},
-  } satisfies TestStores & { stores: unknown };
+  const { time = createFakeClock(NOW), maxSessions = 5_000, onProblem = () => {} } = options;
+  const parts = { sql, clock: time, randomBytes, maxSessions, onWrite() {}, onProblem };
+  return openedAt(time, openSqliteStores(parts));
 }
 
 /** A sessions file. On the same path once more, after `close`: as after a restart. */
-export async function openFile(
-  path: string,
-  { maxSessions = 5_000, time = createFakeClock(NOW) } = {},
-) {
-  const stores = await openSessionsFile({
-    path,
-    clock: time,
-    randomBytes,
-    maxSessions,
-    onProblem: () => {},
-  });
-  return {
-    ...stores,
-    time,
-    stores,
-    store: createTestStore(stores.sessions, stores.vault),
-  } satisfies TestStores & { stores: Stores };
+export async function openFile(path: string, options: Options = {}) {
+  const { time = createFakeClock(NOW), maxSessions = 5_000 } = options;
+  const parts = { path, clock: time, randomBytes, maxSessions, onProblem() {} };
+  const stores = await openSessionsFile(parts);
+  return { ...openedAt(time, stores), close: stores.close };
 }
 
 /** Gives up earlier than a relay would: after a second at most. */
@@ -313,13 +292,9 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
     ...overrides,
   });
   return {
-    time,
-    /** The stores as the service uses them. */
-    stores,
-    store: createTestStore(stores.sessions, stores.vault),
-    refreshes: stores.refreshes,
+    ...openedAt(time, stores),
     createRateLimiter: (policy: RateLimitPolicy, name = 'start') =>
       stores.createRateLimiter(name, policy),
     close: stores.close,
-  } satisfies TestStores & { stores: Stores };
+  };
 }

@@ -19,7 +19,6 @@ import {
   PENDING,
   type TestStores,
   TOKENS,
-  tryCreate,
 } from '../kit/stores.ts';
 import { testRateLimiter, testRefreshes } from './suite-limits.ts';
 
@@ -104,13 +103,13 @@ function testSessions(open: OpenStores): void {
     const { store, time } = await open({ maxSessions: 2 });
     const once = await createCompleted(store);
     const again = await createCompleted(store, { redeliveryMs: REDELIVERY_MS });
-    expect([await tryCreate(store), await store.countLive()]).toEqual(['full', 2]);
+    expect([await store.create(newSession()), await store.countLive()]).toEqual(['full', 2]);
     expect(await store.poll(once.pollSecret)).toEqual(DELIVERED);
     expect(await store.poll(again.pollSecret)).toEqual(DELIVERED);
-    expect([await store.countLive(), await tryCreate(store)]).toEqual([1, 'created']);
-    expect(await tryCreate(store)).toBe('full');
+    expect([await store.countLive(), await store.create(newSession())]).toEqual([1, 'created']);
+    expect(await store.create(newSession())).toBe('full');
     time.advance(REDELIVERY_MS + 1);
-    expect([await store.countLive(), await tryCreate(store)]).toEqual([1, 'created']);
+    expect([await store.countLive(), await store.create(newSession())]).toEqual([1, 'created']);
   });
 
   test('starts at once never exceed the limit, and of one state one succeeds', async () => {
@@ -118,7 +117,7 @@ function testSessions(open: OpenStores): void {
     const { browserState } = newSession();
     const same = await race(() => store.create(newSession({ browserState })));
     expect(same.filter((outcome) => outcome === 'created')).toHaveLength(1);
-    const outcomes = await race(() => tryCreate(store));
+    const outcomes = await race(() => store.create(newSession()));
     expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(9);
     expect(outcomes.filter((outcome) => outcome === 'full')).toHaveLength(16);
   });
@@ -162,7 +161,7 @@ function testTime(open: OpenStores): void {
     const { browserState, pollSecret, userCode = '' } = session;
     time.advance(LIFETIME_MS);
     expect(await store.find({ userCode })).toMatchObject({ browserState });
-    expect(await tryCreate(store)).toBe('full');
+    expect(await store.create(newSession())).toBe('full');
     time.advance(1);
     expect(await store.find({ userCode })).toBeUndefined();
     expect(await store.open(session)).toBeUndefined();
