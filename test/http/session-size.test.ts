@@ -28,7 +28,7 @@ function createMeasured(fetch = async () => new Response('{}')) {
     startBurst: 100,
     fetch,
     clock,
-    stores: { ...stores, findProblem: () => undefined, close() {} },
+    stores: { ...stores, findProblem: () => undefined },
   });
   return {
     service,

@@ -110,14 +110,13 @@ test('all addresses together may be wrong fifty times, then five times a second'
 });
 
 test('a limiter that fails to refund a token does not stop the user', async () => {
-  const service = createTestService({
-    createRateLimiter: () => ({
-      policy: CODE_LIMIT_OVERALL,
-      take: () => 0,
-      refund: () => Promise.reject(new Error('away')),
-      sweep: () => {},
-    }),
+  const createRateLimiter = () => ({
+    policy: CODE_LIMIT_OVERALL,
+    take: () => 0,
+    refund: () => Promise.reject(new Error('away')),
+    sweep: () => {},
   });
+  const service = createTestService({ stores: { createRateLimiter } });
   const { link } = await startWithCode(service);
   expect((await decide(service, link)).status).toBe(303);
 });

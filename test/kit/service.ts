@@ -5,9 +5,10 @@ import { startLog } from '../../src/log.ts';
 import type { Fetch, ProviderConfig } from '../../src/providers/config.ts';
 import { createService, type Stores } from '../../src/service.ts';
 import type { EnabledSettings, Settings } from '../../src/settings/index.ts';
+import type { RateLimitPolicy } from '../../src/sign-ins/rate-limits.ts';
 import type { Event, Pending } from '../../src/sign-ins/session.ts';
 import type { Awaitable, SessionKey, Store } from '../../src/sign-ins/store.ts';
-import type { Vault } from '../../src/sign-ins/vault.ts';
+import type { Clock } from '../../src/sign-ins/time.ts';
 import { startBackgroundTasks } from '../../src/start-service.ts';
 import {
   createMemoryRateLimiter,
@@ -93,11 +94,9 @@ export interface TestServiceOptions
   readonly beforeStore?: BeforeStore;
   /** Another service whose store and clock this one shares, like a second instance. */
   readonly sharing?: { readonly store: Store; readonly clock: FakeClock };
-  /** Stores other than memory, and their clock. */
-  readonly stores?: Stores;
+  /** Those that are not in memory, and their clock. */
+  readonly stores?: Partial<Stores>;
   readonly clock?: FakeClock;
-  readonly refreshes?: Stores['refreshes'];
-  readonly createRateLimiter?: Stores['createRateLimiter'];
 }
 
 export type TestService = ReturnType<typeof createTestService>;
@@ -129,16 +128,10 @@ export function createTestService(options: TestServiceOptions = {}) {
   const settings = { ...SETTINGS, ...given };
   const clock: FakeClock = options.clock ?? sharing?.clock ?? createFakeClock();
   const sent: Sent[] = [];
-  const memory = createMemoryStore(clock, settings.maxSessions);
-  const limiters = new Map<string, ReturnType<typeof createMemoryRateLimiter>>();
-  const createMemoryLimiter: Stores['createRateLimiter'] = (name, policy) => {
-    const limiter = createMemoryRateLimiter(clock, policy);
-    limiters.set(name, limiter);
-    return limiter;
-  };
-  const refreshes = createMemoryRefreshStore(clock);
-  const store = options.stores?.sessions ?? sharing?.store ?? memory;
-  const vault: Vault = options.stores?.vault ?? plainVault;
+  const memory = createMemoryStores(clock, settings.maxSessions);
+  const shared = sharing && { sessions: sharing.store };
+  const stores: Stores = { ...memory, ...shared, ...options.stores };
+  const { sessions: store } = stores;
   const manual = createService(
     settings,
     {
@@ -150,14 +143,7 @@ export function createTestService(options: TestServiceOptions = {}) {
         return fetch(url, init);
       },
     },
-    {
-      refreshes: options.refreshes ?? refreshes,
-      createRateLimiter: options.createRateLimiter ?? createMemoryLimiter,
-      close: () => {},
-      ...options.stores,
-      vault,
-      sessions: beforeStore ? withHook(store, beforeStore) : store,
-    },
+    { ...stores, sessions: beforeStore ? withHook(store, beforeStore) : store },
   );
   const service = startBackgroundTasks(manual, clock);
 
@@ -178,8 +164,27 @@ export function createTestService(options: TestServiceOptions = {}) {
     sent,
     countParked: async () => (await service.readState()).parkedPolls,
     /** What is kept in memory, expired or not. */
-    kept: () => ({
-      sessions: memory.size,
+    kept: memory.sizes,
+  };
+}
+
+/** `sizes` counts what is kept in them. */
+export function createMemoryStores(clock: Clock, maxSessions: number) {
+  const sessions = createMemoryStore(clock, maxSessions);
+  const refreshes = createMemoryRefreshStore(clock);
+  const limiters = new Map<string, ReturnType<typeof createMemoryRateLimiter>>();
+  return {
+    sessions,
+    vault: plainVault,
+    refreshes,
+    createRateLimiter(name: string, policy: RateLimitPolicy) {
+      const limiter = createMemoryRateLimiter(clock, policy);
+      limiters.set(name, limiter);
+      return limiter;
+    },
+    close() {},
+    sizes: () => ({
+      sessions: sessions.size,
       startBuckets: limiters.get('start')?.size ?? 0,
       refreshes: refreshes.size,
     }),

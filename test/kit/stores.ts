@@ -6,7 +6,6 @@ import type { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Stores } from '../../src/service.ts';
-import type { RateLimiter, RateLimitPolicy } from '../../src/sign-ins/rate-limits.ts';
 import {
   createCapability,
   createUserCode,
@@ -25,17 +24,12 @@ import { createSignIns } from '../../src/sign-ins/sign-ins.ts';
 import type { Store } from '../../src/sign-ins/store.ts';
 import { type Clock, systemClock } from '../../src/sign-ins/time.ts';
 import type { Vault } from '../../src/sign-ins/vault.ts';
-import {
-  createMemoryRateLimiter,
-  createMemoryRefreshStore,
-  createMemoryStore,
-  plainVault,
-} from '../../src/stores/memory.ts';
 import { openRedis, type RedisOptions } from '../../src/stores/redis/open.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { openSessionsFile } from '../../src/stores/sqlite/file.ts';
 import { openSqliteStores, type Sql } from '../../src/stores/sqlite/open.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
+import { createMemoryStores } from './service.ts';
 
 export { StoreUnavailable } from '../../src/sign-ins/store.ts';
 export type { Notice, SessionOutcome, SessionResult };
@@ -185,25 +179,21 @@ export async function createCompleted(store: TestStore, overrides: TestSessionOp
   return session;
 }
 
-export interface TestStores extends Omit<Stores, 'sessions' | 'vault' | 'createRateLimiter'> {
+export interface TestStores extends Pick<Stores, 'refreshes' | 'createRateLimiter' | 'close'> {
   readonly time: FakeClock;
   readonly store: TestStore;
-  createRateLimiter?(policy: RateLimitPolicy, name?: string): RateLimiter;
 }
 
 /** Opens empty stores for one test. */
-export type OpenStores = (options?: {
-  readonly maxSessions?: number;
-  readonly startPolicy?: RateLimitPolicy;
-}) => Promise<TestStores>;
+export type OpenStores = (options?: { readonly maxSessions: number }) => Promise<TestStores>;
 
 /** `stores`: as the service uses them. */
-function openedAt<Opened extends Pick<Stores, 'sessions' | 'vault' | 'refreshes'>>(
+function openedAt<Opened extends Pick<Stores, 'sessions' | 'vault'>>(
   time: FakeClock,
   stores: Opened,
 ) {
   const store = createTestStore(stores.sessions, stores.vault);
-  return { time, stores, store, refreshes: stores.refreshes, close() {} };
+  return { close() {}, ...stores, time, stores, store };
 }
 
 interface Options {
@@ -211,24 +201,8 @@ interface Options {
   readonly time?: FakeClock;
 }
 
-/** What is kept in the memory stores is counted by `sizes`. */
 export function openMemory({ maxSessions = 5_000, time = createFakeClock(NOW) }: Options = {}) {
-  const sessions = createMemoryStore(time, maxSessions);
-  const refreshes = createMemoryRefreshStore(time);
-  const limiters: { readonly size: number }[] = [];
-  return {
-    ...openedAt(time, { sessions, vault: plainVault, refreshes, close() {} }),
-    createRateLimiter(policy) {
-      const limiter = createMemoryRateLimiter(time, policy);
-      limiters.push(limiter);
-      return limiter;
-    },
-    sizes: () => ({
-      sessions: sessions.size,
-      refreshes: refreshes.size,
-      buckets: limiters.map(({ size }) => size),
-    }),
-  } satisfies TestStores & { sizes(): unknown };
+  return openedAt(time, createMemoryStores(time, maxSessions));
 }
 
 interface DurableOptions extends Options {
@@ -252,8 +226,7 @@ export function openDurable(sql: Sql, options: DurableOptions = {}) {
 export async function openFile(path: string, options: Options = {}) {
   const { time = createFakeClock(NOW), maxSessions = 5_000 } = options;
   const parts = { path, clock: time, randomBytes, maxSessions, onProblem() {} };
-  const stores = await openSessionsFile(parts);
-  return { ...openedAt(time, stores), close: stores.close };
+  return openedAt(time, await openSessionsFile(parts));
 }
 
 /** Gives up earlier than a relay would: after a second at most. */
@@ -263,9 +236,7 @@ export const IMPATIENT: Clock = {
 };
 
 interface TestRedisOptions
-  extends Partial<
-    Pick<RedisOptions, 'prefix' | 'maxSessions' | 'onEvent' | 'randomBytes' | 'waitMs'>
-  > {
+  extends Partial<Pick<RedisOptions, 'prefix' | 'maxSessions' | 'onEvent' | 'waitMs'>> {
   /** For timers, where a test speeds them up. */
   readonly timers?: Clock;
   /** By the store's own clock, as in production. */
@@ -291,10 +262,5 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
     ...(!usesOwnTime && { testClock: time }),
     ...overrides,
   });
-  return {
-    ...openedAt(time, stores),
-    createRateLimiter: (policy: RateLimitPolicy, name = 'start') =>
-      stores.createRateLimiter(name, policy),
-    close: stores.close,
-  };
+  return openedAt(time, stores);
 }

@@ -36,7 +36,7 @@ const rotatingService = (options = {}) => createTestService({ fetch: rotate(), .
 
 /** Another instance is always asking the provider. */
 const ELSEWHERE = {
-  refreshes: { begin: async () => ({ state: 'in_progress' as const }), finish: async () => {} },
+  stores: { refreshes: { begin: async () => ({ state: 'in_progress' }), finish: async () => {} } },
 };
 
 describe('answers that are kept for a repeated refresh', () => {
@@ -99,7 +99,7 @@ describe('a refresh that fails', () => {
   const down = () => Promise.reject(new Error('down'));
 
   test('because the store is unavailable is 503 as well', async () => {
-    const service = rotatingService({ refreshes: { begin: down, finish: down } });
+    const service = rotatingService({ stores: { refreshes: { begin: down, finish: down } } });
     expect(await refresh(service, 'old')).toMatchObject({ status: 503 });
   });
 
@@ -109,7 +109,7 @@ describe('a refresh that fails', () => {
     };
     for (const finish of [down, throws]) {
       const refreshes = { begin: async () => ({ state: 'yours' }), finish };
-      const service = rotatingService({ refreshes });
+      const service = rotatingService({ stores: { refreshes } });
       expect((await refresh(service, 'old')).body.access_token).toBe('access 1');
     }
   });
@@ -124,7 +124,7 @@ describe('a refresh that fails', () => {
       },
       finish: () => {},
     };
-    const service = rotatingService({ refreshes });
+    const service = rotatingService({ stores: { refreshes } });
     const asked = refresh(service, 'old');
     await runReady();
     expect([begins, service.sent]).toEqual([1, []]);
@@ -201,7 +201,7 @@ test('a relay suspended for longer than its lease does not end the turn of anoth
   const refreshes = createMemoryRefreshStore(clock);
   const replies = [1, 2, 3].map(() => Promise.withResolvers<Response>());
   const [suspended, second, third] = replies.map(({ promise }) =>
-    createTestService({ clock, refreshes, fetch: () => promise }),
+    createTestService({ clock, stores: { refreshes }, fetch: () => promise }),
   ) as [TestService, TestService, TestService];
   const lost = refresh(suspended, 'old');
   await runTurns();

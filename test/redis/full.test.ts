@@ -24,7 +24,7 @@ test('starts are refused; open sessions, limits on guessing and refreshes work',
   // The place of an expired session is not enough: others may be as large.
   time.advance(2);
   expect(await failureOf(store.create(newSession()))).toBeInstanceOf(StoreUnavailable);
-  const limiter = createRateLimiter({ burst: 1, ratePerSecond: 1 }, 'code');
+  const limiter = createRateLimiter('code', { burst: 1, ratePerSecond: 1 });
   expect([await limiter.take('192.0.2.1'), await limiter.take('192.0.2.1')]).toEqual([0, 1_000]);
   expect(await refreshes.begin('mal token')).toEqual({ state: 'yours' });
   await refreshes.finish('mal token', '{}');

@@ -26,7 +26,7 @@ async function useAll(
 ) {
   const options = { prefix: 'sign-in-relay:', usesOwnTime: true, timers };
   const { store, createRateLimiter, refreshes, close } = await openTestRedis(url, options);
-  const limiter = createRateLimiter({ burst: 3, ratePerSecond: 1 });
+  const limiter = createRateLimiter('start', { burst: 3, ratePerSecond: 1 });
   try {
     await limiter.take('192.0.2.1');
     const session = await create(store);

@@ -85,7 +85,7 @@ test('REDIS_PREFIX is the start of every key, and each limit has buckets of its 
   });
   await createCompleted(store, { withUserCode: true });
   for (const limit of ['some', 'others']) {
-    await createRateLimiter({ burst: 1, ratePerSecond: 1 }, limit).take('192.0.2.1');
+    await createRateLimiter(limit, { burst: 1, ratePerSecond: 1 }).take('192.0.2.1');
   }
   await refreshes.begin('mal token');
   const keys = await redis.keys('*');

@@ -16,7 +16,7 @@ async function take(limiter: RateLimiter, count: number, address = ADDRESS): Pro
 export function testRateLimiter(open: OpenStores): void {
   async function openLimiter(policy = { burst: 3, ratePerSecond: 1 }) {
     const { createRateLimiter, time } = await open();
-    return { limiter: createRateLimiter?.(policy) ?? expect.unreachable(), time };
+    return { limiter: createRateLimiter?.('start', policy) ?? expect.unreachable(), time };
   }
 
   test('a burst at once, then one a second; left alone the bucket is full again', async () => {
