@@ -341,9 +341,13 @@ describe('a fetch of another platform', () => {
   const broken = (name: string) => (): never => {
     throw new Error(name);
   };
+  let pulledBytes = 0;
   const endless = () =>
     new ReadableStream({
-      pull: (controller) => controller.enqueue(new Uint8Array(65_536).fill(32)),
+      pull(controller) {
+        pulledBytes += 65_536;
+        controller.enqueue(new Uint8Array(65_536).fill(32));
+      },
     });
   const FETCHES: readonly (readonly [string, () => unknown])[] = [
     ['throws', broken('sync')],
@@ -376,5 +380,7 @@ describe('a fetch of another platform', () => {
     process.off('unhandledRejection', note);
     if (ended !== leaving.signal.reason) expect(ended).toBeInstanceOf(SignInError);
     expect(unhandled).toEqual([]);
+    // Two responses, of which neither is read to its end.
+    expect(pulledBytes).toBeLessThan(2_000_000);
   });
 });
