@@ -50,10 +50,7 @@ const OTHER_FILE_DESCRIPTORS = 100;
 export const fileDescriptorsFor = (maxSessions: number) => maxSessions + OTHER_FILE_DESCRIPTORS;
 
 /** How many file descriptors this process uses, and may use. Undefined where there is no /proc. */
-export function readFileDescriptors(): {
-  readonly open: number | undefined;
-  readonly max: number | undefined;
-} {
+export function readFileDescriptors() {
   try {
     const open = readdirSync('/proc/self/fd').length;
     const limits = readFileSync('/proc/self/limits', 'utf8');

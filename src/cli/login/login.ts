@@ -1,11 +1,6 @@
 /** `sign-in-relay login`: a device in the terminal. docs/login.md. */
 import { hostname } from 'node:os';
-import {
-  type OpenClient,
-  type Session,
-  SignInError,
-  type SignInErrorCode,
-} from '../../../client/src/index.ts';
+import { type OpenClient, SignInError, type SignInErrorCode } from '../../../client/src/index.ts';
 import { SIGNAL_ECHO_MS } from '../../limits.ts';
 import { CommandError } from '../command-line.ts';
 import { COMMON_USAGE, EXIT_CODES, openSession, runCommand, say } from './options.ts';
@@ -51,6 +46,9 @@ const OPTIONS = {
   'client-id': { type: 'string' },
 } as const;
 
+/** How long a user waits for the link. The client itself would try for a minute. */
+const START_MS = 10_000;
+
 /** Resolves with the exit code. */
 export const login = (args: readonly string[]): Promise<number> =>
   runCommand(USAGE, args, OPTIONS, async ({ target, values, command }) => {
@@ -66,13 +64,22 @@ export const login = (args: readonly string[]): Promise<number> =>
       blind: false,
       open,
     });
-    const stopShowing = session.subscribe(() => screen.show(session.state));
-    const leaveScreen = () => {
-      stopShowing();
+    const late = `The relay started no sign-in within ${START_MS / 1_000} seconds.`;
+    const deadline = setTimeout(
+      () => stopping.abort(new Stopped(EXIT_CODES.relay, late)),
+      START_MS,
+    );
+    const stopWatching = session.subscribe(() => {
+      screen.show(session.state);
+      if (session.state.status === 'waiting') clearTimeout(deadline);
+    });
+    const leave = () => {
+      clearTimeout(deadline);
+      stopWatching();
       screen.close();
     };
     try {
-      await signIn(session, stopping).finally(leaveScreen);
+      await session.signIn({ signal: stopping.signal }).finally(leave);
     } catch (error) {
       return explain(error);
     }
@@ -91,23 +98,6 @@ function readOpen(values: Values): OpenClient | undefined {
     throw new CommandError(problem, EXIT_CODES.usage, USAGE);
   }
   return undefined;
-}
-
-/** How long a user waits for the link. The client itself would try for a minute. */
-const START_MS = 10_000;
-
-async function signIn(session: Session, stopping: AbortController): Promise<void> {
-  const late = `The relay started no sign-in within ${START_MS / 1_000} seconds.`;
-  const deadline = setTimeout(() => stopping.abort(new Stopped(EXIT_CODES.relay, late)), START_MS);
-  const stop = session.subscribe(() => {
-    if (session.state.status === 'waiting') clearTimeout(deadline);
-  });
-  try {
-    await session.signIn({ signal: stopping.signal });
-  } finally {
-    clearTimeout(deadline);
-    stop();
-  }
 }
 
 /** The first signal cancels the sign-in, a later one ends the process at once. */
