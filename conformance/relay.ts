@@ -82,12 +82,7 @@ export function createRelay({ options, nextAddress, secrets }: Shared) {
     if (/^\/auth\/(?:start|result)(?:\?|$)/.test(call.path)) expect.noStore(answer);
     return answer;
   };
-  const send = (call: Call) => {
-    const answer = sendTo(options.baseUrl, call);
-    // A case that fails early never awaits the other requests that it sent.
-    answer.catch(() => undefined);
-    return answer;
-  };
+  const send = (call: Call) => sendTo(options.baseUrl, call);
 
   /** `POST /auth/start`. A string is sent as it is, anything else as JSON. */
   const postStart = async (body: unknown, from = nextAddress()): Promise<Answer> => {
@@ -155,8 +150,6 @@ export function createRelay({ options, nextAddress, secrets }: Shared) {
     async park(session: Session, parameters?: Parameters) {
       const abort = new AbortController();
       const answer = poll(session, parameters, { signal: abort.signal });
-      // A case that fails early never awaits its poll.
-      answer.catch(() => undefined);
       await sleep(PARKED_MS);
       return { answer, disconnect: () => abort.abort() };
     },

@@ -96,6 +96,9 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+// A case that fails early never awaits the other requests that it sent, and why it failed is reported.
+process.on('unhandledRejection', () => {});
+
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {

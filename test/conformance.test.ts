@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildExecutable } from '../scripts/build.ts';
+import { startFaultProxy } from './kit/fault-proxy.ts';
 import { newFolder } from './kit/folder.ts';
 import { forwardedFor, startForwarder } from './kit/forwarder.ts';
 import { has, type Need } from './kit/needs.ts';
@@ -129,6 +130,43 @@ test('--print-env alone: the environment of a relay at its default port', async 
   expect(output).toStartWith('OAUTH_BASE_URL=http://127.0.0.1:8080\n');
 });
 
+test('a case that fails leaves no request behind that could end the suite', async () => {
+  await using stack = new AsyncDisposableStack();
+  let isPolling = false;
+  const proxy = stack.use(
+    await startFaultProxy(
+      () => relay.baseUrl,
+      ({ path, headers }) => {
+        if (headers.prefer?.startsWith('respond-async')) isPolling = true;
+        if (!isPolling || !path.includes('/callback')) return {};
+        // The callback fails the case, and then the poll breaks off that the case would have awaited.
+        setImmediate(proxy.cutAll);
+        return { losesRequest: true };
+      },
+    ),
+  );
+  const suite = [
+    process.execPath,
+    `${ROOT}conformance/run.ts`,
+    '--base-url',
+    proxy.url,
+    '--provider-listen',
+    `127.0.0.1:${await findFreePort()}`,
+    '--with',
+    'device-grant',
+    '--only',
+    'device-token',
+  ];
+  const relay = stack.use(
+    await startRelay({ ...(await readEnv(suite)), OAUTH_BASE_URL: proxy.url, START_BURST: '1000' }),
+  );
+  const { exitCode, output } = await runChild(suite);
+  const { notPassed, ending } = readReport(output);
+  expect(notPassed.join('\n')).toContain('Prefer: wait=3');
+  expect(ending).toMatch(/^\d+ passed, [1-9]\d* failed/);
+  expect(exitCode).toBe(1);
+});
+
 testTargets(later);
 
 async function runSuite({ options, scheme = 'http', start }: Target) {
@@ -154,9 +192,7 @@ async function runSuite({ options, scheme = 'http', start }: Target) {
     '400',
     ...options,
   ];
-  const { output: printed } = await runChild([...suite, '--print-env']);
-  const lines = printed.split('\n').filter((line) => line.includes('='));
-  const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  const env = await readEnv(suite);
   stack.use(await start({ ...env, OAUTH_BASE_URL: baseUrl }, port));
   stack.use(await start({ ...env, OAUTH_BASE_URL: '' }, unconfiguredPort));
 
@@ -167,6 +203,13 @@ async function runSuite({ options, scheme = 'http', start }: Target) {
     env: { CI: process.env.CI ?? '', NODE_EXTRA_CA_CERTS: caFile ?? '' },
   });
   return { exitCode, ...readReport(output) };
+}
+
+/** The environment of the relay that the suite expects. */
+async function readEnv(suite: readonly string[]): Promise<Env> {
+  const { output } = await runChild([...suite, '--print-env']);
+  const lines = output.split('\n').filter((line) => line.includes('='));
+  return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
 }
 
 /** What the suite reports of cases that did not pass, with their details; and its last line. */
