@@ -13,22 +13,12 @@ import {
   startRequest,
 } from '../kit/device.ts';
 import { discoveryDocumentOf } from '../kit/provider.ts';
-import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
+import { ACME, acmeAt, createTestService, SETTINGS, type TestService } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 
 /** RFC 7636, appendix B. */
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
-const ACME: ProviderConfig = {
-  name: 'acme',
-  displayName: 'Acme',
-  authorizeUrl: 'https://acme.test/authorize',
-  tokenUrl: 'https://acme.test/token',
-  clientId: 'acme-client',
-  clientAuth: 'post',
-  pkce: 'S256',
-  authorizeParams: {},
-};
 const PROVIDERS = [...SETTINGS.providers, ACME];
 
 const startBlind = (service: TestService, asked = {}) =>
@@ -131,10 +121,9 @@ describe('with BLIND=always', () => {
 
   test('an issuer that does not offer S256 stays undiscovered', async () => {
     const issuer = 'https://acme.test';
-    const { authorizeUrl: _, tokenUrl: __, pkce: ___, ...asked } = ACME;
     const service = createTestService({
       blind: 'always',
-      providers: [{ ...asked, issuer }],
+      providers: [acmeAt(issuer)],
       fetch: async () => Response.json(discoveryDocumentOf(issuer)),
     });
     await service.discover();

@@ -1,7 +1,7 @@
 /** CORS_ORIGINS: web apps on televisions may send the requests of devices, and pages of other sites may not use up limits. */
 import { describe, expect, test } from 'bun:test';
 import { startRequest } from '../kit/device.ts';
-import { BASE_URL, createTestService, SETTINGS } from '../kit/service.ts';
+import { BASE_URL, createTestService, MAL } from '../kit/service.ts';
 
 const LISTED = ['https://tv.example'];
 
@@ -81,9 +81,8 @@ test.each([
   ['/revoke', TOKENS],
   ['/oauth2/mal/revoke', TOKENS],
 ])('a page of another site costs its visitor no request to %s', async (path, body) => {
-  const [mal] = SETTINGS.providers;
   const revocation = { url: 'https://mal.test/revoke' };
-  const { ask } = createTestService({ providers: [{ ...mal, revocation }] });
+  const { ask } = createTestService({ providers: [{ ...MAL, revocation }] });
   const PEER = '192.0.2.2';
   const send = (headers: Record<string, string>) => {
     const type = { 'Content-Type': 'application/json' };

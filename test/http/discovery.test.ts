@@ -16,11 +16,17 @@ import {
 } from '../kit/device.ts';
 import { DISCOVERY_RETRY_MS, SWEEP_INTERVAL_MS } from '../kit/limits.ts';
 import { discoveryDocumentOf } from '../kit/provider.ts';
-import { captureLog, createTestService, type Fetch, SETTINGS } from '../kit/service.ts';
+import {
+  ACME,
+  acmeAt,
+  captureLog,
+  createTestService,
+  type Fetch,
+  SETTINGS,
+} from '../kit/service.ts';
 import { callback, createUser, decide } from '../kit/user.ts';
 
-const ISSUER = 'https://login.acme.test';
-const ACME = { name: 'acme', displayName: 'Acme', clientId: 'acme-client', authorizeParams: {} };
+const ISSUER = 'https://acme.test';
 const RETRY_AFTER = String(DISCOVERY_RETRY_MS / 1_000);
 
 /** A service whose provider `acme` is discovered after `discoverNow`; another instance has it already. */
@@ -30,18 +36,13 @@ async function createUndiscovered(confirm: 'code' | 'always' = 'code') {
     if (!url.includes('.well-known')) return Response.json({ access_token: 'granted' });
     return Response.json(discoveryDocumentOf(ISSUER), { status: isAnswering ? 200 : 503 });
   };
-  const providers = [...SETTINGS.providers, { ...ACME, issuer: ISSUER }];
+  const providers = [...SETTINGS.providers, acmeAt(ISSUER)];
   const service = createTestService({ confirm, providers, fetch });
   await service.discover();
-  const { authorization_endpoint: authorizeUrl, token_endpoint: tokenUrl } =
-    discoveryDocumentOf(ISSUER);
-  const [mal] = SETTINGS.providers;
-  const provider = { ...mal, ...ACME, authorizeUrl, tokenUrl } as NonNullable<typeof mal>;
-  const createOther = () => createTestService({ confirm, providers: [provider], sharing: service });
   return {
     ...service,
     /** Another instance, which knows the provider. */
-    createOther,
+    createOther: () => createTestService({ confirm, providers: [ACME], sharing: service }),
     setAnswering: () => {
       isAnswering = true;
     },
@@ -149,7 +150,7 @@ test('an issuer that has moved its token endpoint: the hint is to restart', asyn
     url.includes('.well-known')
       ? Response.json(discoveryDocumentOf(ISSUER))
       : new Response('moved', { status: 404 });
-  const service = createTestService({ providers: [{ ...ACME, issuer: ISSUER }], fetch });
+  const service = createTestService({ providers: [acmeAt(ISSUER)], fetch });
   await service.discover();
   await callback(service, (await start(service, 'acme')).state, 'code=c', 'acme');
   expect(log.named('exchange_failed')[0]?.hint).toContain(

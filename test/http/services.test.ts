@@ -3,9 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createProviders } from '../../src/providers/provider.ts';
 import { refresh } from '../kit/device.ts';
-import { createTestService, SETTINGS, type TestService } from '../kit/service.ts';
-
-const [MAL, ANILIST] = SETTINGS.providers;
+import { ANILIST, acmeAt, createTestService, MAL, type TestService } from '../kit/service.ts';
 
 describe('GET /services', () => {
   const list = async ({ ask }: TestService) => {
@@ -14,9 +12,7 @@ describe('GET /services', () => {
   };
 
   test('names each provider as users know it, in their order, discovered or not', async () => {
-    const issuer = 'https://a.test';
-    const silent = { name: 'acme', displayName: 'Acme', clientId: 'acme', authorizeParams: {} };
-    const service = createTestService({ providers: [ANILIST, { ...silent, issuer }, MAL] });
+    const service = createTestService({ providers: [ANILIST, acmeAt('https://a.test'), MAL] });
     expect(await list(service)).toEqual([
       { service: 'anilist', name: 'AniList', blind: 'no', revoke: false },
       { service: 'acme', name: 'Acme', blind: 'no', revoke: false },

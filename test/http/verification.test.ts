@@ -6,7 +6,7 @@ import {
   type Asked,
   BASE_URL,
   createTestService,
-  SETTINGS,
+  MAL,
   StoreUnavailable,
   type TestServiceOptions,
 } from '../kit/service.ts';
@@ -53,8 +53,7 @@ describe('the confirmation page', () => {
   test('a user of a provider that this instance lacks sees that the link is not valid', async () => {
     const service = createTestService();
     const { link } = await startWithCode(service, {}, 'anilist');
-    const [mal] = SETTINGS.providers;
-    const other = createTestService({ providers: mal ? [mal] : [], sharing: service });
+    const other = createTestService({ providers: [MAL], sharing: service });
     const answer = await decide(other, link);
     expect(answer.status).toBe(404);
     expect(await textOf(answer)).toContain('This sign-in link is no longer valid.');

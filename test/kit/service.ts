@@ -25,7 +25,7 @@ export type { Fetch };
 
 export const BASE_URL = 'https://relay.test';
 
-const MAL: ProviderConfig = {
+export const MAL: ProviderConfig = {
   name: 'mal',
   displayName: 'MyAnimeList',
   authorizeUrl: 'https://mal.test/authorize',
@@ -36,7 +36,7 @@ const MAL: ProviderConfig = {
   authorizeParams: {},
 };
 
-const ANILIST: ProviderConfig = {
+export const ANILIST: ProviderConfig = {
   ...MAL,
   name: 'anilist',
   displayName: 'AniList',
@@ -47,7 +47,24 @@ const ANILIST: ProviderConfig = {
   pkce: 'none',
 };
 
-export const SETTINGS: EnabledSettings & { providers: [ProviderConfig, ProviderConfig] } = {
+/** A provider more, which takes a challenge. */
+export const ACME: ProviderConfig = {
+  ...MAL,
+  name: 'acme',
+  displayName: 'Acme',
+  authorizeUrl: 'https://acme.test/authorize',
+  tokenUrl: 'https://acme.test/token',
+  clientId: 'acme-client',
+  pkce: 'S256',
+};
+
+/** The same as its operator names it by its issuer. */
+export const acmeAt = (issuer: string) => {
+  const { name, displayName, clientId, authorizeParams } = ACME;
+  return { name, displayName, clientId, authorizeParams, issuer };
+};
+
+export const SETTINGS: EnabledSettings & { providers: readonly ProviderConfig[] } = {
   baseUrl: BASE_URL,
   port: 0,
   adminHost: '127.0.0.1',

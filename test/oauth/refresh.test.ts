@@ -15,7 +15,7 @@ import {
   captureLog,
   createTestService,
   type Fetch,
-  SETTINGS,
+  MAL,
   StoreUnavailable,
   type TestService,
 } from '../kit/service.ts';
@@ -85,9 +85,8 @@ describe('answers that are kept for a repeated refresh', () => {
 describe('a refresh that fails', () => {
   test('at a refresh endpoint is logged with a hint that names its setting', async () => {
     const { named } = captureLog('debug');
-    const [mal] = SETTINGS.providers;
     const service = createTestService({
-      providers: [{ ...mal, refreshUrl: 'https://refresh.test/' }],
+      providers: [{ ...MAL, refreshUrl: 'https://refresh.test/' }],
       fetch: async () => new Response('', { status: 404 }),
     });
     await refresh(service, 'old');

@@ -4,41 +4,27 @@ import type { ProviderConfig } from '../../src/providers/config.ts';
 import { isPending, runTurns } from '../kit/clock.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import {
+  ACME,
   captureLog,
   createTestService,
   type Fetch,
-  SETTINGS,
+  MAL,
   type Sent,
   type TestService,
 } from '../kit/service.ts';
 import { createGate } from '../kit/wait.ts';
 
-const [MAL, ANILIST] = SETTINGS.providers as readonly [ProviderConfig, ProviderConfig];
+const url = 'https://acme.test/revoke';
 
-/** Has a secret and takes every token. `mal` has no revocation endpoint. */
-const ACME = {
-  ...ANILIST,
-  name: 'acme',
-  displayName: 'Acme',
-  tokenUrl: 'https://acme.test/token',
-  revocation: { url: 'https://acme.test/revoke' },
-} as const satisfies ProviderConfig;
+/** `mal` has no revocation endpoint, `acme` takes every token, and `bearer` only access tokens, as Dropbox. */
+const PROVIDERS: readonly ProviderConfig[] = [
+  { ...MAL, removeAt: 'https://mal.test/apps' },
+  { ...ACME, revocation: { url } },
+  { ...ACME, name: 'bearer', revocation: { url, takes: 'access tokens', tokenIn: 'bearer' } },
+];
 
-/** Takes only access tokens, as Dropbox. */
-const BEARER = {
-  ...ACME,
-  name: 'bearer',
-  revocation: {
-    url: 'https://acme.test/revoke',
-    takes: 'access tokens',
-    tokenIn: 'bearer',
-  },
-} as const;
-
-function createAcme(fetch: Fetch = async () => new Response(''), options = {}) {
-  const providers = [{ ...MAL, removeAt: 'https://mal.test/apps' }, ACME, BEARER];
-  return createTestService({ providers, fetch, ...options });
-}
+const createAcme = (fetch: Fetch = async () => new Response(''), options = {}) =>
+  createTestService({ providers: PROVIDERS, fetch, ...options });
 
 const revoke = ({ ask }: TestService, body: object, peer?: string) =>
   ask('/revoke', { method: 'POST', body: JSON.stringify(body) }, peer);

@@ -2,11 +2,10 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import type { ProviderConfig } from '../../src/providers/config.ts';
 import { PROFILES } from '../../src/providers/profiles.ts';
 import { pollOnce, refresh, start } from '../kit/device.ts';
 
-import { captureLog, createTestService, SETTINGS } from '../kit/service.ts';
+import { ANILIST, captureLog, createTestService } from '../kit/service.ts';
 import { callback, textOf } from '../kit/user.ts';
 
 /** A row of answers.md, which says what the columns are. */
@@ -34,14 +33,12 @@ const page = readFileSync(new URL('answers.md', import.meta.url), 'utf8');
 const ANSWERS = new Map(page.split('|---|\n')[1]?.trim().split('\n').map(readRow));
 const DEAD = ANSWERS.get('dead') as ProviderAnswer;
 const CLIENT_SECRET = 'the-client/secret+of this-relay';
-const { clientId: CLIENT_ID } = SETTINGS.providers[1] as ProviderConfig;
 const FORM = new URLSearchParams({ '': CLIENT_SECRET }).toString().slice(1);
-const BASIC = Buffer.from(`${CLIENT_ID}:${FORM}`).toString('base64');
+const BASIC = Buffer.from(`${ANILIST.clientId}:${FORM}`).toString('base64');
 
 /** A provider with that profile, if there is one. */
 function serviceOf(answer: ProviderAnswer) {
   const { provider: name } = answer;
-  const [, anilist] = SETTINGS.providers as [unknown, ProviderConfig];
   const { displayName = 'Acme', knownErrors } = PROFILES.get(name) ?? {};
   const own = {
     name,
@@ -52,7 +49,7 @@ function serviceOf(answer: ProviderAnswer) {
   const { status, body, headers } = answer;
   const type = { 'Content-Type': body.startsWith('<') ? 'text/html' : 'application/json' };
   const fetch = async () => new Response(body, { status, headers: { ...type, ...headers } });
-  return createTestService({ providers: [{ ...anilist, ...own }], fetch });
+  return createTestService({ providers: [{ ...ANILIST, ...own }], fetch });
 }
 
 async function refreshAt(answer: ProviderAnswer): Promise<string> {

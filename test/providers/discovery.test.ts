@@ -5,7 +5,7 @@ import { discoverProvider, type ProviderToDiscover } from '../../src/providers/d
 import { poll, start } from '../kit/device.ts';
 import { startOpenId } from '../kit/openid.ts';
 import { serveUpstream } from '../kit/provider.ts';
-import { captureLog, createTestService } from '../kit/service.ts';
+import { acmeAt, captureLog, createTestService } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 
 /** The issuer's server: it answers what `answers` has for a path, else 404. */
@@ -32,8 +32,7 @@ const ENDPOINTS = {
 type Given = Partial<ProviderToDiscover>;
 
 function acme(given: Given = {}): ProviderToDiscover {
-  const asked = { name: 'acme', displayName: 'Acme', issuer: origin, clientId: 'id' };
-  return { ...asked, authorizeParams: {}, ...given };
+  return { ...acmeAt(origin), ...given };
 }
 
 /** The outcome for a document at the OpenID address. */
@@ -51,7 +50,7 @@ test('one request to the OpenID address, and a provider that is ready for use', 
     provider: {
       name: 'acme',
       displayName: 'Acme',
-      clientId: 'id',
+      clientId: 'acme-client',
       clientAuth: 'post',
       pkce: 'none',
       authorizeUrl: 'https://acme.example/authorize',

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import type { ProviderQuirks } from '../../src/providers/config.ts';
 import { poll, refresh, start } from '../kit/device.ts';
 import { discoveryDocumentOf } from '../kit/provider.ts';
-import { createTestService, SETTINGS } from '../kit/service.ts';
+import { acmeAt, createTestService, MAL } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 
 test.each<[response: object | string, result: object, ProviderQuirks?]>([
@@ -25,11 +25,10 @@ test.each<[response: object | string, result: object, ProviderQuirks?]>([
   [{ scope: 'repo,gist' }, { scope: 'repo gist' }, { commaInScope: true }],
   ['\uFEFF{"access_token":"a"}', {}],
 ])('of a token response with %j a device gets %j', async (response, result, quirks = {}) => {
-  const [mal] = SETTINGS.providers;
   const body =
     typeof response === 'string' ? response : JSON.stringify({ access_token: 'a', ...response });
   const fetch = async () => new Response(body);
-  const service = createTestService({ providers: [{ ...mal, quirks }], fetch });
+  const service = createTestService({ providers: [{ ...MAL, quirks }], fetch });
   const { session, state } = await start(service, 'mal', { details: true });
   await callback(service, state);
   expect(await (await poll(service, session)).json()).toEqual({ accessToken: 'a', ...result });
@@ -37,9 +36,8 @@ test.each<[response: object | string, result: object, ProviderQuirks?]>([
 
 test('every request says who asks, as workerd adds no User-Agent of its own', async () => {
   const issuer = 'https://acme.test';
-  const acme = { name: 'acme', displayName: 'Acme', clientId: 'id', authorizeParams: {}, issuer };
   const fetch = async () => Response.json({ ...discoveryDocumentOf(issuer), access_token: 'a' });
-  const service = createTestService({ providers: [acme], fetch });
+  const service = createTestService({ providers: [acmeAt(issuer)], fetch });
   await service.discover();
   await callback(service, (await start(service, 'acme')).state, 'code=c', 'acme');
   await refresh(service, 'old', {}, 'acme');
