@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildExecutable } from '../scripts/build.ts';
-import { startFaultProxy } from './kit/fault-proxy.ts';
+import { type FaultProxy, startFaultProxy } from './kit/fault-proxy.ts';
 import { newFolder } from './kit/folder.ts';
 import { forwardedFor, startForwarder } from './kit/forwarder.ts';
 import { has, type Need } from './kit/needs.ts';
@@ -132,10 +132,11 @@ test('--print-env alone: the environment of a relay at its default port', async 
 
 test('a case that fails leaves no request behind that could end the suite', async () => {
   await using stack = new AsyncDisposableStack();
+  let relayUrl = '';
   let isPolling = false;
-  const proxy = stack.use(
+  const proxy: FaultProxy = stack.use(
     await startFaultProxy(
-      () => relay.baseUrl,
+      () => relayUrl,
       ({ path, headers }) => {
         if (headers.prefer?.startsWith('respond-async')) isPolling = true;
         if (!isPolling || !path.includes('/callback')) return {};
@@ -160,6 +161,7 @@ test('a case that fails leaves no request behind that could end the suite', asyn
   const relay = stack.use(
     await startRelay({ ...(await readEnv(suite)), OAUTH_BASE_URL: proxy.url, START_BURST: '1000' }),
   );
+  relayUrl = relay.baseUrl;
   const { exitCode, output } = await runChild(suite);
   const { notPassed, ending } = readReport(output);
   expect(notPassed.join('\n')).toContain('Prefer: wait=3');
