@@ -1,30 +1,24 @@
 /** Two relays on one Redis, as their operator starts them, and the mock provider of both. */
 import { randomUUID } from 'node:crypto';
 import type { Session } from '../../src/sign-ins/session.ts';
-import { poll, pollUntilDone, startWithCode, UNKNOWN_SECRET } from './device.ts';
+import { poll, UNKNOWN_SECRET } from './device.ts';
 import { startTokenEndpoint } from './provider.ts';
 import { type RedisServer, startRedis } from './redis/server.ts';
 import { type RelayProcess, startRelay } from './relay.ts';
 import { startCuttingProxy } from './tcp-proxy.ts';
-import { bringCode, continueWithCode, makeCode } from './user.ts';
+import { startWaiting } from './user.ts';
 import { pollUntil } from './wait.ts';
 
 type Env = Readonly<Record<string, string>>;
 
 export type RelayPair = Awaited<ReturnType<typeof startRelayPair>>;
 
-interface PairOptions {
-  readonly env?: Env;
-  /** For the first relay alone. */
-  readonly first?: Env;
-}
-
 /** Longer than any test: a poll that is answered earlier was notified. */
 export const LONG_POLL_SECONDS = '230';
 
-export async function startRelayPair(redisUrl: string, { env = {}, first = {} }: PairOptions = {}) {
-  await using stack = new AsyncDisposableStack();
-  const provider = stack.use(startTokenEndpoint());
+/** `first`: settings of the first relay alone. */
+export async function startRelayPair(redisUrl: string, env: Env = {}, first: Env = {}) {
+  const provider = startTokenEndpoint();
   const shared = {
     REDIS_URL: redisUrl,
     REDIS_PREFIX: `test-${randomUUID()}:`,
@@ -35,43 +29,40 @@ export async function startRelayPair(redisUrl: string, { env = {}, first = {} }:
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
     ...env,
   };
-  async function startOne(own: Env): Promise<RelayProcess> {
-    const relay = await startRelay({ ...shared, ...own });
-    // A drain would ask a store that may not be there any more.
-    stack.defer(async () => void (await relay.stop('SIGKILL')));
-    return relay;
-  }
-  const relays = await Promise.all([startOne(first), startOne({})]);
-  const owned = stack.move();
-  return { provider, relays, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  const relays = await Promise.all([startRelay({ ...shared, ...first }), startRelay(shared)]);
+  return {
+    provider,
+    relays,
+    async [Symbol.asyncDispose]() {
+      // A drain would ask a store that may not be there any more.
+      await Promise.all(relays.map((relay) => relay.stop('SIGKILL')));
+      provider.stop();
+    },
+  };
 }
 
 export type CutOffPair = Awaited<ReturnType<typeof startCutOffPair>>;
 
 /** One of the two relays is behind a proxy that cuts its connections to Redis or holds bytes back. */
-export async function startCutOffPair(env: Env = {}) {
-  await using stack = new AsyncDisposableStack();
-  const redis = stack.use(await startRedis());
-  const proxy = stack.use(await startCuttingProxy(redis.port));
-  const first = { REDIS_URL: proxy.url };
-  const pair = stack.use(await startRelayPair(redis.url, { env, first }));
+export async function startCutOffPair() {
+  const redis = await startRedis();
+  const proxy = await startCuttingProxy(redis.port);
+  const pair = await startRelayPair(redis.url, {}, { REDIS_URL: proxy.url });
   const [cutOff, other] = pair.relays;
-  // A whole sign-in by code: from now on Redis knows every script, and executes it at the first request.
-  const { session, link } = await startWithCode(cutOff);
-  const state = await continueWithCode(cutOff, link);
-  await (await bringCode(cutOff, state, makeCode())).body?.cancel();
-  await pollUntilDone([cutOff], session);
+  // A whole sign-in: from now on Redis knows every script, and executes it at the first request.
+  await (await startWaiting(cutOff)).expectSignsIn();
   await redis.cli('FLUSHALL');
-  const owned = stack.move();
-  const { provider } = pair;
   return {
     redis,
     proxy,
     /** Behind the proxy. */
     cutOff,
     other,
-    provider,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+    provider: pair.provider,
+    async [Symbol.asyncDispose]() {
+      await pair[Symbol.asyncDispose]();
+      await redis.stop();
+    },
   };
 }
 

@@ -52,7 +52,6 @@ async function build(entry: string): Promise<string> {
 
 /** Resolves once it answers. What `env` does not say is as in production, plus one provider and the debug log. */
 export async function startWorkers(env: Env = {}, options: WorkersOptions = {}) {
-  await using stack = new AsyncDisposableStack();
   const folder = newFolder();
   const port = options.port ?? (await findFreePort());
   const baseUrl = `http://127.0.0.1:${port}`;
@@ -67,13 +66,18 @@ export async function startWorkers(env: Env = {}, options: WorkersOptions = {}) 
   const config = join(folder, 'config.capnp');
   writeFileSync(config, describe(variables, { folder, storage: options.storage ?? folder }));
   const relay = await launchRelay({}, { port, command: [workerd, 'serve', config] });
+  const edge = await startEdge(join(folder, 'socket'), port);
+  await untilHealthy(baseUrl);
   /** Ends the runtime at once, as a crash would. */
   const kill = async () => void (await relay.stop('SIGKILL'));
-  stack.defer(kill);
-  stack.use(await startEdge(join(folder, 'socket'), port));
-  await untilHealthy(baseUrl);
-  const resources = stack.move();
-  return { ...relay, kill, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return {
+    ...relay,
+    kill,
+    async [Symbol.asyncDispose]() {
+      await edge[Symbol.asyncDispose]();
+      await kill();
+    },
+  };
 }
 
 /** https://github.com/cloudflare/workerd/blob/main/src/workerd/server/workerd.capnp */

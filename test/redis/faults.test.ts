@@ -50,7 +50,8 @@ const toAll = ({ nodes, sentinels }: RedisGroup, act: (server: RedisServer) => u
 
 describe.concurrent.each(DEPLOYMENTS)('%s, down for a while:', (_, startDeployment) => {
   /** One relay holds its polls beyond the outage, those of the other end and begin meanwhile. */
-  const OPTIONS = { env: { POLL_SECONDS: '2' }, first: { POLL_SECONDS: LONG_POLL_SECONDS } };
+  const startPair = (redis: RedisGroup) =>
+    startRelayPair(redis.url, { POLL_SECONDS: '2' }, { POLL_SECONDS: LONG_POLL_SECONDS });
 
   async function expectBusy(relay: RelayProcess): Promise<void> {
     const answer = await relay.ask('/auth/start', startRequest());
@@ -75,7 +76,7 @@ describe.concurrent.each(DEPLOYMENTS)('%s, down for a while:', (_, startDeployme
 
   test('killed: polls are 204, starts 503, no code is spent; empty it works again', async () => {
     await using redis = await startDeployment();
-    await using pair = await startRelayPair(redis.url, OPTIONS);
+    await using pair = await startPair(redis);
     const { relays, provider } = pair;
     const [a, b] = relays;
     const [parkedSession, calledBack] = [await start(a), await start(b)];
@@ -103,7 +104,7 @@ describe.concurrent.each(DEPLOYMENTS)('%s, down for a while:', (_, startDeployme
 
   test('frozen: polls are 204, starts 503, no code is spent; sessions survive', async () => {
     await using redis = await startDeployment();
-    await using pair = await startRelayPair(redis.url, OPTIONS);
+    await using pair = await startPair(redis);
     const { relays, provider } = pair;
     const [a, b] = relays;
     const [parkedSession, calledBack, exchanging] = [

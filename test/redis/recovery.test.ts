@@ -32,7 +32,7 @@ test.concurrent.each<[string, (old: RedisServer, next: RedisServer) => Promise<u
     await next.cli('REPLICAOF', '127.0.0.1', old.port);
     await pollUntil('it replicates', async () => (await next.cli('ROLE')).includes('connected'));
     await using address = await startCuttingProxy(old.port);
-    await using pair = await startRelayPair(address.url, { env: { START_BURST: '1000000' } });
+    await using pair = await startRelayPair(address.url);
     const [relay, other] = pair.relays;
     const { session, state } = await start(relay);
     await pollUntil(

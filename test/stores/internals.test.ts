@@ -15,15 +15,14 @@ import scripts from '../../src/stores/redis/scripts.lua' with { type: 'text' };
 import { createRecentRecords, REMEMBERED_CHARACTERS } from '../../src/stores/redis/store.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { advance, createFakeClock, isPending } from '../kit/clock.ts';
-import { poll, pollUntilDone, start } from '../kit/device.ts';
+import { poll, start } from '../kit/device.ts';
 import { STORE_LATEST_MS } from '../kit/limits.ts';
-import { tokensFor } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { startRelayPair } from '../kit/relay-pair.ts';
 import { createTestService } from '../kit/service.ts';
 import { create, LIFETIME_MS, openTestRedis, StoreUnavailable } from '../kit/stores.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { startWaiting } from '../kit/user.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
 
 const redis = await startRedis();
@@ -185,12 +184,9 @@ test('a sign-in takes seven trips: limit, start, look, link, lease, result, poll
   await using pair = await startRelayPair(proxy.url);
   const [relay] = pair.relays;
   async function signIn(): Promise<void> {
-    const { session, state } = await start(relay);
-    const result = pollUntilDone([relay], session);
-    await relay.ask(`/auth/mal?state=${state}`);
-    const code = makeCode();
-    await bringCode(relay, state, code);
-    expect(await result).toEqual(tokensFor(code));
+    const device = await startWaiting(relay);
+    await relay.ask(`/auth/mal?state=${device.state}`);
+    await device.expectSignsIn();
   }
   // Redis learns the scripts.
   await signIn();
