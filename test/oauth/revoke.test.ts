@@ -171,7 +171,7 @@ test('a store that is unavailable: 503 with Retry-After: the tokens may be valid
     size: 0,
     sweep: () => {},
   });
-  const service = createAcme(undefined, { createRateLimiter });
+  const service = createAcme(undefined, { stores: { createRateLimiter } });
   for (const response of [
     await revoke(service, TOKENS),
     await revokeOAuth(service, { token: 't' }),
