@@ -27,17 +27,20 @@ type Responses = Named<Described | undefined>;
 /** What is read of the document. */
 interface Api {
   readonly servers: readonly [{ readonly url: string }];
+  readonly components: object;
   readonly paths: Named<Named<{ readonly responses: Responses } | undefined>>;
   readonly 'x-any-path': Responses;
   readonly 'x-every-response': { readonly headers: Headers };
 }
 
 /** The function throws if the document does not describe an answer. */
-export function createApiCheck(document: object) {
-  const api = replaceReferences(document, document) as Api;
+export function createApiCheck(document: string) {
+  // Only schemas are referred to, and those of responses too find them by this name.
+  const api: Api = JSON.parse(document.replaceAll('"#/components/', '"api#/components/'));
   const findOperations = createFindOperations(api);
   // The document is more than a schema, and formats are for its readers.
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  ajv.addSchema({ $id: 'api', components: api.components });
 
   function findInValue(what: string, value: unknown, schema: object): string[] {
     if (ajv.validate(schema, value)) return [];
@@ -107,18 +110,4 @@ function createFindOperations({ servers: [server], paths }: Api) {
       return { item, pattern: new URLPattern({ pathname: `{${base}}?${pathname}` }) };
     });
   return (path: string) => items.find(({ pattern }) => pattern.test({ pathname: path }))?.item;
-}
-
-/** Each reference is `#/` and the names of the members that lead there. */
-function replaceReferences(document: object, node: unknown): unknown {
-  if (typeof node !== 'object' || node === null) return node;
-  if ('$ref' in node) {
-    const names = String(node.$ref).split('/').slice(1);
-    const target = names.reduce<unknown>((at, name) => Reflect.get(at as object, name), document);
-    return replaceReferences(document, target);
-  }
-  if (Array.isArray(node)) return node.map((each) => replaceReferences(document, each));
-  return Object.fromEntries(
-    Object.entries(node).map(([name, member]) => [name, replaceReferences(document, member)]),
-  );
 }

@@ -273,7 +273,7 @@ export function nameOf(key: SessionKey, change: Event<unknown>, service = ''): A
 const apiChecks = new Map<string, ReturnType<typeof createApiCheck>>();
 
 function apiCheckOf(baseUrl: string) {
-  const check = apiChecks.get(baseUrl) ?? createApiCheck(JSON.parse(describeApi(baseUrl)));
+  const check = apiChecks.get(baseUrl) ?? createApiCheck(describeApi(baseUrl));
   apiChecks.set(baseUrl, check);
   return check;
 }
