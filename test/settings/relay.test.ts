@@ -23,6 +23,13 @@ test('an empty environment gives the limits of the protocol and a disabled relay
   });
 });
 
+test('SESSIONS_FILE must not be set with REDIS_URL', () => {
+  const env = { SESSIONS_FILE: '/var/lib/relay/sessions.db', REDIS_URL: 'redis://redis:6379' };
+  expect(faultsOf(env)).toEqual([
+    'SESSIONS_FILE must not be set with REDIS_URL: sign-ins are in one of them',
+  ]);
+});
+
 test('ADMIN_PORT must not be PORT', () => {
   expect(faultsOf({ PORT: '9090', ADMIN_PORT: '9090' })).toEqual([
     'ADMIN_PORT must not be the same as PORT',

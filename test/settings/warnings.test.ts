@@ -49,6 +49,10 @@ test.each<[Environment, ...warnings: string[]]>([
     { ...SPOTIFY, OAUTH_BASE_URL: 'http://localhost:8080' },
     'OAUTH_BASE_URL has the name localhost, which Spotify refuses in a redirect URI: write 127.0.0.1 instead',
   ],
+  [
+    { ...MAL, OPEN_ENDPOINTS: '*' },
+    'OPEN_ENDPOINTS is *: anyone can make a link on this host that redirects to any other host (docs/open.md)',
+  ],
   [{ ...MAL, TRUSTED_PROXY_CIDRS: '0.0.0.0/0' }, FORGEABLE],
   [{ ...MAL, TRUSTED_PROXY_CIDRS: '10.0.0.0/8,::/0' }, FORGEABLE],
   [
