@@ -27,16 +27,13 @@ const TIMEOUT_MS = 5_000;
 const LATEST_SIGN_INS = 9;
 const LEAST_FAILURES = 3;
 
-/** Where notifications go, and which relay they are about. */
-type Target = Pick<Settings, 'notifyUrl' | 'baseUrl'>;
-
 /**
  * Sends a notification. Resolves with undefined if it arrived, otherwise with the reason. Never
  * rejects. `cause`, such as `provider mal`, is the same when it begins and when it ends. `text`
  * has no secret.
  */
 export async function send(
-  { notifyUrl = '', baseUrl }: Target,
+  { notifyUrl = '', baseUrl }: Settings,
   fetch: Fetch,
   cause: string,
   text: string,
@@ -79,11 +76,7 @@ const FINAL_FAILURES: ReadonlySet<string> = new Set(['exchange_failed', 'authori
 
 const NO_MORE = `This is the ${MAX_AN_HOUR}th notification within an hour: more follow when it has passed`;
 
-export function createNotifier(
-  settings: Target & Pick<Settings, 'providers' | 'maxSessions'>,
-  fetch: Fetch,
-  clock: Clock,
-) {
+export function createNotifier(settings: Settings, fetch: Fetch, clock: Clock) {
   const { maxSessions } = settings;
   /** How the latest sign-ins ended after their user came back: the hint of a failure, or undefined for a success. */
   const providers = settings.providers.map(({ name, displayName }) => ({

@@ -17,22 +17,9 @@ import { METRICS_HEADERS, writeMetrics } from './metrics.ts';
 import { PAGE_HEADERS, renderNow, renderWholePage, type Status } from './page.tsx';
 import { createRecent } from './recent.ts';
 
-type AdminSettings = Pick<
-  Settings,
-  | 'providers'
-  | 'openEndpoints'
-  | 'maxSessions'
-  | 'redis'
-  | 'adminHost'
-  | 'adminNames'
-  | 'adminToken'
->;
-
-export type Admin = ReturnType<typeof createAdmin>;
-
 /** `runtime`: such as `Bun 1.4.5`. `readState` is called once the admin port listens, so the service has started. */
 export function createAdmin(
-  settings: AdminSettings,
+  settings: Settings,
   runtime: string,
   clock: Clock,
   readState: () => Promise<ServiceState>,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Admin, createAdmin } from '../../src/admin/admin.ts';
+import { createAdmin } from '../../src/admin/admin.ts';
 import type { ServiceState } from '../../src/service.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import { pollOnce, requestAuthorization, start, startRequest } from '../kit/device.ts';
@@ -32,7 +32,10 @@ const open = (
   readState = async () => READY,
 ) => createAdmin({ ...SETTINGS, ...settings }, 'Bun 1.0.0', clock, readState);
 
-async function read({ handle }: Pick<Admin, 'handle'>, path: string): Promise<string> {
+async function read(
+  { handle }: Pick<ReturnType<typeof open>, 'handle'>,
+  path: string,
+): Promise<string> {
   return (await handle(new Request(`http://127.0.0.1${path}`), NOBODY)).text();
 }
 

@@ -25,16 +25,15 @@ beforeEach(() => {
 });
 
 const notifyUrl = `${url}/${plantSecret(randomUUID())}`;
-const target = { notifyUrl, baseUrl: 'https://relay.test/sign/in' };
+const target = { ...SETTINGS, notifyUrl, baseUrl: 'https://relay.test/sign/in' };
 const texts = () => arrived.map(({ body }) => JSON.parse(body).text.replace(/^.*?: /, ''));
 
 const GOOD = { liveSessions: 0, parkedPolls: 0, readiness: { status: 'ready' } } as const;
 const down = (reason: string) => ({ ...GOOD, readiness: { status: 'down', reason } }) as const;
-const { providers } = SETTINGS;
 
 function open(maxSessions = 10) {
   const clock = createFakeClock();
-  return { clock, ...createNotifier({ ...target, providers, maxSessions }, fetch, clock) };
+  return { clock, ...createNotifier({ ...target, maxSessions }, fetch, clock) };
 }
 
 describe('one notification', () => {
