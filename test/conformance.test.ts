@@ -82,6 +82,9 @@ const TARGETS: Readonly<Record<string, Target>> = {
     start: (env, port) => startRelay(env, { port }),
   },
   confirm: { options: ['--only', 'confirm'], start: (env, port) => startRelay(env, { port }) },
+  // If all that asks the provider gets no answer within 25 s, workerd had too little of the processor,
+  // as at 2 % of a core. Its one thread serves all that has arrived before it reads its sockets again,
+  // and an exchange waits for that several times: for the connection, the response and its body.
   'Cloudflare Workers': {
     isLater: true,
     options: [...ALL_EXTENSIONS, '--except', 'expiry,device-expiry,client-address', ...ON_WORKERS],
