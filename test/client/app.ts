@@ -1,9 +1,9 @@
-/** An app that keeps what it needs in files: `bun app.ts RELAY FOLDER COUNT [TIMEOUT_MS]`. The tests kill it, stop it, and start it again. */
+/** An app that keeps what it needs in files: `bun app.ts RELAY FOLDER COUNT`. A test kills it, and starts it again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSession } from '../../client/src/index.ts';
 import { fileStorage } from '../../client/src/node.ts';
 
-const [, , relay = '', folder = '', count = '1', timeoutMs] = process.argv;
+const [, , relay = '', folder = '', count = '1'] = process.argv;
 const files = fileStorage(folder);
 
 async function signInSlot(slot: number): Promise<void> {
@@ -14,7 +14,6 @@ async function signInSlot(slot: number): Promise<void> {
     service: 'mal',
     account: `${slot}`,
     code: false,
-    timeoutMs: timeoutMs === undefined ? undefined : Number(timeoutMs),
     storage: {
       ...files,
       // Slow, so that it can be killed in the middle.

@@ -1,4 +1,4 @@
-/** An app that is killed while it signs in, and one that is stopped: real processes at a real relay. */
+/** An app that is killed while it signs in: real processes at a real relay. */
 import { expect, test } from 'bun:test';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,6 @@ import { type Child, startChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
-import { startServer } from '../kit/runtimes.ts';
 import { bringCodeWhenPossible, makeCode } from '../kit/user.ts';
 
 /** Sign-ins of one process, which are killed together, each at another point. */
@@ -100,38 +99,3 @@ test('killed at any point until save has ended: the tokens come, without a new s
   for (let index = 0; index < PROCESSES; index += 1) sets += await killOnce(index, random);
   expect(sets).toBe(PROCESSES * SLOTS);
 }, 240_000);
-
-/** In Node timers run before sockets are read. */
-async function bundleApp(): Promise<string> {
-  const { outputs } = await Bun.build({ entrypoints: [APP], target: 'node' });
-  const path = join(folder, 'app.mjs');
-  await Bun.write(path, (await outputs[0]?.text()) ?? '');
-  return path;
-}
-
-test.each([
-  ['Bun', async () => [process.execPath, APP]],
-  ['Node', async () => ['node', await bundleApp()]],
-] as const)(
-  'a response in the socket of a stopped process is read before its time-out (%s)',
-  async (_name, command) => {
-    /** Its time-out passes while the process is stopped. */
-    const TIMEOUT_MS = 300;
-    const STOP_MS = 900;
-    const { url, asked, answer } = startServer();
-    answer({
-      '/services': () => ({ services: [], extensions: [] }),
-      '/auth/start'() {
-        app.kill('SIGSTOP');
-        setTimeout(() => app.kill('SIGCONT'), STOP_MS);
-        return { session: 's', url: `${url}/x`, expiresIn: 600 };
-      },
-      '/auth/result': (request) =>
-        request.url.includes('ack=') ? new Response(null, { status: 204 }) : { accessToken: 'a' },
-    });
-    const home = mkdtempSync(join(folder, 'stopped-'));
-    const app = startChild([...(await command()), url, home, '1', String(TIMEOUT_MS)]);
-    expect(await app.exited).toBe(0);
-    expect(asked.filter((path) => path === '/auth/start').length).toBe(1);
-  },
-);

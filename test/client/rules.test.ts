@@ -138,6 +138,14 @@ describe('starting', () => {
     expect(network.asked.length).toBe(3);
   });
 
+  test('asks again if there is no answer within timeoutMs', async () => {
+    const answers = { '/services': [undefined, OFFER([])] };
+    const { network, prompts } = await signIn(1_900, answers, { timeoutMs: 2_000 });
+    expect(network.asked.length).toBe(1);
+    await network.advance(2_000);
+    expect(prompts.length).toBe(1);
+  });
+
   test('asks for a code, for delivery despite a lost response, and names the device', async () => {
     const { network } = await signIn(30, {}, { device: 'x'.repeat(200), details: true });
     expect(JSON.parse(network.asksOf('/auth/start')[0]?.body ?? '')).toEqual({
