@@ -14,7 +14,6 @@ import {
   type Reply,
   redirect,
   silence,
-  type TokenRequest,
   type Tokens,
   text,
   tokenResponse,
@@ -22,47 +21,39 @@ import {
 import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 
-/** The one request with the code of a sign-in that offers client credentials of its own. */
-async function exchangeOffering(kit: Kit, service: string) {
-  const { relay, provider, options } = kit;
-  const offered = { client_secret: 'offered', clientSecret: 'offered', client_id: 'offered' };
-  const session = await relay.start({ service, ...offered });
-  const link = expect.location(await relay.open(session)).searchParams;
-  const { code } = provider.issueCode();
-  expect.successPage(await relay.callback(session, { code, ...offered }));
-  expectRequests(kit, code, 1);
-  const request = present('request', provider.requests(code)[0]);
-  const common = {
-    grant_type: 'authorization_code',
-    code,
-    client_id: registrationAt(options, service).clientId,
-    redirect_uri: `${options.baseUrl}/auth/${service}/callback`,
-  };
-  equal("redirect_uri of the link's redirect", link.get('redirect_uri'), common.redirect_uri);
-  return { request, link, common };
-}
-
-/** Exactly these fields. The order is free. */
-function expectForm({ form }: TokenRequest, fields: Readonly<Record<string, string>>): void {
-  equal('form fields', form.map((field) => [...field]).sort(), Object.entries(fields).sort());
-}
-
 export const requests = cases((test) => {
-  test('The exchange: provider A: a form with five fields and no other, one the verifier of the link', async (kit) => {
-    const { request, link, common } = await exchangeOffering(kit, SERVICE_A);
-    const { method, path, headers } = request;
-    equal('method', method, 'POST');
-    equal('path', path, new URL(registrationAt(kit.options, SERVICE_A).tokenUrl).pathname);
-    equal('Content-Type', headers['content-type'], 'application/x-www-form-urlencoded');
-    equal('Accept', headers.accept, 'application/json');
-    const challenge = present('code_challenge', link.get('code_challenge') ?? undefined);
-    expectForm(request, { ...common, code_verifier: challenge });
-  });
-
-  test('The exchange: provider B: a form with five fields and no other, and the configured secret', async (kit) => {
-    const { request, common } = await exchangeOffering(kit, SERVICE_B);
-    const { clientSecret = '' } = registrationAt(kit.options, SERVICE_B);
-    expectForm(request, { ...common, client_secret: clientSecret });
+  test('The exchange: a form with five fields and no other: the verifier of the link, or the secret', async (kit) => {
+    const { relay, provider, options } = kit;
+    for (const service of [SERVICE_A, SERVICE_B]) {
+      // A device or a browser offers client credentials of its own.
+      const offered = { client_secret: 'offered', clientSecret: 'offered', client_id: 'offered' };
+      const session = await relay.start({ service, ...offered });
+      const link = expect.location(await relay.open(session)).searchParams;
+      const { code } = provider.issueCode();
+      expect.successPage(await relay.callback(session, { code, ...offered }));
+      expectRequests(kit, code, 1);
+      const request = present('request', provider.requests(code)[0]);
+      const { clientId, clientSecret, tokenUrl } = registrationAt(options, service);
+      equal('method', request.method, 'POST');
+      equal('path', request.path, new URL(tokenUrl).pathname);
+      const { 'content-type': type, accept } = request.headers;
+      equal('Content-Type', type, 'application/x-www-form-urlencoded');
+      equal('Accept', accept, 'application/json');
+      const verifier = link.get('code_challenge');
+      // The order is free.
+      const expected = {
+        grant_type: 'authorization_code',
+        code,
+        client_id: clientId,
+        redirect_uri: link.get('redirect_uri'),
+        ...(clientSecret ? { client_secret: clientSecret } : { code_verifier: verifier }),
+      };
+      equal(
+        'form',
+        request.form.map((field) => [...field]).sort(),
+        Object.entries(expected).sort(),
+      );
+    }
   });
 
   test('The exchange: a code of reserved and non-ASCII characters reaches the provider unchanged', async (kit) => {

@@ -50,9 +50,12 @@ export const qr = cases((test) => {
     }
   });
 
-  test('docs/qr.md "Responses": an unknown browser state, a poll secret and an unknown format: 404; not GET: 405', async (kit) => {
+  test('docs/qr.md "Responses": an ended or unknown sign-in, a poll secret, an unknown format: 404; not GET: 405', async (kit) => {
     const { state, pollSecret } = await kit.relay.start();
+    const ended = await kit.relay.start();
+    await kit.relay.callback(ended, { error: 'access_denied' });
     for (const file of [
+      `${ended.state}.png`,
       `${pollSecret}.png`,
       `${'A'.repeat(24)}.svg`,
       `${state}.gif`,
@@ -64,11 +67,5 @@ export const qr = cases((test) => {
     for (const method of ['HEAD', 'POST', 'DELETE']) {
       expect.notAllowed(await kit.relay.send({ method, path: `/qr/${state}.png` }), method);
     }
-  });
-
-  test('docs/qr.md "Responses": a sign-in that has ended: 404', async ({ relay }) => {
-    const session = await relay.start();
-    await relay.callback(session, { error: 'access_denied' });
-    expect.status(await relay.send({ path: `/qr/${session.state}.png` }), 404);
   });
 });
