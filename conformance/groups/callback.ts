@@ -6,48 +6,51 @@ import { holds } from '../expect.ts';
 import { json } from '../mock-provider.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import type { Parameters } from '../relay.ts';
-import { cases, type Kit } from '../runner.ts';
+import { cases } from '../runner.ts';
 
-/** With either service: this callback ends the session with this page and error, for a parked poll at once, and no exchange is made. */
-async function expectError(
-  kit: Kit,
-  parameters: Parameters,
-  page: expect.FailurePage,
-  error: string,
-) {
-  for (const service of [SERVICE_A, SERVICE_B]) {
-    const session = await kit.relay.start({ service });
-    const { answer } = await kit.relay.park(session);
-    expect.failurePage(await kit.relay.callback(session, parameters), page);
-    expectRequests(kit, parameters.code ?? '', 0);
-    expect.json(await answer, { error });
-    expect.atOnce(await answer);
-  }
-}
+/** Each callback ends its session with this page and this error, and no exchange is made. */
+const ENDINGS: Record<string, readonly [expect.FailurePage, string, readonly Parameters[]]> = {
+  'error=access_denied: "Sign-in was cancelled.", and the device gets access_denied': [
+    expect.CANCELLED,
+    'access_denied',
+    [{ error: 'access_denied' }, { error: 'access_denied', code: 'x' }],
+  ],
+  'any other error: "Sign-in failed. …", and the device gets authorization_failed': [
+    expect.FAILED,
+    'authorization_failed',
+    [
+      ...['server_error', 'invalid_scope', 'ACCESS_DENIED', 'access_denied ', '0'].map((error) => ({
+        error,
+      })),
+      // It is checked before the code.
+      { error: 'temporarily_unavailable', code: 'x' },
+      { error: 'x', code: '' },
+    ],
+  ],
+  'no error and no code, or an empty one: 400 page, the device gets missing_code': [
+    expect.INCOMPLETE,
+    'missing_code',
+    [{}, { code: '' }, { code: '', error: '' }],
+  ],
+};
 
 export const callback = cases((test) => {
-  test('What the browser does: error=access_denied: "Sign-in was cancelled.", and the device gets access_denied', (kit) =>
-    expectError(kit, { error: 'access_denied' }, expect.CANCELLED, 'access_denied'));
-
-  test('What the browser does: any other error: "Sign-in failed. …", and the device gets authorization_failed', async (kit) => {
-    for (const error of ['server_error', 'invalid_scope', 'ACCESS_DENIED', 'access_denied ', '0']) {
-      await expectError(kit, { error }, expect.FAILED, 'authorization_failed');
-    }
-  });
-
-  test('What the browser does: no error and no code, or an empty one: 400 page, the device gets missing_code', async (kit) => {
-    for (const parameters of [{}, { code: '' }, { code: '', error: '' }]) {
-      await expectError(kit, parameters, expect.INCOMPLETE, 'missing_code');
-    }
-  });
-
-  test('What the browser does: the error is checked before the code: with both, no exchange is made', async (kit) => {
-    const { code } = kit.provider.issueCode();
-    await expectError(kit, { error: 'access_denied', code }, expect.CANCELLED, 'access_denied');
-    const unavailable = { code, error: 'temporarily_unavailable' };
-    await expectError(kit, unavailable, expect.FAILED, 'authorization_failed');
-    await expectError(kit, { error: 'x', code: '' }, expect.FAILED, 'authorization_failed');
-  });
+  for (const [rule, [page, error, callbacks]] of Object.entries(ENDINGS)) {
+    test(`What the browser does: ${rule}`, async (kit) => {
+      for (const parameters of callbacks) {
+        for (const service of [SERVICE_A, SERVICE_B]) {
+          const session = await kit.relay.start({ service });
+          const { answer } = await kit.relay.park(session);
+          const { code } = kit.provider.issueCode();
+          const sent = parameters.code ? { ...parameters, code } : parameters;
+          expect.failurePage(await kit.relay.callback(session, sent), page);
+          expectRequests(kit, code, 0);
+          expect.json(await answer, { error });
+          expect.atOnce(await answer);
+        }
+      }
+    });
+  }
 
   test('What the browser does: an empty error is no error: the code is exchanged', async (kit) => {
     const { relay, provider } = kit;

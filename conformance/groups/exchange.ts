@@ -95,20 +95,16 @@ export const tokenResponses = cases((test) => {
     await expectTokens(kit, json({ ...tokenResponse(tokens), id_token: 'x', error: '' }), tokens);
   });
 
-  test('Waiting for the result: refreshToken and expiresIn are left out if missing or empty at the provider', async (kit) => {
+  test('The exchange; Waiting for the result: refreshToken and expiresIn are left out if missing or empty; any Content-Type', async (kit) => {
     const { accessToken, refreshToken, expiresIn } = kit.provider.makeTokens();
     const access = { access_token: accessToken };
+    // The body decides, not its type.
+    await expectTokens(kit, text(JSON.stringify(access), 200, 'text/plain'), { accessToken });
     await expectTokens(kit, json(access), { accessToken });
     const lasting = { ...access, refresh_token: '', expires_in: expiresIn };
     await expectTokens(kit, json(lasting), { accessToken, expiresIn });
     const renewable = { ...access, refresh_token: refreshToken, expires_in: 0 };
     await expectTokens(kit, json(renewable), { accessToken, refreshToken });
-  });
-
-  test('The exchange: the body decides, not its Content-Type: JSON sent as text/plain is read', async (kit) => {
-    const { accessToken } = kit.provider.makeTokens();
-    const body = JSON.stringify({ access_token: accessToken });
-    await expectTokens(kit, text(body, 200, 'text/plain'), { accessToken });
   });
 
   test('Waiting for the result: tokens reach the device unchanged, whatever characters they contain', async (kit) => {
