@@ -124,12 +124,9 @@ export async function readMetadata(
 /** Reads members by name, so that unknown ones have no effect. Undefined if it is not a discovery document. RFC 8414 §2. */
 function parseMetadata(text: string) {
   const json = parseObject(text) ?? {};
-  const { issuer } = json;
+  const { issuer, code_challenge_methods_supported, token_endpoint_auth_methods_supported } = json;
   const authorization_endpoint = json.authorization_endpoint ?? '';
   const token_endpoint = json.token_endpoint ?? '';
-  const code_challenge_methods_supported = json.code_challenge_methods_supported ?? undefined;
-  const token_endpoint_auth_methods_supported =
-    json.token_endpoint_auth_methods_supported ?? undefined;
   if (!isString(issuer) || !isString(authorization_endpoint) || !isString(token_endpoint)) {
     return undefined;
   }
@@ -152,8 +149,9 @@ function parseMetadata(text: string) {
 const isString = (value: unknown): value is string => typeof value === 'string';
 const isStringList = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every(isString);
-const isListOrAbsent = (value: unknown): value is readonly string[] | undefined =>
-  value === undefined || isStringList(value);
+/** Some servers write null for what they don't have. */
+const isListOrAbsent = (value: unknown): value is readonly string[] | null | undefined =>
+  value == null || isStringList(value);
 
 function describeProvider(provider: ProviderToDiscover, metadata: Metadata): Discovery {
   const { issuer, ...given } = provider;
@@ -233,7 +231,7 @@ function choosePkce({ code_challenge_methods_supported: methods }: Metadata): Pk
 /** An issuer that lists no methods expects `client_secret_basic`. OpenID Connect Discovery 1.0 §3. */
 function chooseClientAuth(
   clientSecret: string | undefined,
-  methods: readonly string[] | undefined,
+  methods: readonly string[] | null | undefined,
 ): ClientAuthentication | undefined {
   // A client that has no secret sends its id in the form, so there is nothing to choose.
   if (!clientSecret || methods?.includes('client_secret_post')) return 'post';

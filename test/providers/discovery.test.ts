@@ -129,6 +129,12 @@ test.each<[document: object, given: Given, provider: object]>([
   [challenges('plain'), {}, { pkce: 'plain' }],
   [challenges('S512'), {}, { pkce: 'none' }],
   [{}, SECRET, { clientAuth: 'basic', ...SECRET }],
+  // Some servers write null for what they don't have.
+  [
+    { code_challenge_methods_supported: null, token_endpoint_auth_methods_supported: null },
+    SECRET,
+    { pkce: 'none', clientAuth: 'basic' },
+  ],
   [methodsOf('token', 'client_secret_basic', 'client_secret_post'), SECRET, { clientAuth: 'post' }],
   // A public client does not authenticate.
   [methodsOf('token', 'private_key_jwt', 'none'), {}, { clientAuth: 'post' }],
