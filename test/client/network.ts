@@ -18,10 +18,12 @@ export type Answer = readonly [
 
 export const RELAY = 'https://relay.test';
 export const LINK = `${RELAY}/auth/mal?state=s`;
-export const STARTED: Answer = [
+/** What a start is answered with, apart from these members. */
+export const started = (members: object = {}): Answer => [
   200,
-  JSON.stringify({ session: 'secret', url: LINK, expiresIn: 600 }),
+  JSON.stringify({ session: 'secret', url: LINK, expiresIn: 600, ...members }),
 ];
+export const STARTED = started();
 export const OFFER = (extensions: readonly string[], blind = 'no'): Answer => [
   200,
   JSON.stringify({ services: [{ service: 'mal', name: 'MAL', blind }], extensions }),
@@ -50,7 +52,6 @@ export function createNetwork(
   const clock = createFakeClock(startMs);
   const asked: Asked[] = [];
   const used = new Map<string, number>();
-  let randomness = 0;
 
   function nextAnswer(url: string): Answer | undefined {
     const name = Object.keys(answers).find((part) => url.includes(part)) ?? '';
@@ -71,7 +72,7 @@ export function createNetwork(
     now: clock.now,
     date: clock.now,
     later: clock.setTimer,
-    random: () => randomness,
+    random: () => 0,
     challenge: async () => undefined,
     ...own,
   };
@@ -81,9 +82,6 @@ export function createNetwork(
     advance: (ms: number) => advance(clock, ms),
     asked,
     asksOf: (part: string) => asked.filter(({ url }) => url.includes(part)),
-    setRandom(value: number) {
-      randomness = value;
-    },
   };
 }
 

@@ -10,7 +10,6 @@ import { failureOf } from '../kit/wait.ts';
 import {
   type Answer,
   BLIND,
-  begin,
   codeOf,
   createNetwork,
   GONE,
@@ -26,6 +25,7 @@ import {
   RELAY,
   STARTED,
   signIn,
+  started,
 } from './network.ts';
 
 describe('waiting for the result', () => {
@@ -79,10 +79,8 @@ describe('waiting for the result', () => {
       GRANTED,
     ];
     for (const randomness of [0, 1]) {
-      const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': answers });
-      network.setRandom(randomness);
-      begin(network);
-      await network.advance(100_000);
+      const platform = { random: () => randomness };
+      const { network } = await signIn(100_000, { '/auth/result': answers }, { platform });
       const asks = network.asksOf('?session=secret').map(({ atMs }) => atMs);
       const pauses = asks.slice(1, 9).map((atMs, index) => atMs - (asks[index] ?? 0) - 10);
       const whole = [500, 1_000, 2_000, 4_000, 8_000, 8_000, 20_000, 8_000];
@@ -158,9 +156,8 @@ describe('starting', () => {
   });
 
   test('the prompt has what the user needs, and no secret', async () => {
-    const started = { session: 'secret', url: LINK, expiresIn: 600, userCode: 'BCDF-GHJK' };
     const link = `${RELAY}/base/L/BCDF-GHJK`;
-    const answer: Answer = [200, JSON.stringify({ ...started, link })];
+    const answer = started({ userCode: 'BCDF-GHJK', link });
     const { prompts } = await signIn(30, { '/auth/start': [answer], '/auth/result': [undefined] });
     expect(prompts).toMatchObject([
       { link, userCode: 'BCDF-GHJK', verificationUrl: `${RELAY}/base/link`, expiresIn: 600 },
@@ -172,12 +169,8 @@ describe('starting', () => {
 describe('a session that ends', () => {
   test('is renewed with a new prompt, three times on a screen that nobody looks at', async () => {
     const link = [...Array(299).fill([204]), GONE];
-    const started = (nth: number): Answer => [
-      200,
-      JSON.stringify({ session: 'secret', url: LINK + nth, expiresIn: 600 }),
-    ];
     const { network, ends, prompts } = await signIn(1_900_000, {
-      '/auth/start': [1, 2, 3, 4].map(started),
+      '/auth/start': [1, 2, 3, 4].map((nth) => started({ url: LINK + nth })),
       '/auth/result': [...link, ...link, ...link, ...link],
     });
     expect([prompts.length, ends]).toEqual([4, []]);
@@ -267,21 +260,17 @@ describe('cancelling', () => {
   });
 });
 
-const statuses = ({ states }: ReturnType<typeof open>) => states.map(({ status }) => status);
-
 describe('the state', () => {
   test('reports each step of a sign-in once, without a secret', async () => {
     const opened: Answer = [200, '{"progress":"opened"}'];
-    const network = createNetwork({
+    const { network, states } = await signIn(10_000, {
       '/services': [OFFER(['progress', 'wait'])],
-      '/auth/start': [STARTED],
       '&ack=1': [[204]],
       '/auth/result': [[204], opened, opened, GRANTED],
     });
-    const begun = begin(network);
-    await network.advance(10_000);
-    expect(statuses(begun)).toEqual(['starting', 'waiting', 'opened', 'signed-in']);
-    expect(JSON.stringify(begun.states)).not.toContain('secret');
+    const statuses = states.map(({ status }) => status);
+    expect(statuses).toEqual(['starting', 'waiting', 'opened', 'signed-in']);
+    expect(JSON.stringify(states)).not.toContain('secret');
     expect(network.asksOf('progress=1')[0]?.url).toBe(
       `${RELAY}/auth/result?session=secret&wait=25&progress=1`,
     );
@@ -291,33 +280,23 @@ describe('the state', () => {
   });
 
   test('is "reconnecting" with the first request that fails, and continues where it was', async () => {
-    const network = createNetwork({
+    const { network, states } = await signIn(20_000, {
       '/services': [[0], OFFER(['wait'])],
       '/auth/start': [[503, 'Server busy\n'], STARTED],
       '/auth/result': [[0], [204], GRANTED],
     });
-    const begun = begin(network);
-    await network.advance(20_000);
     const away = 'reconnecting';
-    expect(statuses(begun)).toEqual([
-      'starting',
-      away,
-      'starting',
-      away,
-      'starting',
-      'waiting',
-      away,
-      'waiting',
-      'signed-in',
+    expect(states.map(({ status }) => status)).toEqual([
+      ...(['starting', away, 'starting', away, 'starting'] as const),
+      ...(['waiting', away, 'waiting', 'signed-in'] as const),
     ]);
-    expect(begun.states[6]).toMatchObject({ prompt: { link: LINK } });
+    expect(states[6]).toMatchObject({ prompt: { link: LINK } });
     // The next poll is short, so that the app soon hears that the relay is back.
     expect(network.asksOf('/auth/result')[1]?.url).toContain('&wait=1');
   });
 
   test('two calls during one sign-in start it once, and both settle when it ends', async () => {
-    const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GRANTED] });
-    const { session, ends } = begin(network);
+    const { network, session, ends } = await signIn(0, { '/auth/result': [GRANTED] });
     session.signIn().then(() => ends.push({}));
     await network.advance(1_000);
     expect([ends.length, network.asksOf('/auth/start').length]).toEqual([2, 1]);

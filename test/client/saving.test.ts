@@ -18,11 +18,11 @@ import {
   OPEN,
   open,
   RELAY,
-  STARTED,
   signIn,
+  started,
 } from './network.ts';
 
-const ANSWERS = { '/auth/start': [STARTED], '&ack=1': [[204]], '/auth/result': [GRANTED] } as const;
+const ANSWERS = { '&ack=1': [[204]], '/auth/result': [GRANTED] } as const;
 
 const UNFINISHED = `unfinished-${KEY}`;
 
@@ -54,11 +54,9 @@ const heard = () => new Promise((resolve) => setTimeout(resolve));
 
 describe('tokens', () => {
   test('are stored before the result is acknowledged', async () => {
-    const network = createNetwork(ANSWERS);
     const saved = Promise.withResolvers<void>();
     const { items } = createItems(null, (key) => (key === KEY ? saved.promise : undefined));
-    const { ends } = begin(network, { items });
-    await network.advance(30_000);
+    const { network, ends } = await signIn(30_000, ANSWERS, { items });
     expect([ends.length, network.asksOf('&ack=1').length]).toEqual([0, 0]);
     saved.resolve();
     await heard();
@@ -66,15 +64,13 @@ describe('tokens', () => {
   });
 
   test('are stored again when that fails', async () => {
-    const network = createNetwork(ANSWERS);
     let tries = 0;
     const { items } = createItems(null, (key) => {
       if (key !== KEY) return;
       tries += 1;
       if (tries < 4) throw new Error('busy');
     });
-    const { ends } = begin(network, { items });
-    await network.advance(3_000);
+    const { network, ends } = await signIn(3_000, ANSWERS, { items });
     expect([tries, ends.length, network.asksOf('&ack=1').length]).toEqual([3, 0, 0]);
     await network.advance(2_000);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
@@ -110,28 +106,20 @@ describe('tokens', () => {
 
 describe('an unfinished sign-in', () => {
   /** The storage that a process has left which was killed after this time. */
-  async function leave(afterMs: number, answers: Readonly<Record<string, readonly Answer[]>> = {}) {
+  async function leave(afterMs: number) {
     const { items, unfinished } = createItems();
-    const network = createNetwork({
-      '/services': [OFFER(['wait', 'cancel'])],
-      '/auth/start': [STARTED],
-      '/auth/result': [undefined],
-      ...answers,
-    });
-    begin(network, { items });
-    await network.advance(afterMs);
+    const answers = { '/services': [OFFER(['wait', 'cancel'])], '/auth/result': [undefined] };
+    await signIn(afterMs, answers, { items });
     return unfinished() ?? '';
   }
 
   test('is stored before its prompt is shown, and removed after the tokens are stored', async () => {
-    const network = createNetwork(ANSWERS);
     const kept = Promise.withResolvers<void>();
     const { items, written, unfinished } = createItems(null, () =>
       written.length === 0 && !isKept ? kept.promise : undefined,
     );
     let isKept = false;
-    const { prompts, ends } = begin(network, { items });
-    await network.advance(1_000);
+    const { network, prompts, ends } = await signIn(1_000, ANSWERS, { items });
     expect([prompts.length, written]).toEqual([0, []]);
     isKept = true;
     kept.resolve();
@@ -224,11 +212,8 @@ describe('an unfinished sign-in', () => {
     ['it has expired by the clock', [204] as const, 700_000],
   ])('is replaced with a new one if %s', async (_name, answer, nowMs) => {
     const { items, unfinished } = createItems(await leave(1_000));
-    const started: Answer = [
-      200,
-      JSON.stringify({ session: 'n', url: `${LINK}2`, expiresIn: 600 }),
-    ];
-    const answers = { '/auth/start': [started], '=n': [GRANTED], '/auth/result': [answer] };
+    const start = started({ session: 'n', url: `${LINK}2` });
+    const answers = { '/auth/start': [start], '=n': [GRANTED], '/auth/result': [answer] };
     const { prompts, ends } = await signIn(5_000, answers, { startMs: nowMs, items });
     expect(prompts.at(-1)?.link).toBe(`${LINK}2`);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'a' } }]);
@@ -239,11 +224,8 @@ describe('an unfinished sign-in', () => {
     ['waits for a link of its own', [204]],
     ['shared its link, and finds it gone', GONE],
   ] as const)('ends when another process has signed in, and this one %s', async (_, then) => {
-    const answers = { '/auth/start': [STARTED], '/auth/result': [[204], then] } as const;
-    const network = createNetwork(answers);
-    const { items } = createItems();
-    const { prompts, ends, session } = begin(network, { items });
-    await network.advance(1_000);
+    const answers = { '/auth/result': [[204], then] } as const;
+    const { network, prompts, ends, session, items } = await signIn(1_000, answers);
     items.setItem(KEY, JSON.stringify({ accessToken: 'of another process' }));
     await network.advance(30_000);
     expect(ends).toMatchObject([{ tokens: { accessToken: 'of another process' } }]);
@@ -252,18 +234,17 @@ describe('an unfinished sign-in', () => {
 
   test('that is damaged is not taken up', async () => {
     const good = JSON.parse(await leave(1_000));
-    const { started } = good;
     async function countStarts(state: unknown): Promise<number> {
       const { items } = createItems(JSON.stringify(state));
-      const answers = { '/auth/start': [STARTED], '/auth/result': [[204] as const] };
+      const answers = { '/auth/result': [[204] as const] };
       const { network } = await signIn(1_000, answers, { startMs: 1_000, items });
       return network.asksOf('/auth/start').length;
     }
     expect(await countStarts(good)).toBe(0);
     for (const bad of [
-      { ...good, started: { ...started, session: '\ud800' } },
-      { ...good, started: { ...started, link: 'javascript:alert(1)' } },
-      { ...good, started: { ...started, expiresIn: -1 } },
+      { ...good, started: { ...good.started, session: '\ud800' } },
+      { ...good, started: { ...good.started, link: 'javascript:alert(1)' } },
+      { ...good, started: { ...good.started, expiresIn: -1 } },
       { ...good, started: [null] },
       { ...good, startedAtMs: 'x' },
       null,
@@ -364,10 +345,7 @@ describe('an address that cannot be right', () => {
     ['/services', [200, '{"hello":"world"}'], NOT_EXPECTED],
     ['/services', [200, '{"services":{"0":"mal"}}'], NOT_EXPECTED],
     ['/auth/start', [200, `{"session":"s","url":"${LINK}","expiresIn":1e999}`], NOT_EXPECTED],
-    ...WRONG.map((members): [string, Answer, string] => {
-      const text = JSON.stringify({ session: 's', url: LINK, expiresIn: 600, ...members });
-      return ['/auth/start', [200, text], NOT_EXPECTED];
-    }),
+    ...WRONG.map((own): [string, Answer, string] => ['/auth/start', started(own), NOT_EXPECTED]),
   ])('a foreign answer at %s fails at once: %j', async (path, answer, words) => {
     const { ends } = await signIn(100, { [path]: [answer] });
     const detail = `The relay answered ${words} (${RELAY}${path})`;
