@@ -231,7 +231,7 @@ async function runOne(fault: Fault, parts: Parts): Promise<void> {
     // A fault that did not take place breaks no promise; that one of them never does is seen in the report.
     (error: unknown) => String(error).split('\n')[0],
   );
-  parts.history.record({
+  parts.history.push({
     type: 'fault',
     name: fault.name,
     fromMs,

@@ -1,6 +1,4 @@
-/** What happened to sign-ins while parts failed: recorded by the devices, the users, the provider and by what breaks them, as lines of JSON. It has only digests of secrets. */
-import { createHash } from 'node:crypto';
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+/** What happened to sign-ins while parts failed: recorded by the devices, the users, the provider and by what breaks them. */
 
 /** All times are of one monotonic clock, in milliseconds. */
 interface Span {
@@ -18,9 +16,9 @@ export interface RequestEvent extends Span {
   readonly what: What;
   /** `lost`: no complete response, because the connection failed or the client gave up. */
   readonly status: number | 'lost';
-  /** Digest of the code that a callback brings. */
+  /** That a callback brings. */
   readonly code?: string;
-  /** Digest of the tokens that a poll received. */
+  /** That a poll received. */
   readonly token?: string;
   /** That a poll received. */
   readonly error?: string;
@@ -68,20 +66,5 @@ export type HistoryEvent =
 
 export const nowMs = () => Math.round(performance.now());
 
-export const digestOf = (secret: string) =>
-  createHash('sha256').update(secret).digest('hex').slice(0, 16);
-
-export type History = ReturnType<typeof openHistory>;
-
-export function openHistory(file: string) {
-  const descriptor = openSync(file, 'w');
-  return {
-    record: (event: HistoryEvent) => void writeSync(descriptor, `${JSON.stringify(event)}\n`),
-    [Symbol.dispose]: () => closeSync(descriptor),
-  };
-}
-
-export function readHistory(file: string): HistoryEvent[] {
-  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean);
-  return lines.map((line) => JSON.parse(line) as HistoryEvent);
-}
+/** In the order in which it was recorded. */
+export type History = HistoryEvent[];

@@ -1,7 +1,7 @@
 /** Which server of Redis is a primary, and since when: a failover, planned or not, is an event of the history. */
+import { createClient } from '@redis/client';
 import type { RedisGroup } from '../kit/redis/groups.ts';
 import type { RedisServer } from '../kit/redis/server.ts';
-import { openRaw, type RawConnection } from '../kit/sockets.ts';
 import { type History, nowMs } from './history.ts';
 
 const LOOK_MS = 150;
@@ -16,24 +16,20 @@ export async function watchPrimaries(
   const infos = await Promise.all(nodes.map((node) => node.cli('INFO', 'replication')));
   for (const info of infos) known.add(replicationIdOf(info));
   async function watch(server: RedisServer, node: number): Promise<void> {
-    let connection: RawConnection | undefined;
-    for (let nth = 0; !isOver; nth += 1) {
-      connection ??= openRaw(server.url);
-      try {
-        const end = `look-${nth}.`;
-        await connection.send(`INFO replication\r\nPING ${end}\r\n`);
-        const info = (await connection.until(end)).split(`look-${nth - 1}.`).at(-1) ?? '';
-        const id = replicationIdOf(info);
-        if (info.includes('role:master') && !known.has(id)) {
-          known.add(id);
-          history.record({ type: 'new primary', atMs: nowMs(), node });
-        }
-      } catch {
-        connection = undefined;
+    const socket = { reconnectStrategy: LOOK_MS };
+    const client = createClient({ url: server.url, disableOfflineQueue: true, socket });
+    client.on('error', () => {});
+    await client.connect();
+    while (!isOver) {
+      const info = await client.info('replication').catch(() => '');
+      const id = replicationIdOf(info);
+      if (info.includes('role:master') && !known.has(id)) {
+        known.add(id);
+        history.push({ type: 'new primary', atMs: nowMs(), node });
       }
       await Bun.sleep(LOOK_MS);
     }
-    connection?.leave();
+    client.destroy();
   }
   const watching = Promise.all(nodes.map(watch));
   return {

@@ -5,7 +5,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pickFrom } from '../kit/random.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { digestOf, type History, nowMs } from './history.ts';
+import { type History, nowMs } from './history.ts';
 
 export type Behaviour = 'good' | 'slow' | 'too slow' | 'fails' | 'cut off' | 'cut in the middle';
 
@@ -39,8 +39,7 @@ export async function startProvider(history: History) {
   async function answer(form: URLSearchParams, response: ServerResponse): Promise<void> {
     const code = form.get('code') ?? '';
     const receivedAtMs = nowMs();
-    const about = { code: digestOf(code) };
-    history.record({ type: 'exchange', atMs: receivedAtMs, ...about });
+    history.push({ type: 'exchange', atMs: receivedAtMs, code });
     const behaviour = behaviours.get(code) ?? 'fails';
     // RFC 6749 §4.1.2: a code is good for one use.
     if (used.has(code)) return send(response, 400, { error: 'invalid_grant' });
@@ -50,7 +49,7 @@ export async function startProvider(history: History) {
     if (delayMs === undefined) return misbehave(behaviour, response, token);
     if (delayMs > 0) await Bun.sleep(delayMs);
     const [atMs, afterMs] = [nowMs(), nowMs() - receivedAtMs];
-    history.record({ type: 'granted', atMs, ...about, token: digestOf(token), afterMs });
+    history.push({ type: 'granted', atMs, code, token, afterMs });
     send(response, 200, { access_token: token, expires_in: 3600 });
   }
   const server = createServer((request, response) => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { startRequest } from '../kit/device.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { decision } from '../kit/user.ts';
-import { digestOf, type History, nowMs, type RequestEvent, type What } from './history.ts';
+import { type History, nowMs, type RequestEvent, type What } from './history.ts';
 import { type Behaviour, behaviourFor, type Provider } from './provider.ts';
 
 /** The header by which the history knows a request. */
@@ -62,47 +62,39 @@ interface Answer {
   readonly body: string;
 }
 
-type Asked = Readonly<Partial<Pick<RequestEvent, 'code'>>> & {
+interface Asked {
   readonly init?: RequestInit;
+  readonly code?: string;
   readonly giveUpAfterMs?: number | undefined;
-};
+}
 
-/** The device and the browser of one sign-in. */
-class Clients {
-  constructor(
-    readonly world: World,
-    readonly signIn: number,
-  ) {}
+/** The device and the browser of one sign-in, which share an address that no other sign-in has. */
+function createClients(world: World, signIn: number) {
+  const address = `10.${signIn >> 16}.${(signIn >> 8) & 255}.${signIn & 255}`;
 
-  /** The address of device and user, which no other sign-in has. */
-  get address(): string {
-    return `10.${this.signIn >> 16}.${(this.signIn >> 8) & 255}.${this.signIn & 255}`;
-  }
-
-  async ask(what: What, path: string, { init, code, giveUpAfterMs }: Asked = {}): Promise<Answer> {
+  async function ask(what: What, path: string, asked: Asked = {}): Promise<Answer> {
+    const { init, giveUpAfterMs = GIVE_UP_MS, ...about } = asked;
     const id = randomUUID();
     const fromMs = nowMs();
-    const answer = await fetch(new URL(path, this.world.baseUrl), {
+    const answer = await fetch(new URL(path, world.baseUrl), {
       ...init,
-      headers: { ...init?.headers, [REQUEST_ID]: id, 'X-Forwarded-For': this.address },
-      signal: AbortSignal.timeout(giveUpAfterMs ?? GIVE_UP_MS),
+      headers: { ...init?.headers, [REQUEST_ID]: id, 'X-Forwarded-For': address },
+      signal: AbortSignal.timeout(giveUpAfterMs),
       redirect: 'manual',
       keepalive: false,
     })
       .then(readWhole)
       .catch(() => LOST);
-    const { signIn } = this;
-    const about = what === 'poll' ? resultIn(answer) : {};
-    const request = { signIn, what, fromMs, toMs: nowMs(), id, status: answer.status };
-    this.world.history.record({
-      type: 'request',
-      ...request,
-      ...about,
-      ...(code && { code: digestOf(code) }),
-    });
+    const { status } = answer;
+    const result = what === 'poll' ? resultIn(answer) : {};
+    const request = { signIn, what, fromMs, toMs: nowMs(), id, status, ...about, ...result };
+    world.history.push({ type: 'request', ...request });
     return answer;
   }
+  return { world, signIn, ask };
 }
+
+type Clients = ReturnType<typeof createClients>;
 
 const LOST: Answer = { status: 'lost', location: null, body: '' };
 
@@ -117,17 +109,17 @@ function resultIn({ status, body }: Answer): Partial<Pick<RequestEvent, 'token' 
   if (status !== 200) return {};
   const { accessToken, error } = JSON.parse(body) as Record<string, string>;
   return {
-    ...(accessToken !== undefined && { token: digestOf(accessToken) }),
+    ...(accessToken !== undefined && { token: accessToken }),
     ...(error !== undefined && { error }),
   };
 }
 
 /** Resolves when device and user have nothing more to do. */
 export async function signIn(world: World, nth: number, habits: Habits): Promise<void> {
-  const clients = new Clients(world, nth);
+  const clients = createClients(world, nth);
   const started = await start(clients, habits);
   await Promise.all([runDevice(clients, started, habits), runUser(clients, started, habits)]);
-  world.history.record({ type: 'ended', signIn: nth, atMs: nowMs() });
+  world.history.push({ type: 'ended', signIn: nth, atMs: nowMs() });
 }
 
 interface Started {
@@ -147,7 +139,7 @@ async function start(clients: Clients, { ack, code }: Habits): Promise<Started> 
       for (const secret of [session, state]) plantSecret(secret);
       const expiresAtMs = nowMs() + expiresIn * 1_000;
       const event = { type: 'started', signIn: clients.signIn, atMs: nowMs() } as const;
-      clients.world.history.record({ ...event, ack, expiresAtMs });
+      clients.world.history.push({ ...event, ack, expiresAtMs });
       return { session, state, link: link && new URL(link).pathname, expiresAtMs };
     }
     await Bun.sleep(PAUSE_MS);
