@@ -29,6 +29,7 @@ import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { openSessionsFile } from '../../src/stores/sqlite/file.ts';
 import { openSqliteStores, type Sql } from '../../src/stores/sqlite/open.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
+import { endWithFile } from './ending.ts';
 import { createMemoryStores } from './service.ts';
 
 export { StoreUnavailable } from '../../src/sign-ins/store.ts';
@@ -262,5 +263,6 @@ export async function openTestRedis(url: string, options: TestRedisOptions = {})
     ...(!usesOwnTime && { testClock: time }),
     ...overrides,
   });
+  endWithFile(stores.close);
   return openedAt(time, stores);
 }

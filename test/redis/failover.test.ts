@@ -97,8 +97,6 @@ describe.each([
       expect(await poll(each, other.pollSecret)).toEqual(PENDING);
       expect(await poll(each, newSession().pollSecret)).toEqual(GONE);
     }
-    one.close();
-    another.close();
   });
 
   test.each(['lease', 'completion'])(

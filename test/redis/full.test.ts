@@ -15,7 +15,7 @@ import { failureOf } from '../kit/wait.ts';
 
 test('starts are refused; open sessions, limits on guessing and refreshes work', async () => {
   await using redis = await startRedis();
-  const { store, createRateLimiter, refreshes, time, close } = await openTestRedis(redis.url);
+  const { store, createRateLimiter, refreshes, time } = await openTestRedis(redis.url);
   const session = await create(store, { userCode: createCode(), redeliveryMs: REDELIVERY_MS });
   const cancelled = await create(store);
   const { browserState, pollSecret, userCode } = session;
@@ -39,7 +39,6 @@ test('starts are refused; open sessions, limits on guessing and refreshes work',
   expect(await store.acknowledge(pollSecret)).toBe('acknowledged');
   expect(await store.find({ browserState })).toBe('signed_in');
   expect(await store.cancel(cancelled.pollSecret)).toBe('cancelled');
-  close();
 });
 
 test('a Redis that evicts, and keeps what it has on a disk, is warned of at the start', async () => {

@@ -3,7 +3,7 @@
  * the reply: the command is repeated, and has the same outcome. A repetition that is
  * refused proves nothing about the attempt before it. Leases and deliveries: lost-answers.test.ts.
  */
-import { afterAll, afterEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import type { Awaitable } from '../../src/sign-ins/store.ts';
 import { STORE_PATIENCE_MS } from '../kit/limits.ts';
@@ -23,11 +23,6 @@ const [behind, direct] = [
   await openTestRedis(redis.url, { prefix }),
 ];
 const [cutOff, other] = [behind.store, direct.store];
-afterAll(async () => {
-  for (const { close } of [behind, direct]) close();
-  await proxy.stop();
-  await redis.stop();
-});
 
 // Redis knows every script from here on, so the first request is executed at once.
 const warmUp = await create(cutOff);

@@ -93,7 +93,7 @@ test('a script that arrives too late is refused, and does nothing', async () => 
 });
 
 test('a change that reaches Redis after its session has expired is computed again', async () => {
-  const { store, time, close } = await openTestRedis(redis.url);
+  const { store, time } = await openTestRedis(redis.url);
   const { browserState } = await create(store);
   const opened = await store.store.update(
     { link: store.vault.link(browserState).id },
@@ -103,7 +103,6 @@ test('a change that reaches Redis after its session has expired is computed agai
     },
   );
   expect(opened).toBeUndefined();
-  close();
 });
 
 /** Relays of two versions share a Redis (docs/upgrading.md). A request then gets a 503, a poll a 204. */
@@ -112,7 +111,7 @@ test('a record of a newer version is refused by name, and stays as it is', async
   const events: unknown[] = [];
   const onEvent = (event: object) => events.push(event);
   const newer = await openTestRedis(redis.url, { prefix });
-  const { store, close } = await openTestRedis(redis.url, { prefix, onEvent });
+  const { store } = await openTestRedis(redis.url, { prefix, onEvent });
   const { pollSecret } = await create(newer.store);
   const [key = ''] = await redis.keys(`${prefix}sign-in:*`);
   const ofNewer = (await redis.cli('GET', key)).replace(' 1 ', ' 2 ');
@@ -123,7 +122,6 @@ test('a record of a newer version is refused by name, and stays as it is', async
   const remedy = expect.stringContaining('docs/upgrading.md');
   expect(events).toContainEqual({ type: 'store_refuses', reason: 'NEWER', remedy });
   expect(await redis.cli('GET', key)).toBe(ofNewer);
-  for (const each of [newer, { close }]) each.close();
 });
 
 test('however many come, and however large, only about the latest are remembered', () => {
@@ -142,15 +140,14 @@ test('however many come, and however large, only about the latest are remembered
 });
 
 test('after a connection was cut, polls recheck: they may have missed a notice', async () => {
-  const { store, close } = await openTestRedis(redis.url);
+  const { store } = await openTestRedis(redis.url);
   const notified = store.untilNotified((await create(store)).pollSecret);
   await redis.cli('CLIENT', 'KILL', 'TYPE', 'pubsub');
   expect(await notified).toBe('recheck');
-  close();
 });
 
 test("a poll gets a 410 when the store's clock says so, whatever its relay's does", async () => {
-  const { time, stores, close } = await openTestRedis(redis.url);
+  const { time, stores } = await openTestRedis(redis.url);
   const clock = createFakeClock();
   const service = createTestService({ stores, clock });
   const { session } = await start(service);
@@ -164,7 +161,6 @@ test("a poll gets a 410 when the store's clock says so, whatever its relay's doe
   expect(await isPending(polled)).toBe(true);
   clock.advance(1);
   expect((await polled).status).toBe(410);
-  close();
 });
 
 function createHealth(clock = createFakeClock()) {

@@ -80,7 +80,7 @@ test('a server that requires a client certificate, as is the default, is named',
 
 test('REDIS_PREFIX is the start of every key, and each limit has buckets of its own', async () => {
   await redis.cli('FLUSHALL');
-  const { store, createRateLimiter, refreshes, close } = await openTestRedis(redis.url, {
+  const { store, createRateLimiter, refreshes } = await openTestRedis(redis.url, {
     prefix: 'relay:2:',
   });
   await createCompleted(store, { withUserCode: true });
@@ -92,24 +92,22 @@ test('REDIS_PREFIX is the start of every key, and each limit has buckets of its 
   // Live sessions, the session, what leads to it by its poll secret and its code, two buckets, a refresh.
   expect(keys).toHaveLength(7);
   expect(keys.filter((key) => !key.startsWith('relay:2:'))).toEqual([]);
-  close();
 });
 
 test('how long ago a sign-in started is by the clock of the store, not of the relay', async () => {
-  const { stores, time, close } = await openTestRedis(redis.url, { prefix: 'age:' });
+  const { stores, time } = await openTestRedis(redis.url, { prefix: 'age:' });
   const service = createTestService({ stores });
   const { link } = await startWithCode(service);
   service.clock.advance(300_000);
   expect(await textOf(await service.ask(link))).toContain('just now');
   time.advance(125_000);
   expect(await textOf(await service.ask(link))).toContain('2 minutes ago');
-  close();
 });
 
 test('Redis itself removes sessions, their ids and refreshes that nobody needs', async () => {
   const prefix = 'removed:';
   const options = { prefix, usesOwnTime: true };
-  const { store, refreshes, close } = await openTestRedis(redis.url, options);
+  const { store, refreshes } = await openTestRedis(redis.url, options);
   const livesMs = async (name: string) => {
     const keys = (await redis.keys(`${prefix}${name}*`)).toSorted();
     return (await Promise.all(keys.map((key) => redis.cli('PTTL', key)))).map(Number);
@@ -128,12 +126,11 @@ test('Redis itself removes sessions, their ids and refreshes that nobody needs',
   expect((await livesMs('refresh:'))[0]).toBeWithin(1, EXCHANGE_LEASE_MS + 1);
   await refreshes.finish('mal token', '{}');
   expect((await livesMs('refresh:'))[0]).toBeWithin(EXCHANGE_LEASE_MS, REFRESH_RESULT_MS + 1);
-  close();
 });
 
 test('a session that expired before a failover lost its last change is gone', async () => {
   const prefix = 'rolled-back:';
-  const { store, time, close } = await openTestRedis(redis.url, { prefix });
+  const { store, time } = await openTestRedis(redis.url, { prefix });
   const session = await create(store);
   const [key = ''] = await redis.keys(`${prefix}sign-in:*`);
   const before = await redis.cli('GET', key);
@@ -141,7 +138,6 @@ test('a session that expired before a failover lost its last change is gone', as
   await redis.cli('SET', key, before);
   time.advance(LIFETIME_MS + 1);
   expect(await store.poll(session.pollSecret)).toEqual(GONE);
-  close();
 });
 
 /** https://redis.io/docs/latest/commands/cluster-setslot/ */
@@ -150,7 +146,7 @@ test('a slot of a Cluster moves: no session is lost, by the rights of docs/scali
   const rules = rulesFor('cluster', [prefix]);
   const user = { name: 'relay', password: 'relay-password', rules };
   await using moving = await startRedisCluster({ user });
-  const { store, close } = await openTestRedis(moving.url, { prefix });
+  const { store } = await openTestRedis(moving.url, { prefix });
   const session = await create(store);
   const from = await moving.primary();
   const [key = ''] = await from.keys('*:sign-in:*');
@@ -171,5 +167,4 @@ test('a slot of a Cluster moves: no session is lost, by the rights of docs/scali
   expect(await store.lease(session)).toBeDefined();
   expect(await store.complete(session)).toBe(true);
   expect(await store.poll(session.pollSecret)).toEqual(DELIVERED);
-  close();
 });

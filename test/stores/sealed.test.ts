@@ -22,10 +22,8 @@ test('no secret of a sign-in or a refresh is in any byte that Redis gets', async
   await using proxy = await startCuttingProxy(redis.port);
   const options = { prefix: 'sealed:', usesOwnTime: true };
   // Two, so that notices are published.
-  const [own, other] = [
-    await openTestRedis(proxy.url, options),
-    await openTestRedis(proxy.url, options),
-  ];
+  const own = await openTestRedis(proxy.url, options);
+  await openTestRedis(proxy.url, options);
   const clientSecret = remember(makeSecret());
   const grant = { access_token: remember(makeSecret()), refresh_token: remember(makeSecret()) };
   const providers = SETTINGS.providers.map((provider) => ({ ...provider, clientSecret }));
@@ -59,12 +57,9 @@ test('no secret of a sign-in or a refresh is in any byte that Redis gets', async
 
   const refreshToken = remember(makeSecret());
   const tokens = { accessToken: remember(makeSecret()), refreshToken: remember(makeSecret()) };
-  const provider = {
-    name: 'mal',
-    refresh: async () => ({ ok: true, tokens }) as const,
-  };
-  const refreshes = createRefreshes(own.refreshes, own.stores.vault, systemClock);
   const refreshed = { ok: true, tokens } as const;
+  const provider = { name: 'mal', refresh: async () => refreshed };
+  const refreshes = createRefreshes(own.refreshes, own.stores.vault, systemClock);
   expect(await refreshes.refresh(provider, refreshToken, undefined)).toEqual(refreshed);
 
   const found = () => [...secrets].filter((secret) => containsSecret(proxy.bytes(), secret));
@@ -77,6 +72,4 @@ test('no secret of a sign-in or a refresh is in any byte that Redis gets', async
     await own.refreshes.finish('unsealed', btoa(JSON.stringify({ kept: secret })));
   }
   expect(found()).toEqual([...secrets]);
-  own.close();
-  other.close();
 });

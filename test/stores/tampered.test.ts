@@ -3,7 +3,7 @@
  * who can write to it (docs/sealing.md): the same for SQLite and for Redis.
  */
 import { Database } from 'bun:sqlite';
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { derive, unseal, unsealAsDevice } from '../../src/stores/sealing.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import {
@@ -37,16 +37,11 @@ const linkOf = ({ browserState }: TestSession) => derive(browserState, 'browser 
 
 async function openRedisStore(): Promise<Opened> {
   const prefix = `stolen-${crypto.randomUUID()}:`;
-  const open = async () => {
-    const stores = await openTestRedis(redis.url, { prefix });
-    afterAll(stores.close);
-    return stores;
-  };
-  const { store } = await open();
+  const open = async () => (await openTestRedis(redis.url, { prefix })).store;
   const keyOf = (session: TestSession) => `${prefix}sign-in:${linkOf(session)}`;
   return {
-    store,
-    reopen: async () => (await open()).store,
+    store: await open(),
+    reopen: open,
     read: (session) => redis.cli('GET', keyOf(session)),
     write: (session, text) => redis.cli('SET', keyOf(session), text),
   };
