@@ -84,6 +84,13 @@ test.each<[string, () => Response, why: string, isMissing: boolean]>([
   ['HTML', () => new Response('<html>'), ...NO_DOCUMENT],
   ['no issuer', () => Response.json(ENDPOINTS), ...NO_DOCUMENT],
   ['a number', () => Response.json({ issuer: origin, token_endpoint: 1 }), ...NO_DOCUMENT],
+  ...['code_challenge_methods_supported', 'token_endpoint_auth_methods_supported'].map(
+    (member): [string, () => Response, string, boolean] => [
+      `${member} that is no list`,
+      () => Response.json({ issuer: origin, ...ENDPOINTS, [member]: 1 }),
+      ...NO_DOCUMENT,
+    ],
+  ),
   ['endless nesting', () => new Response('['.repeat(200_000)), ...NO_DOCUMENT],
   ['no UTF-8', () => new Response(new Uint8Array([0x22, 0xff, 0xfe])), ...NO_DOCUMENT],
   ['no endpoints', () => Response.json({ issuer: origin }), 'has no endpoints', true],
@@ -148,6 +155,11 @@ test.each<[document: object, given: Given, provider: object]>([
   [{ revocation_endpoint: url }, {}, { revocation: { url } }],
   [{ revocation_endpoint: url }, { revocation: OWN_REVOCATION }, { revocation: OWN_REVOCATION }],
   [revocable('client_secret_basic'), SECRET, { revocation: { url, clientAuth: 'basic' } }],
+  [
+    { revocation_endpoint: url, revocation_endpoint_auth_methods_supported: 1 },
+    SECRET,
+    { revocation: { url } },
+  ],
   // Users can still sign in.
   [revocable('private_key_jwt'), SECRET, { revocation: undefined }],
   ...['http://acme.example/revoke', 'nonsense', 7, null, `${url}?token=x`].map(
