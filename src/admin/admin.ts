@@ -26,7 +26,10 @@ export function createAdmin(
 ) {
   const { providers, openEndpoints, maxSessions, adminHost, adminNames, adminToken } = settings;
   const open = { name: OPEN_SERVICE, displayName: 'Open sign-ins' };
-  const services = openEndpoints === undefined ? providers : [...providers, open];
+  // Names alone: no secret of a provider can be reached from a page.
+  const services = [...providers, ...(openEndpoints === undefined ? [] : [open])].map(
+    ({ name, displayName }) => ({ name, displayName }),
+  );
   const isShared = settings.redis !== undefined;
   const facts = { services, maxSessions, runtime, isShared, clock, startedAtMs: clock.now() };
   const recent = createRecent(clock);
