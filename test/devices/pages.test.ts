@@ -1,5 +1,5 @@
 /** docs/devices says truly which of its programs the tests run. What is checked without being run. */
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../kit/relay.ts';
@@ -22,11 +22,20 @@ test('the index lists every page, and says of those alone that are run that they
 });
 
 // The tests run neither. The clock rule: docs/devices/README.md "The rules that all of them follow".
-test.each([
-  ['tvos/RelaySignIn.swift', 'ContinuousClock', /\bDate\b/],
-  ['flutter/relay_sign_in.dart', 'Stopwatch', /\bDateTime\b/],
-])('%s counts with %s and not with a clock that may be set', (program, clock, settable) => {
-  const source = readFileSync(join(ROOT, 'examples/devices', program), 'utf8');
-  expect(source).toContain(clock);
-  expect(source).not.toMatch(settable);
+describe.each([
+  ['tvos', 'RelaySignIn.swift', 'ContinuousClock', /\bDate\b/],
+  ['flutter', 'relay_sign_in.dart', 'Stopwatch', /\bDateTime\b/],
+])('the program for %s', (platform, file, clock, settable) => {
+  const folder = join(ROOT, 'examples/devices', platform);
+  const readProgram = (name: string) => readFileSync(join(folder, name), 'utf8');
+
+  test('counts with a clock that cannot be set', () => {
+    expect(readProgram(file)).toContain(clock);
+    expect(readProgram(file)).not.toMatch(settable);
+  });
+
+  test.each(['expired', 'refused', 'unreachable', 'not_saved'])('makes the failure %s', (code) => {
+    const program = readdirSync(folder).map(readProgram).join('\n');
+    expect(program).toMatch(new RegExp(`SignInFailure\\(.*["']${code}["']`));
+  });
 });

@@ -416,6 +416,26 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect(run.links()).toBe(3);
   });
 
+  test('the time of a link is over, but the relay has not ended it: the program polls on', async () => {
+    let polls = 0;
+    const link = 'http://relay.example/L/BCDF-GHJK';
+    const started = { session: 'a', link, userCode: 'BCDF-GHJK', qr: `${link}.png`, expiresIn: 1 };
+    const accessToken = plantSecret(`access-${randomUUID()}`);
+    using there = serveUpstream((request) => {
+      const { pathname, searchParams } = new URL(request.url);
+      if (pathname === '/services') return Response.json({ services: [] });
+      if (pathname === '/auth/start') return Response.json(started);
+      if (searchParams.has('wait')) polls += 1;
+      // Each program pauses for a second after a 204.
+      const isSignedIn = polls > 2 && searchParams.has('wait');
+      return isSignedIn ? Response.json({ accessToken }) : new Response(null, { status: 204 });
+    });
+    const app = await install();
+    const run = app.run(there.origin);
+    await expectTokens(app, run, { accessToken });
+    expect(run.links()).toBe(1);
+  });
+
   // Elsewhere the time of day cannot be changed for one program alone.
   if (platform.name === 'shell')
     test('the device sets its clock while the user signs in: the link stays', async () => {
@@ -434,7 +454,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   test('pages of a proxy, 429, lost connections and a result that is cut off end nothing', async () => {
     await using proxy = await startProxy(relay.baseUrl);
     const app = await install();
-    proxy.fail('start', 'json 503', '429', 'html 200');
+    proxy.fail('start', 'json 503', '429', 'html 200', 'other json 200');
     // A transfer of Roku follows each redirect.
     if (platform.name !== 'Roku') proxy.fail('start', 'redirect');
     proxy.fail('poll', 'html 503', 'json 503', 'html 200', 'deep json 200', 'lost', 'cut');

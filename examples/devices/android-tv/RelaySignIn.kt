@@ -32,58 +32,64 @@ class Started(val session: String, val link: String, val userCode: String, val q
 /** By name: nothing else of a relay is kept. */
 open class Tokens(json: JSONObject) {
     val accessToken: String = json.getString("accessToken")
-    val refreshToken = json.optString("refreshToken").ifEmpty { null }
+    val refreshToken = json.opt("refreshToken") as? String
     val expiresIn = json.optLong("expiresIn").takeIf { it > 0 }
 }
 
 class RelaySignIn(val relay: String, private val service: String) {
     suspend fun start(device: String): Started {
         val body = JSONObject().put("service", service).put("code", true).put("ack", true).put("device", device)
-        val reply = retry("/auth/start", body)
-        val json = reply.json.takeIf { it.has("link") } ?: throw reply.failure()
+        val json = askUntilAnswered("/auth/start", body, "link")
         return Started(
             json.getString("session"), json.getString("link"), json.getString("userCode"), json.getString("qr"), json.getLong("expiresIn"),
         )
     }
 
     suspend fun waitForTokens(started: Started): Tokens {
-        // Not by the clock, which may not be set yet. After a sleep the relay says whether the link has expired.
+        // Not by the clock, which may not be set yet.
         val expiresAt = TimeSource.Monotonic.markNow() + started.expiresIn.seconds
-        while (expiresAt.hasNotPassedNow()) {
+        while (true) {
             val reply = ask("/auth/result?session=${started.session}&wait=$WAIT_SECONDS")
-            reply.tokens()?.let { return it }
-            if (reply.status == 410) break
-            if (reply.status == 400 || reply.status == 200 && reply.json.has("error")) throw reply.failure()
+            if (reply.has("accessToken")) return Tokens(reply.json)
+            if (reply.has("error") || reply.status == 400) throw reply.refusal()
+            // The relay decides when the link has expired. The time here ends only polls that fail.
+            if (reply.status == 410 || reply.status != 204 && expiresAt.hasPassedNow()) throw SignInFailure("expired")
             delay(reply.pauseMs) // Not yet; or 429, 5xx, a page of a proxy, no network.
         }
-        throw SignInFailure("expired")
     }
 
     /** Once they are saved, and never before. If it fails, the relay forgets them after 60 s. */
-    suspend fun acknowledge(started: Started) {
-        retry("/auth/result?session=${started.session}&ack=1", timeoutMs = SHORT_TIMEOUT_MS)
-    }
+    suspend fun acknowledge(started: Started) = tell(started, "ack")
 
     /** The link then says that the device cancelled the sign-in. The next sign-in waits for this. */
     suspend fun cancel(started: Started) {
-        withTimeoutOrNull(SHORT_TIMEOUT_MS) { retry("/auth/result?session=${started.session}&cancel=1") }
+        withTimeoutOrNull(SHORT_TIMEOUT_MS) { tell(started, "cancel") }
+    }
+
+    private suspend fun tell(started: Started, what: String) {
+        repeat(TRIES) {
+            val reply = ask("/auth/result?session=${started.session}&$what=1", timeoutMs = SHORT_TIMEOUT_MS)
+            if (reply.status == 204 || reply.status == 400 || reply.status == 410) return
+            delay(reply.pauseMs)
+        }
     }
 
     /** unreachable: keep the old tokens and try later. invalid_grant: sign in again. */
     suspend fun refresh(refreshToken: String): Tokens {
-        val reply = retry("/refresh", JSONObject().put("service", service).put("refreshToken", refreshToken))
-        return reply.tokens() ?: throw reply.failure()
+        val body = JSONObject().put("service", service).put("refreshToken", refreshToken)
+        return Tokens(askUntilAnswered("/refresh", body, "accessToken"))
     }
 
-    /** Repeats a request that failed for a while. */
-    private suspend fun retry(path: String, body: JSONObject? = null, timeoutMs: Long = TIMEOUT_MS): Reply {
-        var reply = ask(path, body, timeoutMs)
-        for (tried in 1 until TRIES) {
-            if (!reply.isTransient) break
+    /** The JSON object of a 200 that has the member. Tries again what may pass. */
+    private suspend fun askUntilAnswered(path: String, body: JSONObject, member: String): JSONObject {
+        var reply = Reply(0)
+        repeat(TRIES) {
+            reply = ask(path, body)
+            if (reply.has(member)) return reply.json
+            if (reply.status in 400..499 && reply.status != 429) throw reply.refusal()
             delay(reply.pauseMs)
-            reply = ask(path, body, timeoutMs)
         }
-        return reply
+        throw SignInFailure("unreachable", if (reply.status == 0) relay else "")
     }
 
     // OkHttp reads for 10 s by default, which is shorter than a poll.
@@ -93,7 +99,7 @@ class RelaySignIn(val relay: String, private val service: String) {
         .build()
 
     private suspend fun ask(path: String, body: JSONObject? = null, timeoutMs: Long = TIMEOUT_MS) =
-        withTimeoutOrNull(timeoutMs) { send(path, body) } ?: Reply(0, relay, 0)
+        withTimeoutOrNull(timeoutMs) { send(path, body) } ?: Reply(0)
 
     private suspend fun send(path: String, body: JSONObject?): Reply = suspendCancellableCoroutine { waiting ->
         val request = Request.Builder().url(relay + path)
@@ -101,14 +107,14 @@ class RelaySignIn(val relay: String, private val service: String) {
         val call = http.newCall(request.build())
         waiting.invokeOnCancellation { call.cancel() }
         call.enqueue(object : Callback {
-            override fun onFailure(call: Call, e: IOException) = waiting.resume(Reply(0, relay, 0))
+            override fun onFailure(call: Call, e: IOException) = waiting.resume(Reply(0))
 
             override fun onResponse(call: Call, response: Response) {
                 val reply = try {
                     val retryAfter = response.header("Retry-After")?.toLongOrNull() ?: 0
                     response.use { Reply(it.code, it.peekBody(MAX_BYTES).string().trim(), retryAfter) }
                 } catch (cutOff: IOException) {
-                    Reply(0, relay, 0)
+                    Reply(0)
                 }
                 waiting.resume(reply)
             }
@@ -117,7 +123,7 @@ class RelaySignIn(val relay: String, private val service: String) {
 }
 
 /** Status 0: no complete response. */
-private class Reply(val status: Int, private val text: String, retryAfterSeconds: Long) {
+private class Reply(val status: Int, private val text: String = "", retryAfterSeconds: Long = 0) {
     /** Empty for what is no JSON object, such as a page of a proxy. */
     val json = try {
         JSONObject(text)
@@ -128,17 +134,9 @@ private class Reply(val status: Int, private val text: String, retryAfterSeconds
     // At random, so that a thousand devices do not return at the same moment.
     val pauseMs = if (status == 204) 1_000 else Random.nextLong(1_000, 3_000) + retryAfterSeconds.coerceIn(0, 60) * 1_000
 
-    val isTransient
-        get() = status == 0 || status == 200 && json.length() == 0 || status in 300..399 || status == 429 || status >= 500
+    fun has(member: String) = status == 200 && json.has(member)
 
-    fun tokens() = if (json.has("accessToken")) Tokens(json) else null
-
-    fun failure() = when {
-        isTransient && status != 200 -> SignInFailure("unreachable", text)
-        json.has("error") -> SignInFailure(json.getString("error"))
-        status == 200 -> SignInFailure("unreachable") // Its text may hold tokens.
-        else -> SignInFailure("refused", text)
-    }
+    fun refusal() = if (json.has("error")) SignInFailure(json.getString("error")) else SignInFailure("refused", text.take(100))
 }
 
 /**

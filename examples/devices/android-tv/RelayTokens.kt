@@ -50,13 +50,13 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
 
     /** Those that are saved, if need be refreshed, or those of a new sign-in. One call shows a link while the others wait. */
     suspend fun tokens(device: String, onStarted: (Started) -> Unit): SavedTokens = obtaining.withLock {
-        val saved = load() ?: return signInAnew(device, onStarted)
+        val saved = load() ?: return newTokens(device, onStarted)
         if (!saved.isDue) return saved
         return try {
             refresh(saved.accessToken)
         } catch (failure: SignInFailure) {
             if (failure.code != "invalid_grant") throw failure
-            signInAnew(device, onStarted)
+            newTokens(device, onStarted)
         }
     }
 
@@ -80,7 +80,7 @@ class RelayTokens(private val signIn: RelaySignIn, private val file: File) {
         }
     }
 
-    private suspend fun signInAnew(device: String, onStarted: (Started) -> Unit): SavedTokens {
+    private suspend fun newTokens(device: String, onStarted: (Started) -> Unit): SavedTokens {
         repeat(LINKS) {
             val started = signIn.start(device)
             onStarted(started)

@@ -10,6 +10,8 @@ import 'package:http/http.dart' as http;
 const _wait = Duration(seconds: 25); // The relay holds a poll this long. Some proxies cut a request after 30 s.
 const _maxBytes = 65536; // More than any response of a relay: one that never ends fills no memory.
 const _tries = 6; // Only a poll is repeated until the link expires.
+const _timeout = Duration(seconds: 40); // A socket that died while the device slept would hang.
+const _shortTimeout = Duration(seconds: 5); // To acknowledge and cancel: the relay forgets in 60 s.
 
 /// Show [link], [userCode], and Image.network([qr], filterQuality: FilterQuality.none).
 class Started {
@@ -48,47 +50,58 @@ class RelaySignIn {
 
   Future<Started> start(String device) async {
     final body = {'service': service, 'code': true, 'ack': true, 'device': device};
-    final reply = await _retry('/auth/start', body);
-    return reply.json.containsKey('link') ? Started.fromJson(reply.json) : throw reply.failure;
+    return Started.fromJson(await _askUntilAnswered('/auth/start', body, 'link'));
   }
 
   /// [isCancelled] has to be true before [cancel], which ends the poll.
   Future<Tokens> waitForTokens(Started started, bool Function() isCancelled) async {
-    // Not by the clock, which may not be set yet. After a sleep the relay says whether the link has expired.
-    final age = Stopwatch()..start();
-    while (age.elapsed < started.expiresIn && !isCancelled()) {
+    final age = Stopwatch()..start(); // Not by the clock, which may not be set yet.
+    while (!isCancelled()) {
       final reply = await _ask('/auth/result?session=${started.session}&wait=${_wait.inSeconds}');
-      if (reply.json.containsKey('accessToken')) return Tokens.fromJson(reply.json);
-      if (reply.status == 410) break;
-      if (reply.status == 400 || reply.status == 200 && reply.json.containsKey('error')) throw reply.failure;
+      if (reply.has('accessToken')) return Tokens.fromJson(reply.json);
+      if (reply.has('error') || reply.status == 400) throw reply.refusal;
+      // The relay decides when the link has expired. The time here ends only polls that fail.
+      final isOver = reply.status == 410 || reply.status != 204 && age.elapsed > started.expiresIn;
+      if (isOver) throw SignInFailure(isCancelled() ? 'cancelled' : 'expired');
       await Future<void>.delayed(reply.pause); // Not yet; or 429, 5xx, a page of a proxy, no network.
     }
-    throw SignInFailure(isCancelled() ? 'cancelled' : 'expired');
+    throw SignInFailure('cancelled');
   }
 
   /// Once they are saved, and never before. If it fails, the relay forgets them after 60 s.
-  Future<void> acknowledge(Started started) => _retry('/auth/result?session=${started.session}&ack=1');
+  Future<void> acknowledge(Started started) => _tell(started, 'ack');
 
   /// The link then says that the device cancelled the sign-in.
-  Future<void> cancel(Started started) => _retry('/auth/result?session=${started.session}&cancel=1');
+  Future<void> cancel(Started started) => _tell(started, 'cancel');
+
+  Future<void> _tell(Started started, String what) async {
+    for (var tried = 0; tried < _tries; tried++) {
+      final reply = await _ask('/auth/result?session=${started.session}&$what=1', timeout: _shortTimeout);
+      if (const [204, 400, 410].contains(reply.status)) return;
+      await Future<void>.delayed(reply.pause);
+    }
+  }
 
   /// unreachable: keep the old tokens and try later. invalid_grant: sign in again.
   Future<Tokens> refresh(String refreshToken) async {
-    final reply = await _retry('/refresh', {'service': service, 'refreshToken': refreshToken});
-    return reply.json.containsKey('accessToken') ? Tokens.fromJson(reply.json) : throw reply.failure;
+    final body = {'service': service, 'refreshToken': refreshToken};
+    return Tokens.fromJson(await _askUntilAnswered('/refresh', body, 'accessToken'));
   }
 
-  /// Repeats a request that failed for a while.
-  Future<_Reply> _retry(String path, [Map<String, Object>? body]) async {
-    var reply = await _ask(path, body);
-    for (var tried = 1; tried < _tries && reply.isTransient; tried++) {
+  /// The JSON object of a 200 that has the member. Tries again what may pass.
+  Future<Map<String, dynamic>> _askUntilAnswered(String path, Map<String, Object> body, String member) async {
+    var status = 0;
+    for (var tried = 0; tried < _tries; tried++) {
+      final reply = await _ask(path, body: body);
+      if (reply.has(member)) return reply.json;
+      status = reply.status;
+      if (status ~/ 100 == 4 && status != 429) throw reply.refusal;
       await Future<void>.delayed(reply.pause);
-      reply = await _ask(path, body);
     }
-    return reply;
+    throw SignInFailure('unreachable', status == 0 ? relay : '');
   }
 
-  Future<_Reply> _ask(String path, [Map<String, Object>? body]) async {
+  Future<_Reply> _ask(String path, {Map<String, Object>? body, Duration timeout = _timeout}) async {
     final request = http.Request(body == null ? 'GET' : 'POST', Uri.parse('$relay$path'));
     request.followRedirects = false; // One could lead tokens to another server, and a captive portal's may pass.
     if (body != null) {
@@ -96,11 +109,10 @@ class RelaySignIn {
       request.body = jsonEncode(body);
     }
     try {
-      // package:http has no timeout: a socket that died while the device slept would hang.
-      return await _receive(request).timeout(_wait + const Duration(seconds: 15));
+      return await _receive(request).timeout(timeout); // package:http has none of its own.
     } on Exception {
       // SocketException, ClientException (a response cut off), TimeoutException, HandshakeException.
-      return _Reply(0, relay, 0);
+      return _Reply();
     }
   }
 
@@ -117,7 +129,7 @@ class RelaySignIn {
 }
 
 class _Reply {
-  _Reply(this.status, this.text, this.retryAfterSeconds);
+  _Reply([this.status = 0, this.text = '', this.retryAfterSeconds = 0]);
 
   final int status; // 0: no complete response.
   final String text;
@@ -140,19 +152,15 @@ class _Reply {
       ? const Duration(seconds: 1)
       : Duration(seconds: retryAfterSeconds.clamp(0, 60), milliseconds: 1000 + Random().nextInt(2000));
 
-  bool get isTransient =>
-      status == 0 || status == 200 && json.isEmpty || status ~/ 100 == 3 || status == 429 || status >= 500;
+  bool has(String member) => status == 200 && json[member] != null;
 
-  SignInFailure get failure {
-    if (isTransient && status != 200) return SignInFailure('unreachable', text);
-    if (json['error'] case final String error) return SignInFailure(error);
-    if (status == 200) return SignInFailure('unreachable'); // Its text may hold tokens.
-    return SignInFailure('refused', text);
-  }
+  SignInFailure get refusal =>
+      json['error'] is String ? SignInFailure(json['error'] as String) : SignInFailure('refused', text);
 }
 
 /// Codes: access_denied, authorization_failed, missing_code, exchange_failed (from the relay),
-/// expired, cancelled, refused, unreachable, invalid_grant (refresh only: sign in again).
+/// expired, cancelled, refused, unreachable, invalid_grant (refresh only: sign in again),
+/// not_saved (the next calls return the tokens).
 class SignInFailure implements Exception {
   SignInFailure(this.code, [this.detail = '']);
 

@@ -25,19 +25,12 @@ const _links = 3; // A link that has expired is replaced, but not for ever on a 
 const _early = Duration(minutes: 1); // Before it expires, or half of a shorter life, so that none expires on its way.
 
 class SavedTokens extends Tokens {
-  SavedTokens.fromJson(Map<String, dynamic> json)
-      : expiresAt = json['expiresAt'] as int?,
-        super.fromJson(json);
+  SavedTokens(this.json) : super.fromJson(json);
+
+  final Map<String, dynamic> json;
 
   /// Milliseconds since 1970; null if the provider gave no lifetime: then it is used until the API answers 401.
-  final int? expiresAt;
-
-  Map<String, Object?> toJson() => {
-        'accessToken': accessToken,
-        'refreshToken': refreshToken,
-        'expiresIn': expiresIn,
-        'expiresAt': expiresAt,
-      };
+  int? get expiresAt => json['expiresAt'] as int?;
 
   bool get isDue {
     final (expiresAt, expiresIn) = (this.expiresAt, this.expiresIn);
@@ -51,7 +44,7 @@ class SavedTokens extends Tokens {
 /// If there is no new refresh token, the old one stays.
 SavedTokens _savedFrom(Tokens tokens, {String? oldRefreshToken}) {
   final seconds = tokens.expiresIn;
-  return SavedTokens.fromJson({
+  return SavedTokens({
     'accessToken': tokens.accessToken,
     'refreshToken': tokens.refreshToken ?? oldRefreshToken,
     'expiresIn': seconds,
@@ -95,7 +88,7 @@ class RelayTokens {
         if (failure.code != 'invalid_grant') rethrow;
       }
     }
-    return _signInAnew(device, onStarted, isCancelled);
+    return _newTokens(device, onStarted, isCancelled);
   }
 
   /// Also when the provider's API answers 401. One request refreshes while the others wait.
@@ -114,7 +107,7 @@ class RelayTokens {
       // Otherwise `tokens` would return them again, since they need not be due.
       if (failure.code == 'invalid_grant') {
         _unsaved = null;
-        await write('{}');
+        await write('{}').catchError((_) {});
       }
       rethrow;
     }
@@ -127,7 +120,7 @@ class RelayTokens {
     if (shown != null) await signIn.cancel(shown);
   }
 
-  Future<SavedTokens> _signInAnew(
+  Future<SavedTokens> _newTokens(
     String device,
     void Function(Started) onStarted,
     bool Function() isCancelled,
@@ -155,7 +148,11 @@ class RelayTokens {
 
   Future<SavedTokens> _save(SavedTokens tokens) async {
     _unsaved = tokens;
-    await write(jsonEncode(tokens));
+    try {
+      await write(jsonEncode(tokens.json));
+    } on Object catch (error) {
+      throw SignInFailure('not_saved', '$error'); // The storage has errors of its own.
+    }
     _unsaved = null;
     return tokens;
   }
@@ -165,12 +162,10 @@ class RelayTokens {
       await _save(unsaved).then<void>((_) {}, onError: (_) {}); // If it fails again, the app goes on.
       return unsaved;
     }
-    final text = await read();
-    if (text == null) return null;
     try {
-      return SavedTokens.fromJson(jsonDecode(text) as Map<String, dynamic>);
+      return SavedTokens(jsonDecode(await read() ?? '{}') as Map<String, dynamic>);
     } on Object {
-      return null; // Broken.
+      return null; // There are none, or what is there is broken.
     }
   }
 }

@@ -25,50 +25,53 @@ struct RelaySignIn {
 
     func start(device: String) async throws -> Started {
         let body: [String: Any] = ["service": service, "code": true, "ack": true, "device": device]
-        let reply = try await retry("/auth/start", body)
-        guard let started = reply.decoded(Started.self) else { throw reply.failure }
-        return started
+        return try await askUntilAnswered("/auth/start", body)
     }
 
     func waitForTokens(_ started: Started) async throws -> Tokens {
         // Not by the date, which may not be set yet; this clock goes on while the device sleeps.
         let clock = ContinuousClock()
         let expiresAt = clock.now + .seconds(started.expiresIn)
-        while clock.now < expiresAt {
+        while true {
             let reply = try await ask("/auth/result?session=\(started.session)&wait=\(waitSeconds)", nil)
-            if let tokens = reply.decoded(Tokens.self) { return tokens }
-            if reply.status == 410 { break }
-            if reply.status == 400 || reply.status == 200 && reply.error != nil { throw reply.failure }
+            if let tokens: Tokens = reply.answer() { return tokens }
+            if reply.status == 400 || reply.status == 200 && reply.error != nil { throw reply.refusal }
+            // The relay decides when the link has expired. The time here ends only polls that fail.
+            if reply.status == 410 || reply.status != 204 && clock.now > expiresAt { throw SignInFailure(code: "expired") }
             try await Task.sleep(for: reply.pause) // Not yet; or 429, 5xx, a page of a proxy, no network.
         }
-        throw SignInFailure(code: "expired")
     }
 
     /// Once they are saved, and never before. If it fails, the relay forgets them after 60 s.
-    func acknowledge(_ started: Started) async {
-        _ = try? await retry("/auth/result?session=\(started.session)&ack=1", nil, Self.briefly)
-    }
+    func acknowledge(_ started: Started) async { try? await tell(started, "ack") }
 
     /// The link then says that the device cancelled the sign-in.
-    func cancel(_ started: Started) async {
-        _ = try? await retry("/auth/result?session=\(started.session)&cancel=1", nil, Self.briefly)
+    func cancel(_ started: Started) async { try? await tell(started, "cancel") }
+
+    private func tell(_ started: Started, _ what: String) async throws {
+        for _ in 1...tries {
+            let reply = try await ask("/auth/result?session=\(started.session)&\(what)=1", nil, Self.briefly)
+            if [204, 400, 410].contains(reply.status) { return }
+            try await Task.sleep(for: reply.pause)
+        }
     }
 
     /// unreachable: keep the old tokens and try later. invalid_grant: sign in again.
     func refresh(_ refreshToken: String) async throws -> Tokens {
-        let reply = try await retry("/refresh", ["service": service, "refreshToken": refreshToken])
-        guard let tokens = reply.decoded(Tokens.self) else { throw reply.failure }
-        return tokens
+        try await askUntilAnswered("/refresh", ["service": service, "refreshToken": refreshToken])
     }
 
-    /// Repeats a request that failed for a while.
-    private func retry(_ path: String, _ body: [String: Any]?, _ http: URLSession = Self.http) async throws -> Reply {
-        var reply = try await ask(path, body, http)
-        for _ in 1..<tries where reply.isTransient {
+    /// Tries again what may pass.
+    private func askUntilAnswered<Answer: Decodable>(_ path: String, _ body: [String: Any]) async throws -> Answer {
+        var status = 0
+        for _ in 1...tries {
+            let reply = try await ask(path, body)
+            if let answer: Answer = reply.answer() { return answer }
+            status = reply.status
+            if status / 100 == 4 && status != 429 { throw reply.refusal }
             try await Task.sleep(for: reply.pause)
-            reply = try await ask(path, body, http)
         }
-        return reply
+        throw SignInFailure(code: "unreachable", detail: status == 0 ? relay : "")
     }
 
     private static let http = session(timeoutSeconds: Double(waitSeconds + 15))
@@ -94,13 +97,13 @@ struct RelaySignIn {
             let (bytes, response) = try await http.bytes(for: request)
             defer { bytes.task.cancel() }
             let data = try await bytes.prefix(maxBytes).reduce(into: Data()) { $0.append($1) }
-            guard let response = response as? HTTPURLResponse else { return Reply(status: 0, data: data) }
+            guard let response = response as? HTTPURLResponse else { return Reply() }
             let retryAfter = Int(response.value(forHTTPHeaderField: "Retry-After") ?? "") ?? 0
             return Reply(status: response.statusCode, data: data, retryAfterSeconds: retryAfter)
         } catch {
             // Lost, timed out, cut off. A cancelled task gets here too.
             try Task.checkCancellation()
-            return Reply(status: 0, data: Data(relay.utf8))
+            return Reply()
         }
     }
 }
@@ -115,14 +118,13 @@ private final class NoRedirects: NSObject, URLSessionTaskDelegate {
     }
 }
 
-/// Status 0: no complete response.
 private struct Reply {
     private struct Problem: Decodable {
         let error: String?
     }
 
-    let status: Int
-    let data: Data
+    var status = 0 // 0: no complete response.
+    var data = Data()
     var retryAfterSeconds = 0
 
     // At random, so that a thousand devices do not return at the same moment.
@@ -131,19 +133,16 @@ private struct Reply {
     }
 
     /// Nil for another object, and for what is none, such as a page of a proxy.
-    func decoded<Value: Decodable>(_ type: Value.Type) -> Value? { try? JSONDecoder().decode(type, from: data) }
-
-    var error: String? { decoded(Problem.self)?.error }
-
-    var isTransient: Bool {
-        status == 0 || status == 200 && decoded(Problem.self) == nil || status / 100 == 3 || status == 429 || status >= 500
+    func answer<Answer: Decodable>() -> Answer? {
+        guard status == 200 else { return nil }
+        return try? JSONDecoder().decode(Answer.self, from: data)
     }
 
-    var failure: SignInFailure {
-        let text = String(decoding: data.prefix(100), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        if isTransient && status != 200 { return SignInFailure(code: "unreachable", detail: text) }
+    var error: String? { try? JSONDecoder().decode(Problem.self, from: data).error }
+
+    var refusal: SignInFailure {
         if let error { return SignInFailure(code: error) }
-        if status == 200 { return SignInFailure(code: "unreachable") } // Its text may hold tokens.
+        let text = String(decoding: data.prefix(100), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         return SignInFailure(code: "refused", detail: text)
     }
 }

@@ -55,7 +55,7 @@ actor RelayTokens {
                 // Sign in again.
             }
         }
-        return try await signInAnew(device, onStarted)
+        return try await newTokens(device, onStarted)
     }
 
     /// Also when the provider's API answers 401. One request refreshes while the others wait.
@@ -82,7 +82,7 @@ actor RelayTokens {
         }
     }
 
-    private func signInAnew(
+    private func newTokens(
         _ device: String, _ onStarted: @escaping @MainActor (Started) -> Void
     ) async throws -> SavedTokens {
         for _ in 0..<links {

@@ -14,7 +14,9 @@ const FATES = {
   'html 503': () => ({ response: new Response(PAGE, { status: 503, headers: HTML }) }),
   'html 200': () => ({ response: new Response(PAGE, { headers: HTML }) }),
   'deep json 200': () => ({ response: new Response('['.repeat(16_000)) }),
-  'json 503': () => ({ response: Response.json({ error: 'unavailable' }, { status: 503 }) }),
+  'json 503': () => ({
+    response: Response.json({ error: 'a', link: 'b', accessToken: 'c' }, { status: 503 }),
+  }),
   'other json 200': () => ({
     response: Response.json({ data: { access_token: plantSecret('access-token-nested') } }),
   }),
