@@ -15,14 +15,19 @@ local LINKS = 3 -- A link that has expired is replaced, but not for ever on a fo
 local MARGIN_SECONDS = 60 -- Tokens are refreshed this long before they expire, or halfway if that is later.
 local MAX_BYTES = 65536 -- More than any response of a relay: one that never ends fills no memory.
 
--- The CAs that are trusted. `tick` runs about 20 times a second whenever the program waits: here it sleeps;
--- in KOReader it is coroutine.yield. Call fail('cancelled') in it to end a sign-in.
-local M = { ca_file = '/etc/ssl/certs/ca-certificates.crt', tick = function() socket.sleep(0.05) end }
+local M = {
+  -- The CAs that are trusted.
+  ca_file = '/etc/ssl/certs/ca-certificates.crt',
+  -- Runs about 20 times a second whenever the program waits: here it sleeps; in KOReader it is coroutine.yield.
+  tick = function() socket.sleep(0.05) end,
+  -- Asked as often while the user signs in. At other times nothing may be interrupted.
+  is_cancelled = function() return false end,
+}
 
 -- Raises a table. code: access_denied, authorization_failed, missing_code (from the relay), exchange_failed,
 -- expired, cancelled, refused, unreachable, not_saved (the next calls return the tokens), invalid_grant (refresh
 -- only: sign in again).
-function M.fail(code, detail)
+local function fail(code, detail)
   local text = (detail or '') ~= '' and code .. ': ' .. detail or code
   error(setmetatable({ code = code }, { __tostring = function() return text end }), 0)
 end
@@ -38,9 +43,16 @@ local function now()
   return tonumber(time[0]) + tonumber(time[1]) / 1e9
 end
 
+local is_waiting_for_user = false
+
+local function tick()
+  M.tick()
+  if is_waiting_for_user and M.is_cancelled() then fail('cancelled') end
+end
+
 local function pause(seconds)
   local ends_at = now() + seconds
-  while now() < ends_at do M.tick() end
+  while now() < ends_at do tick() end
 end
 
 local function random(count)
@@ -129,7 +141,7 @@ local function request(plain, url, body, timeout)
     local status, headers, text = parse(received, problem == 'closed')
     if status then return status, headers, text end
     if #received > MAX_BYTES or now() > ends_at then error('too much, or too late') end
-    if not all then M.tick() end
+    if not all then tick() end
   end
 end
 
@@ -169,11 +181,11 @@ local function ask_until_answered(url, body, member, if_missing)
     if status == 404 and if_missing then return if_missing end
     if status >= 400 and status < 500 and status ~= 429 then
       local code = text_in(answer.error)
-      M.fail(code or 'refused', not code and text or nil)
+      fail(code or 'refused', not code and text or nil)
     end
     pause(seconds)
   end
-  M.fail('unreachable', status == 0 and url or nil)
+  fail('unreachable', status == 0 and url or nil)
 end
 
 -- By name: nothing else of the relay is kept, such as an address that tokens would be sent to.
@@ -201,7 +213,7 @@ local function exchange(code, verifier)
     pause(seconds)
     status, answer, text = ask(code.tokenUrl, form)
   end
-  if status ~= 200 or not text_in(answer.access_token) then M.fail('exchange_failed', text) end
+  if status ~= 200 or not text_in(answer.access_token) then fail('exchange_failed', text) end
   return tokens_from_provider(answer, code.tokenUrl, code.clientId)
 end
 
@@ -226,11 +238,11 @@ end
 local function wait_for(member, session)
   while true do
     local status, answer, text, seconds = ask(session.result .. '&wait=' .. WAIT_SECONDS)
-    if status == 200 and answer.error then M.fail(answer.error) end
+    if status == 200 and answer.error then fail(answer.error) end
     if status == 200 and answer[member] then return answer end
-    if status == 400 then M.fail('refused', text) end
+    if status == 400 then fail('refused', text) end
     -- The relay decides when the link has expired. The time here ends only polls that fail.
-    if status == 410 or (status ~= 204 and session.seconds_left() == 0) then M.fail('expired') end
+    if status == 410 or (status ~= 204 and session.seconds_left() == 0) then fail('expired') end
     -- 204: not yet. All else is transient: 429, 5xx, a page of a proxy, no network.
     pause(status == 204 and 1 or seconds)
   end
@@ -240,7 +252,7 @@ end
 local function code_of(answer, state, client)
   local callback = answer.callback
   local is_other = client.issuer and callback.iss and callback.iss ~= client.issuer
-  if callback.state ~= state or is_other then M.fail('refused', 'the callback is of another sign-in or provider') end
+  if callback.state ~= state or is_other then fail('refused', 'the callback is of another sign-in or provider') end
   return { code = callback.code, redirectUri = answer.redirectUri, tokenUrl = client.tokenUrl, clientId = client.clientId }
 end
 
@@ -254,11 +266,11 @@ local function save_tokens(path, tokens)
   local umask = ffi.C.umask(63) -- 077 in octal.
   local file, problem = io.open(path .. '.new', 'w')
   ffi.C.umask(umask)
-  if not file then M.fail('not_saved', problem) end
+  if not file then fail('not_saved', problem) end
   local is_written = file:write(json.encode(tokens))
   if not (file:close() and is_written and os.rename(path .. '.new', path)) then
     os.remove(path .. '.new')
-    M.fail('not_saved', path)
+    fail('not_saved', path)
   end
   unsaved[path] = nil
   return tokens
@@ -324,14 +336,11 @@ local function sign_in(relay, service, path, show, client)
   }
   show(session)
   local member = client and 'callback' or body.challenge and 'code' or 'accessToken'
+  is_waiting_for_user = true
   local is_answered, answer = pcall(wait_for, member, session)
+  is_waiting_for_user = false
   if not is_answered then
-    if type(answer) == 'table' and answer.code == 'cancelled' then
-      local tick = M.tick -- It would end this too.
-      M.tick = function() socket.sleep(0.05) end
-      tell(session, 'cancel=1')
-      M.tick = tick
-    end
+    if answer.code == 'cancelled' then tell(session, 'cancel=1') end -- The link then says so.
     error(answer, 0)
   end
   if client then answer = code_of(answer, state, client) end
@@ -367,17 +376,16 @@ if #arg ~= 2 and #arg ~= 5 then
   os.exit(1)
 end
 local keyboard = { getfd = function() return 0 end, dirty = function() return false end }
-local watched = {}
-function M.tick()
-  if #socket.select(watched, nil, 0.05) == 0 then return end
-  if io.read('*l') then M.fail('cancelled') end
-  watched = {} -- There is no keyboard.
+local is_closed = false
+function M.is_cancelled()
+  if is_closed or #socket.select({ keyboard }, nil, 0) == 0 then return false end
+  is_closed = io.read('*l') == nil
+  return not is_closed
 end
 local function show(session)
   print('Open ' .. session.link)
   print('or type ' .. session.user_code .. ' at ' .. session.code_address)
   io.stdout:flush()
-  watched = { keyboard }
 end
 local client = arg[3] and { authorizationUrl = arg[3], tokenUrl = arg[4], clientId = arg[5] }
 local relay = arg[1]:gsub('/+$', '')
@@ -389,4 +397,4 @@ while next(unsaved) do -- They would be lost if the program ended.
   is_signed_in, problem = pcall(provide_tokens)
 end
 print(is_signed_in and 'Signed in.' or tostring(problem))
-os.exit(is_signed_in and 0 or type(problem) == 'table' and problem.code == 'cancelled' and 130 or 1)
+os.exit(is_signed_in and 0 or problem.code == 'cancelled' and 130 or 1)
