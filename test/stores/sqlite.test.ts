@@ -181,19 +181,6 @@ function createSql() {
   };
 }
 
-test('sessions of an earlier run count against the limit, expire, and are reported', async () => {
-  const sql = createSql();
-  const first = openDurable(sql);
-  await create(first.store);
-  await create(first.store);
-  const { store, time } = openDurable(sql, { time: first.time, maxSessions: 2 });
-  expect(await store.countLive()).toBe(2);
-  expect(await store.create(newSession())).toBe('full');
-  time.advance(LIFETIME_MS + 1);
-  expect((await store.sweep()).map(([, stage]) => stage)).toEqual(['started', 'started']);
-  expect(sql.dump()).toBe('[]');
-});
-
 test('a sign-in changes five rows: start, link, lease, result, delivery', async () => {
   const sql = createSql();
   const { store } = openDurable(sql);

@@ -64,14 +64,6 @@ export function testRateLimiter(open: OpenStores): void {
     expect(await limiter.take(ADDRESS)).toBe(0);
   });
 
-  test('a sweep refunds nothing', async () => {
-    const { limiter, time } = await openLimiter();
-    await take(limiter, 3);
-    time.advance(999);
-    await limiter.sweep();
-    expect(await take(limiter, 1)).toEqual([1]);
-  });
-
   test('a refunded token can be taken again, once; a full bucket gets no more', async () => {
     const { limiter, time } = await openLimiter();
     await limiter.refund(ADDRESS);
