@@ -76,7 +76,7 @@ async function signInCut(cuts: readonly Cut[]): Promise<void> {
         });
       const link = new URL(`${await find(1)}`);
       const code = makeCode();
-      await bringCodeWhenPossible([relay], link.searchParams.get('state') ?? '', code);
+      await bringCodeWhenPossible(relay, link.searchParams.get('state') ?? '', code);
       expect([run, await find(2)]).toEqual([run, tokensFor(code)]);
       await pollUntil('a response was cut', () => run.wasCut);
       proxy[Symbol.dispose]();

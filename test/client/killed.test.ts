@@ -40,7 +40,7 @@ function createHome(random: () => number, longestMs: number) {
     await Bun.sleep(random() * longestMs);
     const code = makeCode();
     const state = new URL(link).searchParams.get('state') ?? '';
-    const status = await bringCodeWhenPossible([relay], state, code);
+    const status = await bringCodeWhenPossible(relay, state, code);
     if (status === 200) brought.set(slot, [...(brought.get(slot) ?? []), code]);
   }
 

@@ -111,10 +111,11 @@ export function sentencesOf(page: string): string {
 }
 
 /** A browser that follows the redirects. `visit` returns the last page. */
-function createVisitor(signal: AbortSignal | null = null) {
+function createVisitor() {
   // One jar for relay and provider, whose cookies have different names.
   const user = createUser({
-    ask: (address, init) => fetch(address, { redirect: 'manual', signal, ...init }),
+    ask: (address, init) =>
+      fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(20_000), ...init }),
   });
   return async function visit(url: URL, init?: RequestInit) {
     let [page, response] = [url, await user.open(url.href, init)];
@@ -128,23 +129,18 @@ function createVisitor(signal: AbortSignal | null = null) {
   };
 }
 
-/** A user without a browser: opens the link, and fills in the form of openid.ts. Returns the last page. */
-export async function signInAs(name: string, link: string, signal: AbortSignal) {
-  const visit = createVisitor(signal);
-  const { url } = await visit(new URL(link));
-  return visit(url, providerForm(name, 'allow'));
-}
-
 export type Choice = 'agree' | 'decline' | 'decline at the provider';
 
-/** The same with a short link, at whose page the user decides first. */
+/** A user without a browser: opens the link, decides if a short link asks, and fills in the form of openid.ts. Returns the last page. */
 export async function answerLink(name: string, link: string, choice: Choice = 'agree') {
   const visit = createVisitor();
-  const address = new URL(link);
-  await visit(address);
-  const decided = await visit(address, decision(choice === 'decline' ? 'decline' : 'continue'));
-  if (choice === 'decline') return decided;
-  return visit(decided.url, providerForm(name, choice === 'agree' ? 'allow' : 'deny'));
+  let { url } = await visit(new URL(link));
+  if (url.pathname.startsWith('/L/')) {
+    const decided = await visit(url, decision(choice === 'decline' ? 'decline' : 'continue'));
+    if (choice === 'decline') return decided;
+    url = decided.url;
+  }
+  return visit(url, providerForm(name, choice === 'agree' ? 'allow' : 'deny'));
 }
 
 const providerForm = (name: string, answer: 'allow' | 'deny'): RequestInit => ({
@@ -167,18 +163,16 @@ export async function startWhenPossible(target: Target): Promise<Started> {
   }
 }
 
-/** Reloads the callback page while it is a 503, at the next relay each time. Returns the status. */
+/** Reloads the callback page while it is a 503. Returns the status. */
 export async function bringCodeWhenPossible(
-  targets: readonly Target[],
+  target: Target,
   state: string,
   code: string,
 ): Promise<number> {
-  for (let turn = 1; ; turn += 1) {
-    const target = targets[turn % targets.length];
-    if (target === undefined) throw new Error('no target');
-    const response = await bringCode(target, state, code);
-    await response.body?.cancel();
-    if (response.status !== 503) return response.status;
+  for (;;) {
+    const { status, body } = await bringCode(target, state, code);
+    await body?.cancel();
+    if (status !== 503) return status;
     await Bun.sleep(PAUSE_MS);
   }
 }

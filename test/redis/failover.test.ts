@@ -115,7 +115,7 @@ describe.each([
       await failOver();
       const parked = await park(other, session);
       // A reload stores a completion again.
-      expect(await bringCodeWhenPossible([relay], state, code)).toBe(404);
+      expect(await bringCodeWhenPossible(relay, state, code)).toBe(404);
       held?.release();
       expect((await page).status).toBe(200);
       const first = await parked.answer;

@@ -32,7 +32,7 @@ setDefaultTimeout(OUTAGE_MS + 90_000);
 async function complete(relay: RelayProcess) {
   const { session, state } = await startWhenPossible(relay);
   const code = makeCode();
-  expect(await bringCodeWhenPossible([relay], state, code)).toBe(200);
+  expect(await bringCodeWhenPossible(relay, state, code)).toBe(200);
   return { session, code };
 }
 
@@ -66,7 +66,7 @@ describe.concurrent.each(DEPLOYMENTS)('%s, down for a while:', (_, startDeployme
       const { session, state } = await startWhenPossible(finishing);
       const parked = await park(waiting, session);
       const code = makeCode();
-      expect(await bringCodeWhenPossible([finishing], state, code)).toBe(200);
+      expect(await bringCodeWhenPossible(finishing, state, code)).toBe(200);
       const first = await parked.answer;
       const result =
         first.status === 204 ? await pollUntilDone([waiting], session) : await first.json();
@@ -97,7 +97,7 @@ describe.concurrent.each(DEPLOYMENTS)('%s, down for a while:', (_, startDeployme
     // The session is lost with Redis: this poll or the next one learns it.
     for (const { answer } of parked) expect((await answer).status).toBeOneOf([204, 410]);
     // Its code is not brought to the provider.
-    expect(await bringCodeWhenPossible([a], calledBack.state, code)).toBe(404);
+    expect(await bringCodeWhenPossible(a, calledBack.state, code)).toBe(404);
     expect(provider.requestsFor(code)).toBe(0);
     await expectAllWorks(relays);
   });
@@ -140,7 +140,7 @@ describe.concurrent.each(DEPLOYMENTS)('%s, down for a while:', (_, startDeployme
     expect(await device).toEqual(tokensFor(late));
     expect(await Promise.all(claims)).toContainEqual(tokensFor(completed.code));
     expect(provider.requestsFor(early)).toBe(0);
-    expect(await bringCodeWhenPossible([b], calledBack.state, early)).toBe(200);
+    expect(await bringCodeWhenPossible(b, calledBack.state, early)).toBe(200);
     expect(await pollUntilDone(relays, calledBack.session)).toEqual(tokensFor(early));
     // The poll that has waited all the time is notified.
     await deny(b, parkedSession.state);

@@ -53,7 +53,7 @@ test.concurrent.each<[string, (old: RedisServer, next: RedisServer) => Promise<u
       return listening.split('\n').filter(Boolean).length === pair.relays.length;
     });
     const code = makeCode();
-    await bringCodeWhenPossible([other], state, code);
+    await bringCodeWhenPossible(other, state, code);
     expect(await tokens).toEqual(tokensFor(code));
   },
 );

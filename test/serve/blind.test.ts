@@ -12,7 +12,7 @@ import { startRedis } from '../kit/redis/server.ts';
 import { startRelay } from '../kit/relay.ts';
 import { containsSecret, plantSecret } from '../kit/secrets.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
-import { signInAs } from '../kit/user.ts';
+import { answerLink } from '../kit/user.ts';
 
 const redis = has('Redis', 'a relay over Redis stores no token of a blind sign-in')
   ? await startRedis()
@@ -50,7 +50,7 @@ async function startStage(env: Readonly<Record<string, string>>) {
   async function signIn(asked: object) {
     const { session, url } = await start(device, 'openid', { ack: true, ...asked });
     const result = poll(device, session);
-    const page = await signInAs('Ada', url, AbortSignal.timeout(20_000));
+    const page = await answerLink('Ada', url);
     expect(page).toMatchObject({ status: 200, title: 'Signed in' });
     return { session, result: (await (await result).json()) as Record<string, string> };
   }

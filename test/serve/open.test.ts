@@ -10,7 +10,7 @@ import { findFreePort, startChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { MAIN, ROOT, startRelay } from '../kit/relay.ts';
-import { createUser, readLink, signInAs } from '../kit/user.ts';
+import { answerLink, createUser, readLink } from '../kit/user.ts';
 
 const file = join(newFolder(), 'sessions.db');
 const redis = isHere('Redis') ? await startRedis() : undefined;
@@ -22,7 +22,7 @@ async function signInAt(link: string, baseUrl: string, authorizeUrl: string): Pr
   const sent = headers.get('location') ?? '';
   expect(sent).toStartWith(`${authorizeUrl}?`);
   // The user gets as far as the provider's redirect, which only the browser that continued may follow.
-  const page = await signInAs('Ada', sent, AbortSignal.timeout(20_000));
+  const page = await answerLink('Ada', sent);
   expect([page.status, page.title]).toEqual([404, expect.any(String)]);
   await user.open(page.url.href);
 }
