@@ -161,14 +161,6 @@ describe('dev: planned by a request, and the link opened by the dev relay', () =
     await dev.untilShown('a poll got 410: its result was delivered');
   });
 
-  test('refresh-rotates: the new refresh token works', async () => {
-    await dev.plan({ ending: 'refresh-rotates', auto: true });
-    const { refreshToken } = await pollToTheEnd((await startDevice()).session);
-    const { body } = await refresh(dev, refreshToken, {}, 'dev');
-    expect(body.refresh_token).not.toBe(refreshToken);
-    expect((await refresh(dev, String(body.refresh_token), {}, 'dev')).status).toBe(200);
-  });
-
   test('tokens name the user until the app signs out', async () => {
     await dev.plan({ ending: 'approve', auto: true });
     const { accessToken, refreshToken } = await pollToTheEnd((await startDevice()).session);
