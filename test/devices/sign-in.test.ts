@@ -562,10 +562,11 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   });
 
   if (platform.name === 'Kodi')
-    test('Kodi ends while the user signs in: so does the add-on', async () => {
+    test('Kodi ends while its window shows link and picture: so does the add-on', async () => {
       const app = await install();
       const run = app.run(relay.baseUrl);
       await run.link();
+      expect(run.output()).toContain(`Picture ${relay.baseUrl}/qr/`);
       run.quit();
       expect(await run.ended).toMatchObject({ exitCode: 130, error: 'cancelled' });
     });

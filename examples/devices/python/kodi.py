@@ -1,7 +1,6 @@
 """A window for a Kodi add-on (Kodi 19 or newer), over app.py."""
 import os
 import threading
-import urllib.request
 from concurrent.futures import Future
 
 import xbmc
@@ -10,7 +9,6 @@ import xbmcgui
 import xbmcvfs
 
 from app import SignInError, tokens_for
-from sign_in import MAX_BYTES
 
 FAREWELL_SECONDS = 2  # Time to cancel at the relay when Kodi ends. Kodi kills an add-on that still runs after 5 s.
 
@@ -19,7 +17,7 @@ def tokens_in_kodi(relay, service, rejected=None):
     """Returns tokens, or None after Back or when Kodi ends."""
     folder = xbmcvfs.translatePath(xbmcaddon.Addon().getAddonInfo('profile'))
     xbmcvfs.mkdirs(folder)
-    window = Window(folder)
+    window = Window()
     tokens = Future()
 
     def work():
@@ -46,18 +44,15 @@ def tokens_in_kodi(relay, service, rejected=None):
         return None
     finally:
         window.close()
-        for name in os.listdir(folder):
-            if name.startswith('qr-'):
-                os.remove(os.path.join(folder, name))
 
 
 class Window(xbmcgui.WindowDialog):
     """It is shown with the first link, so not if saved tokens are valid."""
 
-    def __init__(self, folder):
+    def __init__(self):
         super().__init__()
         self.is_cancelled = False
-        self.folder, self.session, self.on_screen, self.drawn = folder, None, None, None
+        self.session = self.on_screen = None
         self.monitor = xbmc.Monitor()
         # A WindowDialog is 1280 x 720 whatever the screen has.
         self.text = xbmcgui.ControlLabel(160, 120, 960, 160, '')
@@ -86,23 +81,10 @@ class Window(xbmcgui.WindowDialog):
             return
         if self.session is not self.on_screen:
             self.on_screen = self.session
-            threading.Thread(target=self._fetch_picture, args=[self.session], daemon=True).start()
+            self.picture.setImage(self.session.qr, False)  # Kodi fetches it in the background.
             self.show()
-        if self.drawn:
-            self.picture.setImage(self.drawn, False)
-            self.drawn = None
         seconds = self.session.seconds_left()
         self.text.setLabel(
             f'Open {self.session.link}[CR]or type {self.session.user_code} at '
             f'{self.session.code_address}[CR]{seconds // 60}:{seconds % 60:02}'
         )
-
-    def _fetch_picture(self, session):
-        # A new name for each picture, because Kodi keeps textures by their path.
-        file = os.path.join(self.folder, f'qr-{session.user_code}.png')
-        try:
-            with urllib.request.urlopen(session.qr, timeout=10) as response, open(file, 'wb') as out:
-                out.write(response.read(MAX_BYTES))
-            self.drawn = file
-        except OSError:
-            pass  # The link and the code are enough.

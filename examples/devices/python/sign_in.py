@@ -41,7 +41,7 @@ def sign_in(relay, service, show, save, device='Living room'):
         raise
     tokens = exchange(answer, verifier) if verifier else tokens_from_relay(answer)
     save(tokens)
-    session.acknowledge()  # Only now: until then a lost response, or a crash, costs no sign-in.
+    session.tell('ack=1')  # Only now: until then a lost response, or a crash, costs no sign-in.
     return tokens
 
 
@@ -110,13 +110,10 @@ class Session:
             # 204: not yet. All else is transient: 429, 5xx, a page of a proxy, no network.
             time.sleep(1 if status == 204 else pause)
 
-    def acknowledge(self):
-        self._tell('ack=1')
-
     def cancel(self):
-        self._tell('cancel=1')
+        self.tell('cancel=1')
 
-    def _tell(self, query):
+    def tell(self, query):
         for _ in range(TRIES):
             status, _, _, pause = ask(f'{self._result}&{query}', timeout=TELL_SECONDS)
             if status in (204, 400, 410):
@@ -168,17 +165,14 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15):
     seconds = headers.get('Retry-After', '')[:9]
     if seconds.isdecimal():
         pause += min(int(seconds), 60)
+    # A 200 and JSON may contain tokens: of those only `error` is shown.
     try:
         answer = json.loads(text)
-        text = ''  # It may contain tokens: of JSON only `error` is shown, of a 200 nothing.
     except (ValueError, RecursionError):  # A page of a proxy.
-        answer = None
+        return status, {}, '' if status == 200 else text.strip()[:100], pause
     answer = answer if isinstance(answer, dict) else {}
-    if isinstance(answer.get('error'), str):
-        text = answer['error']
-    elif status == 200:
-        text = ''
-    return status, answer, text.strip()[:100], pause
+    error = answer.get('error')
+    return status, answer, error if isinstance(error, str) else '', pause
 
 
 def read_text(response, timeout):

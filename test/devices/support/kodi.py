@@ -65,8 +65,7 @@ class ControlImage:
         pass
 
     def setImage(self, filename, useCache=True):
-        with open(filename, 'rb') as file:
-            print('Picture', file.read(4)[1:].decode(), flush=True)
+        print('Picture', filename, flush=True)
 
 
 class Addon:
