@@ -1,18 +1,19 @@
 /// <reference types="node" />
 /** Storage in a folder, for Node, Bun and Deno. */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parse } from './ask.ts';
+import { attempt } from './errors.ts';
 import type { SessionStorage } from './storage.ts';
 
 /** How often a process tries to get a lock that another one holds. */
 const RETRY_MS = 50;
 /** A lock older than this is stale. Longer than any refresh, even by a process that was suspended. */
 const STALE_MS = 300_000;
-/** A lock file that is still empty after this long belongs to a process that was killed while writing it. */
+/** A lock file that names no owner after this long belongs to a process that was killed while writing it. */
 const UNNAMED_MS = 5_000;
 
 /** The longest key that is a file name as it is. */
@@ -81,27 +82,18 @@ const readIfThere = (path: string) => readFile(path, 'utf8').catch(ignore('ENOEN
 
 async function replace(path: string, text: string): Promise<void> {
   const temporary = `${path}.${nonce()}`;
-  await write(temporary, text);
-  await rename(temporary, path).catch((error) => removeAndThrow(temporary, error));
-}
-
-/** Writes a new file, for its owner alone: all of it or nothing. */
-async function write(path: string, text: string): Promise<void> {
-  const file = await open(path, 'wx', 0o600);
   try {
-    await file.writeFile(text);
-    await file.sync();
+    await create(temporary, text);
+    await rename(temporary, path);
   } catch (error) {
-    await removeAndThrow(path, error);
-  } finally {
-    await file.close();
+    await rm(temporary, { force: true });
+    throw error;
   }
 }
 
-async function removeAndThrow(path: string, error: unknown): Promise<never> {
-  await rm(path, { force: true });
-  throw error;
-}
+/** Writes a new file, for its owner alone. `flush`: it is on the disk before anything is renamed. */
+const create = (path: string, text: string) =>
+  writeFile(path, text, { flag: 'wx', mode: 0o600, flush: true });
 
 /** The locks that this process holds or waits for. Any other lock file with its pid is stale. */
 const held = new Set<string>();
@@ -114,24 +106,22 @@ async function take(path: string): Promise<() => Promise<void>> {
     if ((await readIfThere(path)) === owner) await rm(path, { force: true });
   };
   held.add(owner);
-  while (!(await create(path, owner))) {
+  for (;;) {
+    const isTaken = await create(path, owner).then(() => true, ignore('EEXIST'));
+    if (isTaken) return release;
     const other = await readIfThere(path);
     if (other !== undefined && (await isStale(path, other))) await breakLock(path, other);
     // This timer is unref'd. That of the caller keeps the process running.
     else await pause(RETRY_MS, undefined, { ref: false });
   }
-  return release;
 }
 
-const create = (path: string, owner: string) =>
-  write(path, owner).then(() => true, ignore('EEXIST'));
-
 async function isStale(path: string, owner: string): Promise<boolean> {
-  if ((await ageOf(path)) > (owner ? STALE_MS : UNNAMED_MS)) return true;
-  // An owner that is not JSON may be half written.
   const { host, pid } = Object(parse(owner));
-  if (host !== hostname() || typeof pid !== 'number') return false;
-  return pid === process.pid ? !held.has(owner) : !isRunning(pid);
+  if ((await ageOf(path)) > (host ? STALE_MS : UNNAMED_MS)) return true;
+  if (host !== hostname()) return false;
+  const isRunning = () => attempt(() => process.kill(pid, 0));
+  return pid === process.pid ? !held.has(owner) : !isRunning();
 }
 
 /** Reads the lock again after renaming it: another process may have broken it first and taken it. */
@@ -143,21 +133,9 @@ async function breakLock(path: string, stale: string): Promise<void> {
   else if (moved !== undefined) await rename(temporary, path);
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Another user owns it.
-    return codeOf(error) === 'EPERM';
-  }
-}
-
 const nonce = () => randomBytes(6).toString('hex');
-const codeOf = (error: unknown) => (error as { readonly code?: string }).code;
-
 /** Returns undefined after this error, and throws any other. */
 const ignore = (code: string) => (error: unknown) => {
-  if (codeOf(error) !== code) throw error;
+  if ((error as { readonly code?: string }).code !== code) throw error;
   return undefined;
 };
