@@ -1,5 +1,5 @@
 /** The platform of every runtime that has `fetch`. */
-import { challengeBy, later, MAX_CHARACTERS, onStored, type Platform } from './platform.ts';
+import { MAX_CHARACTERS, onStored, type Platform, shared } from './platform.ts';
 
 export interface FetchResponse {
   readonly status: number;
@@ -62,12 +62,6 @@ export const createPlatform = (
     );
     return () => control.abort();
   },
-  now: () => performance.now(),
-  // A test may replace `Date`.
-  date: () => Date.now(),
-  later,
-  random: Math.random,
-  ...(isPage && { onStored }),
-  challenge: () => challengeBy(globalThis.crypto),
-  origin: isPage ? location.origin : undefined,
+  ...shared,
+  ...(isPage && { onStored, origin: location.origin }),
 });

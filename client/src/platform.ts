@@ -61,11 +61,6 @@ export function onStored(changed: (key: string | null) => void): void {
   });
 }
 
-export const later: Platform['later'] = (delayMs, run) => {
-  const timer = setTimeout(run, delayMs);
-  return () => clearTimeout(timer);
-};
-
 export const sleep = (platform: Platform, ms: number): Promise<void> =>
   new Promise((resolve) => {
     platform.later(ms, resolve);
@@ -90,10 +85,21 @@ const encode = (bytes: Uint8Array) =>
     .replace(/\//g, '_')
     .replace(/=/g, '');
 
-/** Uses Web Crypto, which a page has only over https. @internal */
-export function challengeBy(crypto: Crypto | undefined): ReturnType<Platform['challenge']> {
-  if (!crypto?.subtle) return Promise.resolve(undefined);
-  const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
-  const digest = crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
-  return digest.then((bytes) => ({ verifier, challenge: encode(new Uint8Array(bytes)) }));
-}
+/** What is the same in both builds. */
+export const shared = {
+  now: () => performance.now(),
+  // A test may replace `Date`.
+  date: () => Date.now(),
+  later(delayMs: number, run: () => void) {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+  /** Uses Web Crypto, which a page has only over https. */
+  challenge() {
+    if (typeof crypto === 'undefined' || !crypto.subtle) return Promise.resolve(undefined);
+    const verifier = encode(crypto.getRandomValues(new Uint8Array(32)));
+    const digest = crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
+    return digest.then((bytes) => ({ verifier, challenge: encode(new Uint8Array(bytes)) }));
+  },
+};

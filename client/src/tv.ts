@@ -1,6 +1,6 @@
 /** The build for old TV engines (webOS 3, Tizen 3). It uses XMLHttpRequest, and has no `fetch`, no signals and no lock. Its global is `SignInRelay`. */
 import { discover, type Offer } from './offer.ts';
-import { challengeBy, later, onStored, type Platform, type RequestOptions } from './platform.ts';
+import { onStored, type Platform, type RequestOptions, shared } from './platform.ts';
 import { createCore, openOnce, type Session, type SessionOptions } from './session.ts';
 
 export type * from './index.ts';
@@ -28,12 +28,8 @@ const platform: Platform = {
       request.abort();
     };
   },
-  now: () => performance.now(),
-  date: Date.now,
-  later,
-  random: Math.random,
+  ...shared,
   onStored,
-  challenge: () => challengeBy(self.crypto),
   origin: location.origin,
 };
 
@@ -51,5 +47,5 @@ declare global {
 self.SignInRelay = {
   createSession: (options) =>
     openOnce(options, (items, key) => createCore(platform, options, items, key, (run) => run())),
-  discover: (options) => discover({ platform, options }, options.relay),
+  discover: (options) => discover({ platform, options }),
 };
