@@ -8,16 +8,18 @@ export interface Reply {
   /** Empty if the response is no JSON object. */
   readonly json: Readonly<Record<string, unknown>>;
   readonly isJson: boolean;
+  /** By the monotonic clock, and by the wall clock. */
   readonly tookMs: number;
+  readonly wallMs: number;
   readonly detail: string;
   /** Present if the same request would be refused again. */
   readonly refusal: SignInError | undefined;
 }
 
 /** Requests of one purpose, one after the other, which are stopped together. */
-export interface Call {
+export interface Call<Options extends RequestOptions = RequestOptions> {
   readonly platform: Platform;
-  readonly options: RequestOptions;
+  readonly options: Options;
   isStopped?: boolean;
   /** Why the last request failed and is repeated. */
   failure?: string | undefined;
@@ -87,17 +89,18 @@ function tell(call: Call, failure: string | undefined): void {
  */
 export async function ask<Value>(
   call: Call,
-  next: () => Request,
+  next: Request | (() => Request),
   read: (reply: Reply) => Value | undefined,
   sessionEndMs?: number,
 ): Promise<Value> {
-  const { now, random, origin } = call.platform;
+  const { now, date, random, origin } = call.platform;
   const endMs = sessionEndMs || now() + TRY_MS;
   let pauseMs = FIRST_PAUSE_MS;
   let pages = 0;
   for (;;) {
-    const request = next();
+    const request = typeof next === 'function' ? next() : next;
     const askedAtMs = now();
+    const askedDateMs = date();
     const response = await send(call, request);
     const { status, text, cause } = response;
     const isHtml = /^\s*</.test(text);
@@ -110,7 +113,9 @@ export async function ask<Value>(
     const isRefusal = /^(4(?!08|25|29)|301|308)/.test(`${status}`) && (isRedirect || !isHtml);
     const isJson = parsed !== undefined;
     const refusal = isRefusal ? new SignInError('refused', detail, cause) : undefined;
-    const value = read({ status, detail, json, isJson, refusal, tookMs: now() - askedAtMs });
+    const tookMs = now() - askedAtMs;
+    const wallMs = date() - askedDateMs;
+    const value = read({ status, detail, json, isJson, refusal, tookMs, wallMs });
     if (value !== undefined) {
       tell(call, undefined);
       return value;

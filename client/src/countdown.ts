@@ -1,4 +1,5 @@
 /** The time left of a session. */
+import type { Reply } from './ask.ts';
 import type { Platform } from './platform.ts';
 
 /** How long polling goes on after the link has expired, for a result whose response was lost. */
@@ -19,12 +20,12 @@ export function createCountdown({ now, date }: Platform, expiresInMs: number, st
   }
 
   return {
-    skew,
     leftMs,
     restMs,
     endMs: sinceMs + restMs + GRACE_MS,
     /** The relay says that the session lives. If it has expired by our clocks, the device's clock was set. */
-    confirm(askedSkewMs: number) {
+    confirm({ tookMs, wallMs }: Reply) {
+      const askedSkewMs = skew() - wallMs + tookMs;
       if (!leftMs(askedSkewMs)) skewMs = askedSkewMs;
     },
   };

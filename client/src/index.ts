@@ -6,6 +6,7 @@ import { lockFor } from './lock.ts';
 import * as offers from './offer.ts';
 import type { RequestOptions } from './platform.ts';
 import * as core from './session.ts';
+import type { Relay } from './tokens.ts';
 
 export { SignInError, type SignInErrorCode } from './errors.ts';
 export type { FetchResponse } from './fetch.ts';
@@ -30,14 +31,13 @@ export interface Cancellable {
   readonly signal?: CancelSignal | undefined;
 }
 
-export interface DiscoverOptions extends RequestOptions {
-  readonly relay: string;
+export interface DiscoverOptions extends RequestOptions, Relay {
   readonly fetch?: Fetch | undefined;
 }
 
 /** What the relay offers, in the operator's order. Rejects if there is no relay, or an older one that does not say. */
 export const discover = (options: DiscoverOptions): Promise<offers.Offer> =>
-  offers.discover({ platform: createPlatform(options.fetch), options }, options.relay);
+  offers.discover({ platform: createPlatform(options.fetch), options });
 
 export interface SessionOptions extends core.SessionOptions {
   /** Replaces the global `fetch`: for a proxy, a private certificate authority, or a test. */

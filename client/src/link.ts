@@ -3,7 +3,7 @@ import { ask, type Call, isObject, parse, pause, type Reply } from './ask.ts';
 import { createCountdown } from './countdown.ts';
 import { attempt, quote, SignInError } from './errors.ts';
 import { discover, textsOf } from './offer.ts';
-import type { Platform, RequestOptions } from './platform.ts';
+import type { RequestOptions } from './platform.ts';
 import {
   addressOf,
   askForTokens,
@@ -11,6 +11,7 @@ import {
   formTo,
   isText,
   type RelayService,
+  relayRequest,
   type Tokens,
   tokensOf,
 } from './tokens.ts';
@@ -92,8 +93,6 @@ const POLL_GAP_MS = 2_000;
 const PATIENCE_MS = 3_600_000;
 /** A relay without `wait` holds a poll for 50 s. */
 const LONG_POLL_MS = 65_000;
-/** The longest poll secret. A relay's are much shorter. */
-const MAX_SECRET = 512;
 /** A link is opened in a browser, where other schemes run scripts or start apps. A user name would look like the host. */
 const LINK = /^https?:\/\/(?!:|[^\s/?#\\]*@)[!-~]{1,2048}$/i;
 /** Other errors count as `authorization_failed` (docs/protocol.md §3). */
@@ -108,7 +107,6 @@ function parseStart(json: Reply['json']) {
   const { session, url, link = url, userCode, qr, expiresIn } = json;
   const isGood =
     isText(session) &&
-    session.length <= MAX_SECRET &&
     isText(link) &&
     LINK.test(link) &&
     typeof expiresIn === 'number' &&
@@ -126,18 +124,18 @@ function parseStart(json: Reply['json']) {
 }
 
 /** Restores a stored sign-in of this relay and service. Undefined if it is damaged. */
-export function resume(platform: Platform, options: StartOptions, text: unknown): Link | undefined {
+export function resume(call: Call<StartOptions>, text: unknown): Link | undefined {
+  const { blind, open } = call.options;
   const stored = Object(parse(text));
   const { extensions, verifier, startedAtMs } = stored;
   const started = isObject(stored.started) && parseStart(stored.started);
   if (!started || typeof startedAtMs !== 'number') return undefined;
   // If there is no verifier, the tokens come from the relay.
-  if ((verifier || options.blind || options.open) && !isText(verifier)) return undefined;
-  const kept = { started, extensions: textsOf(extensions), verifier, startedAtMs };
-  return linkOf(platform, options, kept);
+  if ((verifier || blind || open) && !isText(verifier)) return undefined;
+  return linkOf(call, { started, extensions: textsOf(extensions), verifier, startedAtMs });
 }
 
-function linkOf(platform: Platform, { relay }: RelayService, kept: ResumableSignIn): Link {
+function linkOf({ platform, options }: Call<StartOptions>, kept: ResumableSignIn): Link {
   const { session, link, userCode, qr, expiresIn } = kept.started;
   const countdown = createCountdown(platform, expiresIn * 1_000, kept.startedAtMs);
   return {
@@ -150,16 +148,15 @@ function linkOf(platform: Platform, { relay }: RelayService, kept: ResumableSign
       secondsLeft: () => Math.floor(countdown.leftMs() / 1_000),
     },
     countdown,
-    resultUrl: `${addressOf(relay)}/auth/result?session=${encodeURIComponent(session)}`,
+    resultUrl: `${addressOf(options)}/auth/result?session=${encodeURIComponent(session)}`,
     kept,
   };
 }
 
-export async function start(call: Call, options: StartOptions): Promise<Link> {
+export async function start(call: Call<StartOptions>): Promise<Link> {
+  const { platform, options } = call;
   const { service, device, code, details, open } = options;
-  const { platform } = call;
-  const relay = addressOf(options.relay);
-  const { services, extensions } = await discover(call, relay, true);
+  const { services, extensions } = await discover(call, true);
   const blind = services.filter((each) => each.service === service)[0]?.blind;
   const isOffered = open ? extensions.indexOf('open') >= 0 : !!blind && blind !== 'no';
   const isNeeded = !!open || options.blind || blind === 'must';
@@ -171,7 +168,7 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
     throw new SignInError('refused', `${who} ${what}`);
   }
   const { verifier, challenge } = made || {};
-  const body = JSON.stringify({
+  const given = {
     service: open ? undefined : service,
     authorizationUrl: open && authorizationUrlOf(open, challenge),
     code: code !== false,
@@ -179,22 +176,17 @@ export async function start(call: Call, options: StartOptions): Promise<Link> {
     device: device && `${device}`.slice(0, 40),
     details,
     challenge,
-  });
-  let askedAtMs = 0;
+  };
   return ask(
     call,
-    () => {
-      askedAtMs = platform.date();
-      return { url: `${relay}${open ? '/open' : '/auth/start'}`, body };
-    },
-    ({ status, json, tookMs }) => {
+    relayRequest(options, open ? '/open' : '/auth/start', given),
+    ({ status, json, tookMs, wallMs }) => {
       const started = status === 200 && parseStart(json);
       if (!started) return undefined;
       // The device may have slept since it asked. A larger difference means that its clock was set.
-      const sinceMs = platform.date() - askedAtMs;
-      const ageMs = sinceMs < started.expiresIn * 1_000 ? Math.max(sinceMs, tookMs) : tookMs;
+      const ageMs = wallMs < started.expiresIn * 1_000 ? Math.max(wallMs, tookMs) : tookMs;
       const startedAtMs = platform.date() - ageMs;
-      return linkOf(platform, options, { started, extensions, verifier, startedAtMs });
+      return linkOf(call, { started, extensions, verifier, startedAtMs });
     },
   );
 }
@@ -223,17 +215,12 @@ export function sendAckOrCancel(
 ): void {
   if (what === 'cancel' && !offers(link, what)) return;
   const url = `${link.resultUrl}&${what}=1`;
-  ask(
-    { platform, options },
-    () => ({ url }),
-    ({ status }) => status === 204 || undefined,
-  ).catch(() => {});
+  ask({ platform, options }, { url }, ({ status }) => status === 204 || undefined).catch(() => {});
 }
 
 /** Waits for the tokens, until the sign-in ends or the link expires. An older relay never causes `onOpened`. */
 export async function poll(
-  call: Call,
-  options: StartOptions,
+  call: Call<StartOptions>,
   link: Link,
   onOpened: () => void,
 ): Promise<Tokens> {
@@ -243,10 +230,8 @@ export async function poll(
   const hasWait = offers(link, 'wait');
   const progress = offers(link, 'progress') ? '&progress=1' : '';
   let wasOpened = false;
-  let askedSkewMs = 0;
 
   function next() {
-    askedSkewMs = countdown.skew();
     // A poll after a failure is short, so that the app soon learns that the relay is back.
     const mostSeconds = call.failure ? 1 : WAIT_SECONDS;
     const seconds = Math.min(Math.floor(leftMs() / 1_000), mostSeconds);
@@ -268,15 +253,16 @@ export async function poll(
   }
 
   for (;;) {
-    const { status, json, tookMs } = await ask(call, next, read, endMs);
+    const reply = await ask(call, next, read, endMs);
+    const { status, json, tookMs } = reply;
     if (status === 204) {
-      countdown.confirm(askedSkewMs);
+      countdown.confirm(reply);
       // The link had already expired when polling began, so it is not on any screen.
       if (!restMs || now() >= endMs + PATIENCE_MS) {
         throw new SignInError('expired', 'The link has expired');
       }
     } else if (!json.progress) {
-      return takeResult(call, options, link, json);
+      return takeResult(call, link, json);
     } else if (!wasOpened) {
       wasOpened = true;
       onOpened();
@@ -288,8 +274,7 @@ export async function poll(
 }
 
 function takeResult(
-  call: Call,
-  options: StartOptions,
+  call: Call<StartOptions>,
   link: Link,
   json: Reply['json'],
 ): Tokens | Promise<Tokens> {
@@ -301,17 +286,17 @@ function takeResult(
   }
   const { verifier } = link.kept;
   return verifier
-    ? exchange(call, options, verifier, json)
+    ? exchange(call, verifier, json)
     : (tokensOf(json, call.platform.date()) as Tokens);
 }
 
 /** Exchanges the code of a blind sign-in. A relay that sends tokens instead has seen them. */
 function exchange(
-  call: Call,
-  options: StartOptions,
+  call: Call<StartOptions>,
   verifier: string,
   json: Reply['json'],
 ): Promise<Tokens> {
+  const { options } = call;
   const { open } = options;
   // The callback of an open sign-in is untrusted. What the app already knows comes from its own options.
   const { code, iss, state } = Object(open ? json.callback : json);
@@ -320,7 +305,7 @@ function exchange(
   if (problem) throw new SignInError('refused', problem);
   const named = ownTokenUrl(options);
   const tokenUrl = named || json.tokenUrl;
-  const own = `${addressOf(options.relay)}/`;
+  const own = `${addressOf(options)}/`;
   const isElsewhere = isText(tokenUrl) && (!!named || tokenUrl.indexOf(own) !== 0);
   if (!isText(code) || !isElsewhere || !isText(clientId)) {
     const what = 'The relay sent no code, or its own token URL';

@@ -34,17 +34,22 @@ export type SessionState =
 export interface State {
   /** Increases at a sign-out, with the tokens of a new sign-in, and when the provider ends the session. */
   readonly version: number;
-  /** The tokens that count. If `unsaved`, the storage still has those with the refresh token `unsaved.before`. */
+  /** The tokens that count. */
   readonly tokens?: Tokens | undefined;
-  readonly unsaved?: { readonly before: string | undefined } | undefined;
-  /** The access token that no longer works. The storage may still have it, if it could not be deleted. */
-  readonly ended?: string | undefined;
+  readonly unsaved?: Unsaved | undefined;
   /** What is shown while there is no sign-in, and after one that failed. */
   readonly account: SessionState;
   readonly failure?: SessionState | undefined;
   /** The number of sign-ins so far, and the one in progress. */
   readonly attempt: number;
   readonly signIn?: SignIn | undefined;
+}
+
+/** What the storage has to get instead of the tokens with the access token `before`. */
+export interface Unsaved {
+  /** The tokens, or why there are none. */
+  readonly value: Tokens | { readonly ended: string };
+  readonly before: string | undefined;
 }
 
 interface SignIn {
@@ -61,9 +66,8 @@ export type End = 'saved' | 'failed' | 'cancelled' | 'overtaken';
 export type Effect =
   | { readonly type: 'sign-in'; readonly attempt: number }
   | { readonly type: 'end'; readonly how: End; readonly error?: SignInError }
-  | { readonly type: 'save'; readonly tokens: Tokens; readonly attempt?: number }
-  /** Stores why the tokens are gone. */
-  | { readonly type: 'store-reason'; readonly error: SignInError }
+  /** Stores what is unsaved. */
+  | { readonly type: 'save' }
   /** Deletes and revokes what is stored. If nothing is, or the storage cannot be read, revokes `known`. */
   | { readonly type: 'clear'; readonly known: Tokens | undefined }
   /** Revokes tokens that nothing uses any more. */
@@ -136,11 +140,7 @@ export const granted =
   (state, dateMs) => {
     if (!state.signIn || state.attempt !== attempt) return tooLate(state, tokens);
     const signIn = { shown: state.signIn.shown, isSaving: true };
-    const next = withUnsaved(state, tokens, dateMs);
-    return [
-      { ...next, version: state.version + 1, signIn },
-      { type: 'save', tokens, attempt },
-    ];
+    return withTokens({ ...state, version: state.version + 1, signIn }, tokens, dateMs);
   };
 
 export const failed = (attempt: number | undefined, error: SignInError): Event =>
@@ -170,8 +170,8 @@ export const storageRead = (
 ): Event =>
   inAccount(version, (state, dateMs) => {
     const { unsaved, account, signIn } = state;
-    const isOlder = unsaved && (signIn?.isSaving || tokens?.refreshToken === unsaved.before);
-    if (isOlder || (tokens && tokens.accessToken === state.ended)) return [state];
+    const isKnown = (tokens || state.tokens) && tokens?.accessToken === unsaved?.before;
+    if (unsaved && (signIn?.isSaving || isKnown)) return [state];
     const error = ended ? new SignInError('invalid_grant', ended) : undefined;
     const next: State = {
       ...state,
@@ -197,30 +197,36 @@ export const storageFailed = (version: number, error: SignInError): Event =>
 export const refreshed =
   (version: number, spent: string, tokens: Tokens): Event =>
   (state, dateMs) => {
-    if (state.version === version && state.tokens?.refreshToken === spent) {
-      return [withUnsaved(state, tokens, dateMs), { type: 'save', tokens }];
-    }
-    return tooLate(state, tokens);
+    const isCurrent = state.version === version && state.tokens?.refreshToken === spent;
+    return isCurrent ? withTokens(state, tokens, dateMs) : tooLate(state, tokens);
   };
 
 /** The provider no longer accepts the tokens, or the storage could not delete them. */
 export const ended = (version: number, error: SignInError): Event =>
   inAccount(version, (state) => {
-    const { tokens } = state;
-    const next = { ...state, tokens: undefined, unsaved: undefined, account: signedOut(error) };
-    return [
-      { ...next, ended: tokens ? tokens.accessToken : state.ended, version: version + 1 },
-      { type: 'store-reason', error },
-    ];
+    const next = withUnsaved(state, { ended: error.detail });
+    const account = signedOut(error);
+    return [{ ...next, version: version + 1, tokens: undefined, account }, { type: 'save' }];
   });
 
+/** The storage has this value now, which may not be the newest. */
 export const saved =
-  (tokens: Tokens): Event =>
+  (value: Unsaved['value']): Event =>
   (state) => {
-    if (state.tokens !== tokens) return [state];
-    const next = { ...state, unsaved: undefined, failure: undefined };
-    return state.signIn?.isSaving ? endSignIn(next, 'saved') : [next];
+    const { unsaved, tokens, signIn, failure } = state;
+    if (unsaved?.value !== value) {
+      const { accessToken: before } = value as Partial<Tokens>;
+      return [{ ...state, unsaved: unsaved && { ...unsaved, before } }];
+    }
+    const next = { ...state, unsaved: undefined, failure: tokens ? undefined : failure };
+    return signIn?.isSaving ? endSignIn(next, 'saved') : [next];
   };
+
+/** The storage refused what is unsaved. */
+export const saveFailed =
+  (error: SignInError): Event =>
+  (state, dateMs) =>
+    state.signIn?.isSaving ? failed(state.attempt, error)(state, dateMs) : [state];
 
 /**
  * Revokes tokens that nothing uses, unless a user is signed in: two tabs that show one link get the
@@ -229,12 +235,14 @@ export const saved =
 const tooLate = (state: State, tokens: Tokens): Step =>
   state.tokens ? [state] : [state, { type: 'revoke', tokens }];
 
-/** The state with new tokens, which must be stored. */
-const withUnsaved = (state: State, tokens: Tokens, dateMs: number): State => ({
+const withTokens = (state: State, tokens: Tokens, dateMs: number): Step => [
+  { ...withUnsaved(state, tokens), tokens, account: accountOf(tokens, dateMs) },
+  { type: 'save' },
+];
+
+const withUnsaved = (state: State, value: Unsaved['value']): State => ({
   ...state,
-  tokens,
-  unsaved: state.unsaved || { before: state.tokens?.refreshToken },
-  account: accountOf(tokens, dateMs),
+  unsaved: { value, before: (state.unsaved || { before: state.tokens?.accessToken }).before },
 });
 
 function accountOf(tokens: Tokens, dateMs: number): SessionState {

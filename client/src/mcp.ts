@@ -63,7 +63,7 @@ export type RelayProvider = ReturnType<typeof relayProvider>;
 /** Returns the `authProvider` of a transport. Connecting shows the prompt and waits until the user has signed in. */
 export function relayProvider(options: RelayProviderOptions) {
   const { relay, headers, allowHttp, name = 'An MCP client', storage, onPrompt } = options;
-  const base = addressOf(relay);
+  const base = addressOf(options);
   const service = `${options.server}`;
   const key = `mcp-${keyOf({ relay, service })}`;
   const { fetch = (url: string, init: object) => globalThis.fetch(url, init) } = options;

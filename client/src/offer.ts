@@ -1,7 +1,8 @@
 /** What a relay offers: its services, for a menu, and its extensions (docs/extensions.md). */
 import { ask, type Call } from './ask.ts';
 import { visible } from './errors.ts';
-import { addressOf, isText } from './tokens.ts';
+import type { RequestOptions } from './platform.ts';
+import { isText, type Relay, relayRequest } from './tokens.ts';
 
 export interface Service {
   readonly service: string;
@@ -19,10 +20,10 @@ export interface Offer {
 }
 
 /** `orEmpty`: resolves with an empty offer where an older relay, or a proxy that forwards /auth/ only, has none. */
-export const discover = (call: Call, relay: string, orEmpty?: boolean): Promise<Offer> =>
+export const discover = (call: Call<RequestOptions & Relay>, orEmpty?: boolean): Promise<Offer> =>
   ask(
     call,
-    () => ({ url: `${addressOf(relay)}/services` }),
+    relayRequest(call.options, '/services'),
     ({ status, json: { services, extensions }, refusal }) => {
       if (status === 200 && Array.isArray(services)) {
         return { services: servicesOf(services), extensions: textsOf(extensions) };

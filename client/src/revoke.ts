@@ -1,7 +1,7 @@
 /** Revokes tokens at the provider (RFC 7009): through the relay, or directly after a blind sign-in. */
 import { ask, type Call, originOf, stop } from './ask.ts';
-import { type Request, within } from './platform.ts';
-import { addressOf, formTo, isText, type RelayService, type Tokens } from './tokens.ts';
+import { type Request, type RequestOptions, within } from './platform.ts';
+import { formTo, isText, type RelayService, relayRequest, type Tokens } from './tokens.ts';
 
 /** The provider's answer. The app has deleted the tokens in any case. */
 export interface SignedOut {
@@ -21,20 +21,25 @@ const LONGEST_MS = 15_000;
 export const notRevoked = (detail: string): SignedOut => ({ revoked: false, detail });
 
 /** Resolves within 15 s, and never rejects. */
-export const revoke = (call: Call, of: RelayService, tokens: Tokens): Promise<SignedOut> =>
-  within(call.platform, LONGEST_MS, sendAll(call, requestsFor(of, tokens)))
+export function revoke(
+  { platform, options }: Call<RelayService & RequestOptions>,
+  tokens: Tokens,
+): Promise<SignedOut> {
+  const call = { platform, options };
+  return within(platform, LONGEST_MS, sendAll(call, requestsFor(options, tokens)))
     .catch(({ message }: Error) => notRevoked(message))
     .then((result) => {
       stop(call);
       return result;
     });
+}
 
 /** After a blind sign-in the relay must not see the tokens. They go only to the server that issued them. */
-function requestsFor({ relay, service }: RelayService, tokens: Tokens): readonly Request[] {
+function requestsFor(options: RelayService, tokens: Tokens): readonly Request[] {
   const { refreshToken, accessToken, revocationUrl: url } = tokens;
   if (!tokens.tokenUrl) {
-    const given = { service, refreshToken, accessToken: accessToken || undefined };
-    return [{ url: `${addressOf(relay)}/revoke`, body: JSON.stringify(given) }];
+    const given = { service: options.service, refreshToken, accessToken };
+    return [relayRequest(options, '/revoke', given)];
   }
   if (!isText(url) || originOf(url) !== originOf(tokens.tokenUrl)) return [];
   const given = [refreshToken, accessToken].filter(isText);
@@ -50,20 +55,16 @@ const sendAll = (call: Call, requests: readonly Request[]): Promise<SignedOut> =
   );
 
 const send = (call: Call, request: Request): Promise<SignedOut> =>
-  ask(
-    call,
-    () => request,
-    ({ status, json, isJson, refusal, detail }) => {
-      const { error, removeAt } = json;
-      // RFC 7009 §2.2: a provider's response needs no content; some report an error with 200, or that
-      // the token is unknown. A relay's response without JSON may come from a captive portal.
-      const isDone = request.isProvider ? status > 0 && !error : isJson;
-      if ((isDone && status < 300) || error === 'invalid_token') return { revoked: true };
-      if (!refusal) return undefined;
-      return {
-        ...notRevoked(detail),
-        ...(error === 'unsupported' && { unsupported: true as const }),
-        ...(isText(removeAt) && { removeAt }),
-      };
-    },
-  );
+  ask(call, request, ({ status, json, isJson, refusal, detail }) => {
+    const { error, removeAt } = json;
+    // RFC 7009 §2.2: a provider's response needs no content; some report an error with 200, or that
+    // the token is unknown. A relay's response without JSON may come from a captive portal.
+    const isDone = request.isProvider ? status > 0 && !error : isJson;
+    if ((isDone && status < 300) || error === 'invalid_token') return { revoked: true };
+    if (!refusal) return undefined;
+    return {
+      ...notRevoked(detail),
+      ...(error === 'unsupported' && { unsupported: true as const }),
+      ...(isText(removeAt) && { removeAt }),
+    };
+  });

@@ -7,7 +7,7 @@ import * as machine from './machine.ts';
 import { type Platform, sleep } from './platform.ts';
 import { notRevoked, revoke, type SignedOut } from './revoke.ts';
 import { createMemory, keyOf, type Owner, openStorage, type SessionStorage } from './storage.ts';
-import { isDue, isExpired, isValid, refresh, type Tokens } from './tokens.ts';
+import { isClockGood, isDue, isExpired, refresh, type Tokens } from './tokens.ts';
 
 export interface SessionOptions extends StartOptions, Owner {
   /** Where tokens and unfinished sign-ins are kept. Default: in memory, until the process ends. */
@@ -94,8 +94,7 @@ const ignore = () => {};
 const hasCode = (code: SignInErrorCode, error: unknown) => (error as SignInError)?.code === code;
 
 /** The sign-in in progress. */
-interface Running {
-  readonly call: Call;
+interface Running extends Call<SessionOptions> {
   readonly ended: Promise<boolean>;
   settle(isSignedIn: boolean, error: unknown): void;
   link?: Link | undefined;
@@ -109,13 +108,13 @@ export function createCore(
   lock: Lock,
 ): Session {
   const { now, date, later } = platform;
-  const newCall = (): Call => ({ platform, options });
+  /** Of requests that nothing stops. */
+  const call: Call<SessionOptions> = { platform, options };
   const storage = openStorage(platform, options, items, key);
   let state = machine.FIRST_STATE;
   let shown = machine.shownOf(state);
   let listeners: (() => void)[] = [];
   let running: Running;
-  let saving: Promise<void> | undefined;
   let signingOut: Promise<SignedOut>;
   let pausedUntilMs = 0;
   /** The link of the last sign-in that ended. */
@@ -160,22 +159,14 @@ export function createCore(
         end(effect.how, effect.error);
         break;
       case 'save':
-        save(effect.tokens, effect.attempt).catch(ignore);
+        save().catch(ignore);
         break;
-      case 'store-reason': {
-        const { version } = state;
-        store(
-          { ended: effect.error.detail },
-          () => state.version === version && !state.tokens,
-        ).catch(ignore);
-        break;
-      }
       case 'clear':
         signingOut = clear(effect.known);
         signingOut.catch(ignore);
         break;
       case 'revoke':
-        void revoke(newCall(), options, effect.tokens);
+        void revoke(call, effect.tokens);
     }
   }
 
@@ -186,26 +177,25 @@ export function createCore(
     });
     // An app that only renders the state need not handle this rejection.
     ended.catch(ignore);
-    return { call: newCall(), ended, settle };
+    return { platform, options, ended, settle };
   }
 
   async function signIn(own: Running, attempt: number): Promise<void> {
-    const { call } = own;
-    call.onReply = (detail) => {
+    own.onReply = (detail) => {
       apply(machine.connectionChanged(attempt, detail));
       // Another process may have signed in, and no event reports that.
       read().catch(ignore);
     };
     // An earlier process may have left a link.
     const unfinished = await storage.unfinished.read();
-    own.link = resume(platform, options, unfinished);
-    if (call.isStopped) {
+    own.link = resume(call, unfinished);
+    if (own.isStopped) {
       // Cancelled before the link was known. If the app has begun another attempt, that continues it.
       if (running === own) end('cancelled');
       return;
     }
     // Tokens that could not be stored are stored now: their code cannot be exchanged again.
-    const isHeld = state.unsaved && state.tokens === received;
+    const isHeld = received && state.unsaved?.value === received;
     if (!isHeld) received = await waitForTokens(own, attempt, 0);
     apply(machine.granted(attempt, received as Tokens));
   }
@@ -220,7 +210,7 @@ export function createCore(
       if (isValid) apply(machine.linkShown(attempt, status, prompt));
     };
     show('waiting');
-    return poll(own.call, options, link, () => show('opened')).catch((error) => {
+    return poll(own, link, () => show('opened')).catch((error) => {
       if (!hasCode('expired', error) || renewals === MAX_RENEWALS) throw error;
       own.link = undefined;
       // Another process may have fetched and acknowledged the result of the same link.
@@ -233,22 +223,22 @@ export function createCore(
 
   /** Starts a sign-in, and stores its link so that another process can continue it. */
   async function startLink(own: Running): Promise<Link> {
-    const link = await start(own.call, options);
+    const link = await start(own);
     own.link = link;
     const text = JSON.stringify(link.kept);
     // A listener may have cancelled as soon as the response was there.
-    const kept = own.call.isStopped ? Promise.reject() : storage.unfinished.save(text);
+    const kept = own.isStopped ? Promise.reject() : storage.unfinished.save(text);
     await kept.catch((error) => {
       // No user has seen this link.
-      sendAckOrCancel(own.call, link, 'cancel');
+      sendAckOrCancel(own, link, 'cancel');
       throw error;
     });
     return link;
   }
 
   function end(how: machine.End, error?: SignInError): void {
-    const { call, link, settle } = running;
-    stop(call);
+    const { link, settle } = running;
+    stop(running);
     if (link && how !== 'failed') sendAckOrCancel(call, link, how === 'saved' ? 'ack' : 'cancel');
     let removed: Promise<unknown> = Promise.resolve();
     // If storing failed, keep the link: the relay still has the result for a minute.
@@ -263,7 +253,7 @@ export function createCore(
     const { version } = state;
     return storage.read().then(
       ({ tokens, ended, unfinished }) => {
-        const link = resume(platform, options, unfinished);
+        const link = resume(call, unfinished);
         // A read that began before the link was removed finds it.
         const isResumable = link?.resultUrl !== endedUrl && !!link?.prompt.secondsLeft();
         apply(machine.storageRead(version, tokens, ended, isResumable));
@@ -276,33 +266,27 @@ export function createCore(
   };
   const read = shared(readNow);
 
-  /** Tries four times. Another process may sign out, or in, between two tries. */
-  const store = (
-    value: object,
-    isCurrent: () => boolean,
-    pauseMs = SAVE_PAUSE_MS,
-  ): Promise<unknown> =>
-    storage.save(value, isCurrent).catch((error) => {
-      if (pauseMs > LONGEST_SAVE_PAUSE_MS) throw error;
-      return sleep(platform, pauseMs)
-        .then(() => state.tokens && read().catch(ignore))
-        .then(() => store(value, isCurrent, pauseMs * 2));
-    });
-
-  function save(tokens: Tokens, attempt?: number): Promise<void> {
-    const end = (event: machine.Event) => {
-      saving = undefined;
-      apply(event);
-    };
-    saving = store(tokens, () => state.tokens === tokens).then(
-      () => end(machine.saved(tokens)),
+  /** Four tries for each value. Another process may sign out, or in, between two of them. */
+  const store = (pauseMs: number): Promise<void> => {
+    const current = () => state.unsaved?.value;
+    const tried = current();
+    return storage.save(current).then(
+      (value) => {
+        if (value) apply(machine.saved(value));
+        return state.unsaved && store(SAVE_PAUSE_MS);
+      },
       (error) => {
-        end(machine.failed(attempt, error));
-        throw error;
+        if (pauseMs > LONGEST_SAVE_PAUSE_MS && current() === tried) {
+          apply(machine.saveFailed(error));
+          throw error;
+        }
+        return sleep(platform, pauseMs)
+          .then(() => state.tokens && read().catch(ignore))
+          .then(() => store(current() === tried ? pauseMs * 2 : SAVE_PAUSE_MS));
       },
     );
-    return saving;
-  }
+  };
+  const save = shared(() => store(SAVE_PAUSE_MS));
 
   async function clear(known: Tokens | undefined): Promise<SignedOut> {
     const { version } = state;
@@ -315,7 +299,7 @@ export function createCore(
     const { tokens = known, detail = NOBODY } = await found;
     const error = await cleared;
     if (error) apply(machine.ended(version, error));
-    const result = await (tokens ? revoke(newCall(), options, tokens) : notRevoked(detail));
+    const result = await (tokens ? revoke(call, tokens) : notRevoked(detail));
     if (error) throw error;
     return result;
   }
@@ -326,19 +310,21 @@ export function createCore(
     return state.tokens;
   }
 
+  /** True if the access token is stored, was not refused and has not expired. */
+  const isUsable = (tokens: Tokens) =>
+    !state.unsaved && tokens.accessToken !== refused && !isExpired(tokens, date());
+
   async function tokenFor(rejected?: string): Promise<string> {
     await read();
     const tokens = requireTokens();
     if (tokens.accessToken === rejected) refused = rejected;
-    if (!state.unsaved && isValid(tokens, date(), refused)) {
+    if (isUsable(tokens) && isClockGood(tokens, date())) {
       if (isDue(tokens, date()) && now() >= pausedUntilMs) refreshOnce().catch(ignore);
       return tokens.accessToken;
     }
     await refreshOnce().catch((error) => {
       // While a refresh is impossible, a token that may work is better than none.
-      const { tokens: kept, unsaved } = state;
-      const isUsable = kept?.accessToken && kept.accessToken !== refused && !unsaved;
-      if (!isUsable || isExpired(kept, date())) throw error;
+      if (!state.tokens || !isUsable(state.tokens)) throw error;
     });
     return requireTokens().accessToken;
   }
@@ -357,17 +343,17 @@ export function createCore(
     const { version, tokens, unsaved } = state;
     if (!tokens) return;
     if (unsaved) {
-      await (saving || save(tokens));
+      await save();
       return refreshLocked();
     }
-    if (!isDue(tokens, date()) && isValid(tokens, date(), refused)) return;
+    if (!isDue(tokens, date()) && isUsable(tokens) && isClockGood(tokens, date())) return;
     const { accessToken, refreshToken: spent } = tokens;
     if (!spent) {
       // The device's clock may be wrong, so only a refusal by the API ends the session.
       if (accessToken !== refused) throw machine.noRefreshToken('has expired');
       return apply(machine.ended(version, machine.noRefreshToken('was not accepted')));
     }
-    const fresh = await refresh(newCall(), options, tokens, spent).catch(async (error) => {
+    const fresh = await refresh(call, tokens).catch(async (error) => {
       if (!hasCode('invalid_grant', error)) throw error;
       // Another process may have used this single-use token. Then it stores its new tokens soon.
       for (let nth = 0; state.tokens?.refreshToken === spent; nth += 1) {
@@ -380,7 +366,7 @@ export function createCore(
     // A sign-out or a new sign-in meanwhile, here or in another process, takes precedence.
     await read().catch(ignore);
     apply(machine.refreshed(version, spent, fresh));
-    return state.tokens === fresh ? saving : refreshLocked();
+    return state.tokens === fresh ? save() : refreshLocked();
   }
 
   read().catch(ignore);

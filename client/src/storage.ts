@@ -27,7 +27,7 @@ export interface Owner extends RelayService {
 
 /** SecureStore allows few characters, some file systems ignore case. No part has two `_` in a row. */
 export const keyOf = ({ relay, service, account }: Owner): string =>
-  ['sign-in-relay', addressOf(relay).replace(/^https:\/\//, ''), service, account]
+  ['sign-in-relay', addressOf({ relay }).replace(/^https:\/\//, ''), service, account]
     .filter((part) => part !== undefined)
     .map((part) => `${part}`.replace(/[^a-z\d.-]/g, (other) => `_${other.charCodeAt(0)}-`))
     .join('__');
@@ -93,9 +93,15 @@ export function openStorage(
         const reason = typeof ended === 'string' ? visible(ended.slice(0, MAX_REASON)) : undefined;
         return get(unfinishedKey).then((unfinished) => ({ ended: reason, unfinished }));
       }),
-    /** Stores the tokens, or why there are none, if they are still current. */
-    save: (value: object, isCurrent: () => boolean) =>
-      inTurn('write', () => isCurrent() && items.setItem(key, JSON.stringify(value))),
+    /** Stores what is current when its turn has come. */
+    save<Value>(current: () => Value): Promise<Value> {
+      let value: Value;
+      const write = () => {
+        value = current();
+        return value && items.setItem(key, JSON.stringify(value));
+      };
+      return inTurn('write', write).then(() => value);
+    },
     /** Overwrites what cannot be deleted. */
     clear: () => remove(key).catch(() => inTurn('delete', () => items.setItem(key, '{}'))),
     unfinished: {

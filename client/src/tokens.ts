@@ -1,7 +1,7 @@
 /** Tokens: reading, refreshing, their expiry and their user. */
 import { ask, type Call, isObject, isPrivate, parse, type Reply } from './ask.ts';
 import { attempt, SignInError, visible } from './errors.ts';
-import type { Request } from './platform.ts';
+import type { Request, RequestOptions } from './platform.ts';
 
 /** Plain JSON, stored as it is. */
 export interface Tokens {
@@ -33,10 +33,13 @@ export interface UnverifiedUser {
   readonly picture?: string;
 }
 
-/** A provider of a relay. */
-export interface RelayService {
+export interface Relay {
   /** The relay's address, such as `https://relay.example`. */
   readonly relay: string;
+}
+
+/** A provider of a relay. */
+export interface RelayService extends Relay {
   /** The provider, as the relay names it. */
   readonly service: string;
 }
@@ -52,7 +55,7 @@ const EARLY_MS = 60_000;
 const MAX_CLAIM_CHARACTERS = 1_000;
 
 /** Removes trailing slashes. */
-export const addressOf = (relay: string): string => `${relay}`.replace(/^(.*[^/])\/+$/, '$1');
+export const addressOf = ({ relay }: Relay): string => `${relay}`.replace(/^(.*[^/])\/+$/, '$1');
 
 /** True if it has only the characters of tokens, codes and ids (RFC 6749 appendix A), which a header and a form can carry. */
 export const isText = (value: unknown): value is string =>
@@ -99,8 +102,7 @@ export function storedTokens(stored: object, tokenUrl: string | undefined): Toke
     if (typeof value === 'number') tokens[name] = value;
   });
   if (tokens.tokenUrl && tokenUrl) tokens.tokenUrl = tokenUrl;
-  if (!tokens.accessToken) tokens.accessToken = '';
-  return tokens.accessToken || tokens.refreshToken ? (tokens as object as Tokens) : undefined;
+  return tokens.accessToken ? (tokens as object as Tokens) : undefined;
 }
 
 const lifeMs = ({ expiresIn }: Tokens) => (expiresIn || Infinity) * 1_000;
@@ -114,13 +116,9 @@ export const isExpired = (tokens: Tokens, dateMs: number): boolean => leftMs(tok
 export const isDue = (tokens: Tokens, dateMs: number): boolean =>
   !!tokens.refreshToken && leftMs(tokens, dateMs) <= earlyMs(tokens);
 
-/** True if the access token can be used: it was not rejected and has not expired. */
-export function isValid(tokens: Tokens, dateMs: number, rejected: string | undefined): boolean {
-  const { accessToken } = tokens;
-  // An expiry further away than the token's lifetime means that the clock was set back.
-  const isClockGood = leftMs(tokens, dateMs) <= lifeMs(tokens) + earlyMs(tokens);
-  return !!accessToken && accessToken !== rejected && isClockGood && !isExpired(tokens, dateMs);
-}
+/** An expiry further away than the token's lifetime means that the clock was set back. */
+export const isClockGood = (tokens: Tokens, dateMs: number): boolean =>
+  leftMs(tokens, dateMs) <= lifeMs(tokens) + earlyMs(tokens);
 
 /** Reads untrusted claims: visible characters only, and an https picture. */
 export function userOf({ idToken }: Tokens): UnverifiedUser | undefined {
@@ -146,6 +144,12 @@ export const formOf = (form: Readonly<Record<string, unknown>>): string =>
     .map((name) => `${name}=${encodeURIComponent(form[name] as string)}`)
     .join('&');
 
+/** A request to the relay, with JSON if anything is given. */
+export const relayRequest = (options: Relay, path: string, given?: object): Request => ({
+  url: addressOf(options) + path,
+  ...(given && { body: JSON.stringify(given) }),
+});
+
 /** A request to an endpoint of the provider. */
 export const formTo = (url: string, form: Readonly<Record<string, unknown>>): Request => ({
   url,
@@ -154,40 +158,28 @@ export const formTo = (url: string, form: Readonly<Record<string, unknown>>): Re
 });
 
 export const askForTokens = (call: Call, request: Request, before: object): Promise<Tokens> =>
-  ask(
-    call,
-    () => request,
-    ({ status, json, refusal, detail }) => {
-      if (refusal && json.error === 'invalid_grant') throw new SignInError('invalid_grant', detail);
-      // With a 201 too, the old refresh token may have been replaced.
-      const tokens = status < 300 ? tokensOf(json, call.platform.date(), before) : undefined;
-      const isRefresh = 'refreshToken' in before;
-      // A code works once (RFC 6749 §4.1.2), so any response to it is final.
-      if (refusal || (status && !isRefresh && !tokens)) {
-        // Some providers refuse an invalid refresh token in words that the relay does not know.
-        throw new SignInError('refused', detail + (isRefresh ? '. Signing in again may help' : ''));
-      }
-      return tokens;
-    },
-  );
+  ask(call, request, ({ status, json, refusal, detail }) => {
+    if (refusal && json.error === 'invalid_grant') throw new SignInError('invalid_grant', detail);
+    // With a 201 too, the old refresh token may have been replaced.
+    const tokens = status < 300 ? tokensOf(json, call.platform.date(), before) : undefined;
+    const isRefresh = 'refreshToken' in before;
+    // A code works once (RFC 6749 §4.1.2), so any response to it is final.
+    if (refusal || (status && !isRefresh && !tokens)) {
+      // Some providers refuse an invalid refresh token in words that the relay does not know.
+      throw new SignInError('refused', detail + (isRefresh ? '. Signing in again may help' : ''));
+    }
+    return tokens;
+  });
 
 /** Returns the new tokens, with the old refresh token if there is no new one. */
 export function refresh(
-  call: Call,
-  { relay, service }: RelayService,
+  call: Call<RelayService & RequestOptions>,
   tokens: Tokens,
-  refreshToken: string,
 ): Promise<Tokens> {
-  const { tokenUrl } = tokens;
-  if (tokenUrl) {
-    const form = {
-      grant_type: 'refresh_token',
-      refresh_token: refreshToken,
-      client_id: tokens.clientId,
-    };
-    return askForTokens(call, formTo(tokenUrl, form), tokens);
-  }
-  const given = { service, refreshToken, details: !!tokens.tokenType };
-  const body = JSON.stringify(given);
-  return askForTokens(call, { url: `${addressOf(relay)}/refresh`, body }, tokens);
+  const { tokenUrl, refreshToken, clientId, tokenType } = tokens;
+  const { options } = call;
+  const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId };
+  const given = { service: options.service, refreshToken, details: !!tokenType };
+  const request = tokenUrl ? formTo(tokenUrl, form) : relayRequest(options, '/refresh', given);
+  return askForTokens(call, request, tokens);
 }

@@ -64,6 +64,16 @@ test('tokens of a refresh that began before a sign-out, or a sign-in, change not
   expect([state.tokens, effects]).toEqual([again, []]);
 });
 
+test('tokens that an older write preceded are not lost with a failure to store them', () => {
+  const held = machine.storageRead(1, THEIRS, undefined, false);
+  const again: Tokens = { accessToken: 'again', refreshToken: 'again' };
+  const refreshed = machine.refreshed(1, 'other', OURS);
+  const late = [machine.saved(OURS), machine.saveFailed(FAILED)];
+  const stored = machine.storageRead(2, OURS, undefined, false);
+  const granted = [machine.signIn, machine.granted(1, again)];
+  expect(apply(held, refreshed, ...granted, ...late, stored).state.tokens).toEqual(again);
+});
+
 test('signing out ends a sign-in, and revokes tokens that are not stored yet', () => {
   const { status, effects } = apply(
     NOBODY,

@@ -492,7 +492,7 @@ describe('refreshing', () => {
   async function refreshOnce(...answers: readonly Answer[]) {
     const { platform, advance } = createNetwork({ '/refresh': answers });
     const place = { relay: RELAY, service: 'mal' };
-    const refreshed = refresh({ platform, options: {} }, place, OLD, 'r1').catch(
+    const refreshed = refresh({ platform, options: place }, OLD).catch(
       (failure: SignInError) => failure,
     );
     await advance(120_000);
