@@ -67,7 +67,11 @@ test('a fault is logged with its name and place, not its message: it may have a 
   });
   await service.ask('/auth/start', startRequest());
   expect(log.named('handler_fault')).toMatchObject([
-    { error: 'TypeError', at: expect.arrayContaining([expect.stringContaining(import.meta.file)]) },
+    {
+      level: 'error',
+      error: 'TypeError',
+      at: expect.arrayContaining([expect.stringContaining(import.meta.file)]),
+    },
   ]);
   expect(JSON.stringify(log.events)).not.toContain(secret);
 });

@@ -18,14 +18,6 @@ const FAULTS: Readonly<Record<string, () => void>> = {
       }, 0);
     });
   },
-  /** Every handler of a request throws. */
-  'broken clock'() {
-    process.on('SIGUSR2', () => {
-      performance.now = () => {
-        throw makeError('clock');
-      };
-    });
-  },
   /** The function that the relay gave the runtime to handle requests throws. */
   'broken handler'() {
     let isBroken = false;

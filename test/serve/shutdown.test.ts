@@ -1,18 +1,13 @@
 /** SIGTERM, Ctrl-C and errors that nothing caught (docs/operating.md). */
 import { describe, expect, test } from 'bun:test';
-import { poll, start, startRequest } from '../kit/device.ts';
+import { poll, start } from '../kit/device.ts';
 import { SIGNAL_ECHO_MS } from '../kit/limits.ts';
 import { has } from '../kit/needs.ts';
 import { startSilentIssuer, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import {
-  launchRelay,
-  MAIN,
-  type RelayProcess,
-  type StartOptions,
-  startRelay,
-} from '../kit/relay.ts';
+import { launchRelay, MAIN, type StartOptions, startRelay } from '../kit/relay.ts';
 import { openRaw } from '../kit/sockets.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
+import { pollUntil } from '../kit/wait.ts';
 
 /** A relay with a code at the provider, which answers when the test releases it. */
 async function startExchanging(options: StartOptions = {}) {
@@ -135,26 +130,17 @@ describe('an error that nothing caught', () => {
   });
 });
 
-describe('an error while a request is handled shows nothing, and the process keeps running', () => {
-  /** The first answer that is not as usual: a signal takes its time. */
-  async function untilBroken(relay: RelayProcess, ask: () => Promise<Response>) {
-    process.kill(relay.pid, 'SIGUSR2');
-    for (;;) {
-      const response = await ask();
-      if (response.status !== 200) return response;
-    }
-  }
-
-  test.each<[string, string, string, RequestInit, string]>([
-    ['in a handler', 'broken clock', '/auth/start', startRequest(), 'handler_fault'],
-    ['that only the runtime sees', 'broken handler', '/health', {}, 'request_fault'],
-  ])('%s: 503, and it is logged', async (_, fault, path, init, logged) => {
-    await using relay = await startRelay({ START_BURST: '1000000' }, { fault });
-    const response = await untilBroken(relay, () => relay.ask(path, init));
-    expect([response.status, await response.text()]).toEqual([503, 'Server busy\n']);
-    expect(response.headers.get('cache-control')).toContain('no-store');
-    await relay.waitForEvent(({ event, level }) => event === logged && level === 'error');
-    expect(relay.output()).not.toContain('secret-in-a-message');
-    if (fault === 'broken clock') expect((await relay.ask('/health')).status).toBe(200);
+/** An error in a handler: test/http/faults.test.ts. */
+test('an error that only the runtime sees is a 503 that shows nothing, and is logged', async () => {
+  const relay = await startRelay({}, { fault: 'broken handler' });
+  process.kill(relay.pid, 'SIGUSR2');
+  // A signal takes its time.
+  const response = await pollUntil('a request fails', async () => {
+    const answer = await relay.ask('/health');
+    return answer.status !== 200 && answer;
   });
+  expect([response.status, await response.text()]).toEqual([503, 'Server busy\n']);
+  expect(response.headers.get('cache-control')).toContain('no-store');
+  await relay.waitForEvent(({ event, level }) => event === 'request_fault' && level === 'error');
+  expect(relay.output()).not.toContain('secret-in-a-message');
 });
