@@ -127,7 +127,7 @@ describe.concurrent('a second relay on the same file', () => {
 /** Takes from root the right to write where the mode of a folder forbids it. */
 const HELD_TO_MODES = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override'] : [];
 
-test.each<[string, (path: string) => unknown, string]>([
+test.each<[string, (path: string) => unknown, string, runs?: string[][]]>([
   ['that is damaged', (path) => writeFileSync(path, 'no database '.repeat(500)), ' is damaged'],
   ['that is a folder', mkdirSync, ' is not a file'],
   [
@@ -138,26 +138,22 @@ test.each<[string, (path: string) => unknown, string]>([
     },
     ' exists but is not writable (EACCES): give it to the user of the relay',
   ],
-])('a file %s ends a start as a wrong setting does, with its path', async (name, prepare, why) => {
+  [
+    'of another user',
+    (path) => writeFileSync(path, '', { mode: 0o400 }),
+    ' may not be written by this user (EACCES)',
+    [[], ['check', '--settings']],
+  ],
+])('a file %s ends a start as a wrong setting does', async (name, prepare, why, runs = [[]]) => {
   const path = join(folder, name);
   const other = prepare(path);
   const SESSIONS_FILE = typeof other === 'string' ? other : path;
   const env = { SESSIONS_FILE, OAUTH_BASE_URL: 'http://127.0.0.1', PORT: '0' };
-  const command = [...HELD_TO_MODES, process.execPath, MAIN];
-  const { exitCode, output } = await runRelay(env, { command });
-  expect(exitCode).toBe(78);
-  expect(output).toContain(path + why);
-});
-
-test('`check --settings` refuses a file that the relay may not write, as a start does', async () => {
-  const path = join(folder, 'of-another-user');
-  writeFileSync(path, '', { mode: 0o400 });
-  const env = { SESSIONS_FILE: path, OAUTH_BASE_URL: 'http://127.0.0.1', PORT: '0' };
-  for (const args of [['check', '--settings'], []]) {
+  for (const args of runs) {
     const command = [...HELD_TO_MODES, process.execPath, MAIN, ...args];
     const { exitCode, output } = await runRelay(env, { command });
     expect(exitCode).toBe(78);
-    expect(output).toContain(`${path} may not be written by this user (EACCES)`);
+    expect(output).toContain(path + why);
   }
 });
 

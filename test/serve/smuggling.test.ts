@@ -10,10 +10,9 @@ import { sendRaw, statusesOf } from '../kit/sockets.ts';
 
 await buildForNode();
 
-const [onBun, onNode] = await Promise.all(
-  RUNTIMES.map(([, command]) => startRelay({ START_BURST: '1000' }, { command })),
-);
-if (onBun === undefined || onNode === undefined) throw new Error('a runtime is missing');
+const [, [, command]] = RUNTIMES;
+const onBun = await startRelay({ START_BURST: '1000' });
+const onNode = await startRelay({ START_BURST: '1000' }, { command });
 const nginx = await startProxy('nginx', [onBun.port]);
 
 const START = 'POST /auth/start HTTP/1.1\r\nHost: a\r\n';
@@ -24,42 +23,38 @@ const HIDDEN = 'GET /auth/done HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
 const begin = (fields: string, body = '0\r\n\r\n') => `${START}${fields}\r\n\r\n${body}`;
 
 type Statuses = readonly number[];
+const REFUSED: Statuses = [400];
 /**
- * A second status is that of the hidden request, which its sender alone gets. nginx answers a
- * request that names no version as HTTP/0.9, which has no status.
+ * On Bun, on Node and through nginx each is refused, unless its row says otherwise. A second status is
+ * that of the hidden request, which its sender alone gets. nginx answers a request that names no version
+ * as HTTP/0.9, which has no status.
  */
-const CASES: readonly [
+const CASES: readonly (readonly [
   name: string,
   bytes: string,
-  bun: Statuses,
-  node: Statuses,
-  nginx: Statuses,
-][] = [
-  ['a length and chunks', begin(`Content-Length: 4\r\n${CHUNKED}`), [400], [400], [400]],
-  ['two lengths', begin('Content-Length: 4\r\nContent-Length: 5'), [400], [400], [400]],
-  ['one length twice', begin('Content-Length: 5\r\nContent-Length: 5'), [400, 200], [400], [400]],
-  ['two lengths in one', begin('Content-Length: 4, 4'), [400], [400], [400]],
-  ['a length with a plus', begin('Content-Length: +4'), [400], [400], [400]],
-  ['a length beyond 64 bits', begin('Content-Length: 18446744073709551620'), [400], [400], [400]],
-  ['a blank before the colon of a length', begin('Content-Length : 4'), [400], [400], [400]],
+  bun?: Statuses,
+  node?: Statuses,
+  nginx?: Statuses,
+])[] = [
+  ['a length and chunks', begin(`Content-Length: 4\r\n${CHUNKED}`)],
+  ['two lengths', begin('Content-Length: 4\r\nContent-Length: 5')],
+  ['one length twice', begin('Content-Length: 5\r\nContent-Length: 5'), [400, 200]],
+  ['two lengths in one', begin('Content-Length: 4, 4')],
+  ['a length with a plus', begin('Content-Length: +4')],
+  ['a length beyond 64 bits', begin('Content-Length: 18446744073709551620')],
+  ['a blank before the colon of a length', begin('Content-Length : 4')],
   ['an unknown coding', begin('Transfer-Encoding: xchunked'), [400], [400], [501]],
   ['a coding before chunks', begin('Transfer-Encoding: gzip, chunked'), [400], [400, 200], [501]],
-  ['chunks twice', begin(`${CHUNKED}\r\n${CHUNKED}`), [400], [400], [400]],
-  ['a blank before the colon of chunks', begin('Transfer-Encoding : chunked'), [400], [400], [400]],
-  ['a folded line', begin(`X: a\r\n ${CHUNKED}`), [400], [400], [400]],
+  ['chunks twice', begin(`${CHUNKED}\r\n${CHUNKED}`)],
+  ['a blank before the colon of chunks', begin('Transfer-Encoding : chunked')],
+  ['a folded line', begin(`X: a\r\n ${CHUNKED}`)],
   ['a bare LF in a header', begin(`X: a\n${CHUNKED}`), [400], [400], [400, 200]],
-  ['a bare CR in a header', begin(`X: a\r${CHUNKED}`), [400], [400], [400]],
-  ['a NUL in a header', begin(`X: a\0b\r\n${CHUNKED}`), [400], [400], [400]],
-  ['an LF in a chunk extension', begin(CHUNKED, '1;a\nb\r\nx\r\n0\r\n\r\n'), [400], [400], [400]],
+  ['a bare CR in a header', begin(`X: a\r${CHUNKED}`)],
+  ['a NUL in a header', begin(`X: a\0b\r\n${CHUNKED}`)],
+  ['an LF in a chunk extension', begin(CHUNKED, '1;a\nb\r\nx\r\n0\r\n\r\n')],
   ['a chunk line that ends in LF', begin(CHUNKED, '1\nx\r\n0\r\n\r\n'), [400], [400], [400, 200]],
-  [
-    'a chunk size in another notation',
-    begin(CHUNKED, '0x1\r\nx\r\n0\r\n\r\n'),
-    [400],
-    [400],
-    [400],
-  ],
-  ['a chunk longer than its size', begin(CHUNKED, '1\r\nxy\r\n0\r\n\r\n'), [400], [400], [400]],
+  ['a chunk size in another notation', begin(CHUNKED, '0x1\r\nx\r\n0\r\n\r\n')],
+  ['a chunk longer than its size', begin(CHUNKED, '1\r\nxy\r\n0\r\n\r\n')],
   [
     'a trailer that is a request',
     begin(CHUNKED, '0\r\nGET /auth/done HTTP/1.1\r\nHost: a\r\n\r\n'),
@@ -71,7 +66,7 @@ const CASES: readonly [
   ['no version', 'GET /auth/done\r\n\r\n', [505], [400], []],
 ];
 
-test.each(CASES)('%s', async (_, bytes, bun, node, throughNginx) => {
+test.each(CASES)('%s', async (_, bytes, bun = REFUSED, node = REFUSED, throughNginx = REFUSED) => {
   const answers = await Promise.all([
     sendRaw(onBun.baseUrl, bytes + HIDDEN),
     sendRaw(onNode.baseUrl, bytes + HIDDEN),
