@@ -70,7 +70,7 @@ export const FILES: Readonly<Record<string, readonly Need[]>> = {
   'client/killed.': ['processes of POSIX'],
   'clients/starter.': ['Chromium'],
   'clients/': ['processes of POSIX'],
-  'deploy/alerts.': ['Prometheus', 'Redis'],
+  'deploy/alerts.': ['Prometheus'],
   'deploy/old-paths.': ['nginx', 'Caddy', 'OpenSSL'],
   'deploy/package.': ['Linux'],
   'deploy/proxy': ['nginx', 'Caddy', 'OpenSSL', 'Redis', 'Valkey'],

@@ -47,11 +47,8 @@ function readSamples(text: string): ReadonlyMap<string, string> {
 
 type Labels = Readonly<Record<string, string>>;
 
-export interface Fired {
-  readonly alert: string;
-  /** Besides `alertname` and `severity`. */
-  readonly labels: Labels;
-}
+/** The labels of each alert besides `alertname` and `severity`. */
+export type Fired = Readonly<Record<string, Labels>>;
 
 interface InputSeries {
   readonly series: string;
@@ -67,10 +64,10 @@ const FIRED =
  */
 export async function expectAlerts(
   watches: readonly Watch[],
-  fired: readonly Fired[],
+  fired: Fired,
   others: readonly InputSeries[] = [],
 ): Promise<void> {
-  const expected = fired.map(({ alert, labels }) => ({
+  const expected = Object.entries(fired).map(([alert, labels]) => ({
     labels: writeSeries('', { alertname: alert, ...labels }),
     value: 1,
   }));
