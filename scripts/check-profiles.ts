@@ -9,20 +9,12 @@ import { type Metadata, readMetadata } from '../src/providers/discovery.ts';
 import { readGuides } from '../src/providers/guides.ts';
 import { OWN_URL, PROFILES, type Profile } from '../src/providers/profiles.ts';
 
-export interface Report {
-  /** Lines about facts that no longer match a profile. */
-  readonly moved: readonly string[];
-  /** Lines about what could not be read, now. */
-  readonly unread: readonly string[];
-  /** How many were read, whether they have moved or not. */
-  readonly read: number;
-}
-
-interface Finding {
-  readonly kind: 'read' | 'moved' | 'unread';
-  readonly names: readonly string[];
-  readonly text: string;
-}
+/** What was found at a link. */
+type Found =
+  /** What no longer matches a profile or a guide. */
+  | { readonly moved: readonly string[] }
+  /** Why it could not be read, now. */
+  | { readonly unread: string };
 
 /** All of them together, so that a person can wait for it. What is slower counts as unread. */
 const ALL_PAGES_MS = 50_000;
@@ -31,38 +23,37 @@ const PAGE_TIMEOUT_MS = 15_000;
 /** Many pages are at github.com, which limits requests. */
 const PAGES_AT_ONCE = 12;
 
-/** `guides` have the text of each guide by the name of its provider. */
-export async function checkProfiles(
-  guides: Readonly<Record<string, string>>,
-  fetch: Fetch,
-): Promise<Report> {
-  const deadline = AbortSignal.timeout(ALL_PAGES_MS);
-  const named = new Map<string, string[]>();
-  const tasks: (() => Promise<readonly Finding[]>)[] = [];
-  const signal = () => AbortSignal.any([deadline, AbortSignal.timeout(PAGE_TIMEOUT_MS)]);
+/**
+ * `guides` have the text of each guide by the name of its provider. Returns lines about what has
+ * moved and what could not be read, and how many links were read, whether they have moved or not.
+ */
+export async function checkProfiles(guides: Readonly<Record<string, string>>, fetch: Fetch) {
+  const linked = new Map<string, string[]>();
   for (const [name, guide] of Object.entries(guides)) {
-    const profile = PROFILES.get(name);
-    for (const url of linksOf(guide + (profile?.deviceFlow ?? ''))) {
-      if (profile !== undefined && url.includes('/.well-known/')) {
-        tasks.push(() => checkMetadata(name, profile, url, fetch, signal()));
-      } else {
-        named.set(url, [...(named.get(url) ?? []), name]);
-      }
+    for (const url of linksOf(guide + (PROFILES.get(name)?.deviceFlow ?? ''))) {
+      linked.set(url, [...(linked.get(url) ?? []), name]);
     }
   }
-  for (const [url, names] of named) {
-    tasks.push(async () => [await checkPage(names, url, fetch, signal())]);
+  const moved: string[] = [];
+  const unread: string[] = [];
+  const deadline = AbortSignal.timeout(ALL_PAGES_MS);
+  const waiting = linked.entries();
+  async function work(): Promise<void> {
+    for (const [url, names] of waiting) {
+      const signal = AbortSignal.any([deadline, AbortSignal.timeout(PAGE_TIMEOUT_MS)]);
+      const profiles = names.flatMap((name) => PROFILES.get(name) ?? []);
+      const found =
+        url.includes('/.well-known/') && profiles.length > 0
+          ? await checkMetadata(profiles, url, fetch, signal)
+          : await checkPage(url, fetch, signal);
+      const lineOf = (text: string) => printable(`${names.join(', ')}: ${text}`);
+      if ('moved' in found) moved.push(...found.moved.map(lineOf));
+      else unread.push(lineOf(found.unread));
+    }
   }
-  const findings = await runAll(tasks);
-  const linesOf = (kind: Finding['kind']) =>
-    findings
-      .filter((finding) => finding.kind === kind)
-      .map(({ names, text }) => printable(`${names.join(', ')}: ${text}`));
-  return {
-    moved: linesOf('moved'),
-    unread: linesOf('unread'),
-    read: findings.filter(({ kind }) => kind === 'read').length,
-  };
+  // All take from one iterator.
+  await Promise.all(Array.from({ length: PAGES_AT_ONCE }, work));
+  return { moved, unread, read: linked.size - unread.length };
 }
 
 /** The page at which an app is registered, the sources, and the metadata (RFC 8414 §3). */
@@ -70,25 +61,7 @@ function linksOf(guide: string): ReadonlySet<string> {
   return new Set([...guide.matchAll(/<(https:[^>]+)>/g)].map(([, url = '']) => url));
 }
 
-async function runAll<T>(tasks: readonly (() => Promise<readonly T[]>)[]): Promise<readonly T[]> {
-  const results: T[] = [];
-  const waiting = tasks.values();
-  const work = async () => {
-    for (const task of waiting) results.push(...(await task()));
-  };
-  await Promise.all(Array.from({ length: PAGES_AT_ONCE }, work));
-  return results;
-}
-
-async function checkPage(
-  names: readonly string[],
-  url: string,
-  fetch: Fetch,
-  signal: AbortSignal,
-): Promise<Finding> {
-  const found = (kind: Finding['kind'], problem = '') => {
-    return { kind, names, text: `${url} ${problem}` } as const;
-  };
+async function checkPage(url: string, fetch: Fetch, signal: AbortSignal): Promise<Found> {
   try {
     const response = await fetch(url, {
       headers: { 'User-Agent': 'sign-in-relay check-profiles' },
@@ -97,17 +70,16 @@ async function checkPage(
     });
     await response.body?.cancel();
     const { status } = response;
-    if (status === 404 || status === 410) return found('moved', `is gone (${status})`);
-    if (status >= 400) return found('unread', `answers ${status}`);
+    if (status === 404 || status === 410) return { moved: [`${url} is gone (${status})`] };
+    if (status >= 400) return { unread: `${url} answers ${status}` };
     // Other redirects lead to a sign-in or to a language.
-    if (status !== 301 && status !== 308) return found('read');
+    if (status !== 301 && status !== 308) return { moved: [] };
     const target = new URL(response.headers.get('location') ?? '', url).href;
-    return isSamePage(url, target) ? found('read') : found('moved', `has moved to ${target}`);
+    return { moved: isSamePage(url, target) ? [] : [`${url} has moved to ${target}`] };
   } catch {
-    return found('unread', 'could not be read');
+    return { unread: `${url} could not be read` };
   }
 }
-
 /** True if they differ only in a final slash or in `www.`. */
 function isSamePage(url: string, target: string): boolean {
   const [one, other] = [url, target].map((text) => {
@@ -118,22 +90,18 @@ function isSamePage(url: string, target: string): boolean {
 }
 
 async function checkMetadata(
-  name: string,
-  profile: Profile,
+  profiles: readonly Profile[],
   url: string,
   fetch: Fetch,
   signal: AbortSignal,
-): Promise<readonly Finding[]> {
-  const found = (kind: Finding['kind'], text: string) => ({ kind, names: [name], text }) as const;
+): Promise<Found> {
   const metadata = await readMetadata(url, fetch, signal);
   if ('problem' in metadata) {
-    return [found(metadata.status === 404 ? 'moved' : 'unread', metadata.problem)];
+    const { problem, status } = metadata;
+    return status === 404 ? { moved: [problem] } : { unread: problem };
   }
-  const differences = findDifferences(profile, metadata);
-  return [
-    found('read', url),
-    ...differences.map((difference) => found('moved', `${difference} in ${url}`)),
-  ];
+  const differences = profiles.flatMap((profile) => findDifferences(profile, metadata));
+  return { moved: differences.map((difference) => `${difference} in ${url}`) };
 }
 
 /** Metadata without a member does not contradict the profile. */
