@@ -18,17 +18,15 @@ import { parseArgs } from 'node:util';
 
 const ROOT = join(import.meta.dir, '..');
 
-/** Targets of `bun build --compile`, and the names of the executables. */
-export const EXECUTABLES = {
-  'bun-linux-x64': 'linux-x64',
-  'bun-linux-x64-baseline': 'linux-x64-baseline',
-  'bun-linux-arm64': 'linux-arm64',
-  'bun-linux-x64-musl': 'linux-x64-musl',
-  'bun-linux-x64-musl-baseline': 'linux-x64-musl-baseline',
-  'bun-linux-arm64-musl': 'linux-arm64-musl',
-} as const;
-
-export type ExecutableTarget = keyof typeof EXECUTABLES;
+/** Targets of `bun build --compile`, without the `bun-` before each. */
+export const EXECUTABLES = [
+  'linux-x64',
+  'linux-x64-baseline',
+  'linux-arm64',
+  'linux-x64-musl',
+  'linux-x64-musl-baseline',
+  'linux-arm64-musl',
+];
 
 /** `-changed` if files differ from the commit. Undefined outside a checkout, unless SIGN_IN_RELAY_COMMIT says it. */
 export function findCommit(): string | undefined {
@@ -154,7 +152,7 @@ export async function buildWorker(file: string, entry = 'src/workers/worker.ts')
 }
 
 /** The default target is this machine. Bun fetches the runtime of another one from the npm registry. */
-export async function buildExecutable(file: string, target?: ExecutableTarget): Promise<void> {
+export async function buildExecutable(file: string, target?: string): Promise<void> {
   const defines = Object.entries(await commandDefinitions()).map(
     ([name, value]) => `--define=${name}=${value}`,
   );
@@ -163,7 +161,7 @@ export async function buildExecutable(file: string, target?: ExecutableTarget): 
     'build',
     'src/cli/main.ts',
     '--compile',
-    ...(target ? [`--target=${target}`] : []),
+    ...(target ? [`--target=bun-${target}`] : []),
     // Takes no settings and no code from the folder in which the relay happens to be started.
     ...['dotenv', 'bunfig', 'tsconfig', 'package-json'].map(
       (file) => `--no-compile-autoload-${file}`,

@@ -17,7 +17,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import packageJson from '../package.json' with { type: 'json' };
-import { buildExecutable, EXECUTABLES, type ExecutableTarget, findCommit } from './build.ts';
+import { buildExecutable, EXECUTABLES, findCommit } from './build.ts';
 import { listTracked, ROOT, run } from './run.ts';
 
 const { name, version } = packageJson;
@@ -49,9 +49,7 @@ async function writeRelease(release: string): Promise<void> {
   }
 
   run(['npm', 'pack', '--silent', '--pack-destination', release, '.', './client']);
-  for (const [target, ending] of Object.entries(EXECUTABLES)) {
-    await buildExecutable(file(`-${ending}`), target as ExecutableTarget);
-  }
+  for (const target of EXECUTABLES) await buildExecutable(file(`-${target}`), target);
   const owner = ['--sort=name', '--owner=0', '--group=0'];
   run(['tar', ...owner, '-czf', file('-deploy.tar.gz'), '--', ...listTracked(['deploy'])]);
   writeFileSync(file('.cdx.json'), describeMaterials());
