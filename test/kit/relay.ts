@@ -12,7 +12,7 @@ export const LAUNCHER = `${ROOT}bin/sign-in-relay.cjs`;
 /** Loaded into a relay before its own code; TEST_FAULT says what it does there. */
 const FAULTS = `${ROOT}test/kit/faults.ts`;
 
-/** Both programs that run the relay, and how. The second one needs buildForNode. */
+/** Both programs that run the relay, and how. */
 export const RUNTIMES = [
   ['Bun', [process.execPath, MAIN]],
   ['Node', [NODE, `${ROOT}dist/cli/main.js`]],
@@ -61,7 +61,7 @@ export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
     MAL_CLIENT_ID: 'mal-client',
     ...env,
   };
-  const [command, childOptions] = childArguments(settings, options);
+  const [command, childOptions] = await childArguments(settings, options);
   const child = startChild(command, { ...childOptions, onLine: log.take });
   const end = () => log.end(new Error(`the relay ended. Its output:\n${child.output()}`));
   child.exited.then(end, end);
@@ -101,12 +101,13 @@ export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
 }
 
 /** Runs a relay that is expected to end by itself, in an environment that holds `env`. Its reports are text. */
-export function runRelay(env: Env = {}, options: StartOptions = {}) {
-  return runChild(...childArguments({ LOG_FORMAT: 'text', ...env }, options));
+export async function runRelay(env: Env = {}, options: StartOptions = {}) {
+  return runChild(...(await childArguments({ LOG_FORMAT: 'text', ...env }, options)));
 }
 
-function childArguments(env: Env, options: StartOptions) {
+async function childArguments(env: Env, options: StartOptions) {
   const { fault, args = [], command, port: _, ...rest } = options;
+  if (command?.[0] === NODE) await buildForNode();
   const preload = fault === undefined ? [] : ['--preload', FAULTS];
   // A fault plants the secret of its error message.
   const { RELAY_TEST_SECRETS = '' } = process.env;
@@ -119,7 +120,7 @@ function childArguments(env: Env, options: StartOptions) {
 
 let built: ReturnType<typeof runChild> | undefined;
 
-/** Builds the bundle for Node, unless `npm test` has just done so. */
+/** Builds what Node runs, unless `npm test` has just done so. */
 export async function buildForNode(): Promise<void> {
   if (process.env.RELAY_TEST_BUILT) return;
   built ??= runChild([process.execPath, 'run', 'build'], { cwd: ROOT });
