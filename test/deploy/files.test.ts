@@ -1,10 +1,10 @@
 /** The files of deploy/ and package.json agree with each other and with the relay. */
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import lockFile from '../../package-lock.json' with { type: 'json' };
-import { IDLE_MARGIN_SECONDS } from '../../src/limits.ts';
+import { IDLE_MARGIN_SECONDS, MAX_PARKED_POLLS, REDIS_WAIT_MS } from '../../src/limits.ts';
 import { namesOf, RELAY_SETTINGS } from '../../src/settings/names.ts';
 import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
@@ -45,16 +45,13 @@ test('nginx looks for the relays by a name that they have in compose.yaml', () =
 test.each([
   ['compose.yaml', compose.services['relay-1']],
   ['compose.home.yaml', home.services.relay],
-])(
-  'in %s the relay gets each provider of .env, secrets as files, and known settings',
-  (_, relay) => {
-    expect(relay?.env_file).toBe('.env');
-    expect(relay?.volumes).toContain('./secrets/relay:/run/secrets/relay:ro');
-    const names = Object.keys(relay?.environment ?? {});
-    const known = namesOf(RELAY_SETTINGS);
-    expect(names.filter((name) => !known.includes(name) || /CLIENT/.test(name))).toEqual([]);
-  },
-);
+])('in %s the relay gets each provider of .env, secrets as files, known settings', (_, relay) => {
+  expect(relay?.env_file).toBe('.env');
+  expect(relay?.volumes).toContain('./secrets/relay:/run/secrets/relay:ro');
+  const names = Object.keys(relay?.environment ?? {});
+  const known = namesOf(RELAY_SETTINGS);
+  expect(names.filter((name) => !known.includes(name) || /CLIENT/.test(name))).toEqual([]);
+});
 
 test('a command of docker compose in the docs finds its file and its service', () => {
   const pages = ['deploy/README.md', 'docs/operating.md', 'docs/changing-a-secret.md'];
@@ -171,4 +168,74 @@ test('each package accepts each Node that package.json names, so npm warns of no
     return refused ? [`${name} ${version} does not accept Node ${refused}`] : [];
   });
   expect(refusals).toEqual([]);
+});
+
+interface Tree {
+  readonly [name: string]: Tree;
+}
+
+/** No cluster runs here. */
+describe('kubernetes.yaml', () => {
+  const objects = Bun.YAML.parse(read('kubernetes.yaml')) as readonly Tree[];
+
+  function find(kind: string): Tree {
+    const found = objects.find((object) => String(object.kind) === kind);
+    if (found === undefined) throw new Error(`there is no ${kind}`);
+    return found;
+  }
+
+  const pod = find('Deployment').spec?.template?.spec;
+  const relay = pod?.containers?.[0];
+  const env = (relay?.env ?? []) as unknown as readonly { name: string; value: string }[];
+  /** docs/operating.md "Stopping". */
+  const LONGEST_STOP_SECONDS = 25;
+
+  test('every part finds the pods by their labels', () => {
+    const labels = find('Deployment').spec?.template?.metadata?.labels;
+    const selectors = [
+      find('Deployment').spec?.selector?.matchLabels,
+      find('Service').spec?.selector,
+      find('PodDisruptionBudget').spec?.selector?.matchLabels,
+      find('NetworkPolicy').spec?.podSelector?.matchLabels,
+      pod?.topologySpreadConstraints?.[0]?.labelSelector?.matchLabels,
+    ];
+    for (const selector of selectors) expect(selector).toEqual(labels as unknown as Tree);
+  });
+
+  test('it has only settings of the relay, and no secret: those come from a Secret', () => {
+    const names = env.map(({ name }) => name).filter((name) => name !== 'MAL_CLIENT_ID');
+    const known = namesOf(RELAY_SETTINGS);
+    expect(names.filter((name) => !known.includes(name))).toEqual([]);
+    expect(names.filter((name) => /SECRET|TOKEN|PASSWORD|REDIS_URL/.test(name))).toEqual([]);
+    expect(relay?.envFrom as unknown).toEqual([{ secretRef: { name: 'sign-in-relay' } }]);
+    expect(objects.map(({ kind }) => String(kind))).not.toContain('Secret');
+  });
+
+  test('a pod is ready by /ready and alive by /health, and may wait for Redis', () => {
+    const pathOf = (probe: string) => String(relay?.[probe]?.httpGet?.path);
+    expect(['startupProbe', 'readinessProbe', 'livenessProbe'].map(pathOf)).toEqual([
+      '/health',
+      '/ready',
+      '/health',
+    ]);
+    const { periodSeconds, failureThreshold } = relay?.startupProbe ?? {};
+    expect(Number(periodSeconds) * Number(failureThreshold)).toBeGreaterThan(
+      REDIS_WAIT_MS / 1_000 + 30,
+    );
+  });
+
+  test('a pod has time to stop after preStop, which needs no shell', () => {
+    const seconds = Number(relay?.lifecycle?.preStop?.sleep?.seconds);
+    expect(seconds).toBeGreaterThanOrEqual(10);
+    const grace = Number(pod?.terminationGracePeriodSeconds);
+    expect(grace).toBeGreaterThan(seconds + LONGEST_STOP_SECONDS);
+  });
+
+  test('one pod has the memory for every sign-in that may be open', () => {
+    const sessions = Number(env.find(({ name }) => name === 'MAX_SESSIONS')?.value);
+    const mebibytes = Number(/^(\d+)Mi$/.exec(String(relay?.resources?.limits?.memory))?.[1]);
+    // docs/install.md "Requirements", and as much again for a peak.
+    expect(sessions).toBeLessThanOrEqual(MAX_PARKED_POLLS);
+    expect(2 * (55e6 + sessions * 7e3)).toBeLessThan(mebibytes * 2 ** 20);
+  });
 });

