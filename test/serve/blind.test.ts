@@ -98,33 +98,30 @@ describe.each([
   ['in memory', {}],
   ...(toRedis ? [['in Redis', { REDIS_URL: toRedis.url }] as const] : []),
 ])('sessions %s:', (_, env: Record<string, string>) => {
-  test.each(['allow', 'always'])(
-    'blind, BLIND=%s: the device gets good tokens, and the relay saw none',
-    async (BLIND) => {
-      const stage = await startStage({ ...env, BLIND });
-      const { provider, device, signIn, find } = stage;
-      const verifier = plantSecret(randomBytes(48).toString('base64url'));
-      const challenge = createHash('sha256').update(verifier).digest('base64url');
-      const { session, result } = await signIn({ challenge });
-      expect(Object.keys(result)).toEqual(['code', 'tokenUrl', 'clientId', 'redirectUri']);
-      expect(provider.exchanges()).toBe(0);
-      const tokens = await exchangeAsDevice(result, verifier);
-      expect(provider.exchanges()).toBe(1);
-      expect(await provider.findOwner(tokens.access_token)).toBe('Ada');
-      const refreshed = await provider.refresh(tokens.refresh_token);
-      expect(await provider.findOwner(refreshed ?? '')).toBe('Ada');
+  test.each(['allow', 'always'])('BLIND=%s: good tokens, and the relay saw none', async (BLIND) => {
+    const stage = await startStage({ ...env, BLIND });
+    const { provider, device, signIn, find } = stage;
+    const verifier = plantSecret(randomBytes(48).toString('base64url'));
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    const { session, result } = await signIn({ challenge });
+    expect(Object.keys(result)).toEqual(['code', 'tokenUrl', 'clientId', 'redirectUri']);
+    expect(provider.exchanges()).toBe(0);
+    const tokens = await exchangeAsDevice(result, verifier);
+    expect(provider.exchanges()).toBe(1);
+    expect(await provider.findOwner(tokens.access_token)).toBe('Ada');
+    const refreshed = await provider.refresh(tokens.refresh_token);
+    expect(await provider.findOwner(refreshed ?? '')).toBe('Ada');
 
-      // The result is still kept, so the search meets the session in each place.
-      const { access_token, refresh_token, id_token } = tokens;
-      for (const secret of [verifier, access_token, refresh_token, id_token]) {
-        expect(find(secret)).toEqual([]);
-      }
-      // The search finds what is there.
-      expect(find(result.code ?? '')).toEqual(['wire']);
-      expect(find(challenge)).toEqual(['wire']);
-      expect((await acknowledge(device, session)).status).toBe(204);
-    },
-  );
+    // The result is still kept, so the search meets the session in each place.
+    const { access_token, refresh_token, id_token } = tokens;
+    for (const secret of [verifier, access_token, refresh_token, id_token]) {
+      expect(find(secret)).toEqual([]);
+    }
+    // The search finds what is there.
+    expect(find(result.code ?? '')).toEqual(['wire']);
+    expect(find(challenge)).toEqual(['wire']);
+    expect((await acknowledge(device, session)).status).toBe(204);
+  });
 
   test('not blind: the relay sees the tokens, and the same search finds them', async () => {
     const stage = await startStage(env);

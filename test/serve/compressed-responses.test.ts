@@ -4,11 +4,9 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { pollOnce, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { serveUpstream } from '../kit/provider.ts';
-import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
+import { RUNTIMES, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { bringCode } from '../kit/user.ts';
-
-await buildForNode();
 
 const accessToken = plantSecret('a-token-that-was-compressed');
 const json = JSON.stringify({ access_token: accessToken });
@@ -35,6 +33,7 @@ const BODIES: Readonly<Record<string, readonly [string, Uint8Array, failure?: st
   cut: ['gzip', gzipSync(json).subarray(0, 30), 'not_json'],
   unknown: ['constructor', Buffer.from('what nobody can decode'), 'not_json'],
 };
+const KINDS = Object.entries(BODIES);
 const BOMBS: typeof BODIES = {
   bomb: ['gzip', gzipSync(new Uint8Array(BOMB_BYTES))],
   deflateBomb: ['deflate', deflateSync(new Uint8Array(BOMB_BYTES))],
@@ -61,20 +60,17 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     return { relay, status, result, logged: log.at(-1) };
   }
 
-  test.each(Object.entries(BODIES))(
-    '%s: tokens, or a failed exchange whose hint blames no setting',
-    async (kind, [, , failure]) => {
-      const { status, result, logged } = await signIn(kind);
-      if (failure === undefined) {
-        expect(result).toEqual({ accessToken });
-        expect(provider.requests.at(-1)?.headers.get('accept-encoding')).toBe('identity');
-      } else {
-        expect([status, result]).toEqual([502, { error: 'exchange_failed' }]);
-        const hint = expect.not.stringMatching(/MAL_|network/);
-        expect(logged).toMatchObject({ reason: failure, hint });
-      }
-    },
-  );
+  test.each(KINDS)('%s: tokens, or a hint that blames no setting', async (kind, [, , failure]) => {
+    const { status, result, logged } = await signIn(kind);
+    if (failure === undefined) {
+      expect(result).toEqual({ accessToken });
+      expect(provider.requests.at(-1)?.headers.get('accept-encoding')).toBe('identity');
+    } else {
+      expect([status, result]).toEqual([502, { error: 'exchange_failed' }]);
+      const hint = expect.not.stringMatching(/MAL_|network/);
+      expect(logged).toMatchObject({ reason: failure, hint });
+    }
+  });
 
   onLinux('what would be 300 MB is read up to the limit', async () => {
     const relay = await launched;

@@ -5,7 +5,6 @@ import { poll, start } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { NODE } from '../kit/process.ts';
 import {
-  buildForNode,
   launchRelay,
   MAIN,
   type RelayProcess,
@@ -17,8 +16,6 @@ import {
 import { openRaw, type RawConnection, statusesOf, statusOf } from '../kit/sockets.ts';
 import { deny } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-await buildForNode();
 
 const relay = await startRelay({ START_BURST: '10000' });
 

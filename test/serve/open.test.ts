@@ -109,37 +109,30 @@ test.each(
   RUN_HERE.flatMap(([name, , store, commandOf]) =>
     ENDINGS.map((ending) => [name, ...ending, store, commandOf] as const),
   ),
-)(
-  '%s: %s',
-  async (_, _ending, SESSION_SECONDS, [exitCode, said], store, commandOf) => {
-    const port = await findFreePort();
-    let isCut = false;
-    using proxy = await startFaultProxy(`http://127.0.0.1:${port}`, ({ path }) => ({
-      cutAfter(response) {
-        const isFirst = path.endsWith('&wait=25') && response.startsWith('HTTP/1.1 200') && !isCut;
-        isCut ||= isFirst;
-        return response.length - (isFirst ? 5 : 0);
-      },
-    }));
-    const { provider, relay } = await startOpenRelay(port, proxy.url, {
-      SESSION_SECONDS,
-      ...store,
-    });
-    const client = startChild(commandOf(proxy.url, provider), {
-      env: { no_proxy: '127.0.0.1' },
-      cwd: newFolder(),
-    });
-    const link = await readLink(client);
-    if (exitCode === 0) await signInAt(link, proxy.url, provider.authorizeUrl);
-    expect([await client.exited, client.output()]).toEqual([
-      exitCode,
-      expect.stringContaining(said),
-    ]);
-    expect([isCut, provider.exchanges()]).toEqual(exitCode === 0 ? [true, 1] : [false, 0]);
-    await relay.stop();
-  },
-  60_000,
-);
+)('%s: %s', async (_, _ending, SESSION_SECONDS, [exitCode, said], store, commandOf) => {
+  const port = await findFreePort();
+  let isCut = false;
+  using proxy = await startFaultProxy(`http://127.0.0.1:${port}`, ({ path }) => ({
+    cutAfter(response) {
+      const isFirst = path.endsWith('&wait=25') && response.startsWith('HTTP/1.1 200') && !isCut;
+      isCut ||= isFirst;
+      return response.length - (isFirst ? 5 : 0);
+    },
+  }));
+  const { provider, relay } = await startOpenRelay(port, proxy.url, {
+    SESSION_SECONDS,
+    ...store,
+  });
+  const client = startChild(commandOf(proxy.url, provider), {
+    env: { no_proxy: '127.0.0.1' },
+    cwd: newFolder(),
+  });
+  const link = await readLink(client);
+  if (exitCode === 0) await signInAt(link, proxy.url, provider.authorizeUrl);
+  expect([await client.exited, client.output()]).toEqual([exitCode, expect.stringContaining(said)]);
+  expect([isCut, provider.exchanges()]).toEqual(exitCode === 0 ? [true, 1] : [false, 0]);
+  await relay.stop();
+});
 
 test('login --open keeps tokens, and `token` refreshes them: the relay knows no client', async () => {
   const port = await findFreePort();
@@ -167,4 +160,4 @@ test('login --open keeps tokens, and `token` refreshes them: the relay knows no 
   expect(provider.exchanges()).toBe(2);
   const incomplete = command('login', '--open', provider.authorizeUrl);
   expect(await incomplete.exited).toBe(2);
-}, 60_000);
+});

@@ -14,20 +14,10 @@ import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { findFreePort, NODE, runChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import {
-  buildForNode,
-  launchRelay,
-  MAIN,
-  ROOT,
-  RUNTIMES,
-  runRelay,
-  startRelay,
-} from '../kit/relay.ts';
+import { launchRelay, MAIN, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { openFile } from '../kit/stores.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
-
-await buildForNode();
 
 const folder = newFolder();
 let files = 0;
@@ -110,18 +100,15 @@ describe.concurrent('a second relay on the same file', () => {
     expect(await pollUntilDone([second], session)).toEqual(tokensFor(code));
   });
 
-  test.each(RUNTIMES)(
-    'is refused by name if the first keeps running, on %s',
-    async (_, command) => {
-      const host = await startWithFile();
-      const env = { OAUTH_BASE_URL: 'http://127.0.0.1', MAL_CLIENT_ID: 'mal-client', PORT: '0' };
-      const refused = await runRelay({ ...host.env, ...env }, { command });
-      expect(refused.output).toContain(
-        `SESSIONS_FILE ${host.env.SESSIONS_FILE} is used by another relay`,
-      );
-      expect(refused.exitCode).toBe(1);
-    },
-  );
+  test.each(RUNTIMES)('on %s is refused by name if the first keeps running', async (_, command) => {
+    const host = await startWithFile();
+    const env = { OAUTH_BASE_URL: 'http://127.0.0.1', MAL_CLIENT_ID: 'mal-client', PORT: '0' };
+    const refused = await runRelay({ ...host.env, ...env }, { command });
+    expect(refused.output).toContain(
+      `SESSIONS_FILE ${host.env.SESSIONS_FILE} is used by another relay`,
+    );
+    expect(refused.exitCode).toBe(1);
+  });
 });
 
 /** Takes from root the right to write where the mode of a folder forbids it. */
@@ -177,52 +164,49 @@ const onSmallDisk = test.if(
   has('Linux namespaces', 'a relay whose disk is full refuses starts until there is room'),
 );
 
-onSmallDisk(
-  'a full disk, from the start or later: starts get a 503, /ready says why, and all recovers',
-  async () => {
-    const small = join(folder, 'small');
-    mkdirSync(small);
-    const empty = join(folder, 'empty.db');
-    (await openFile(empty)).close();
-    // A disk of its own, which only this process and its children see, and which is full.
-    const script = `mount -t tmpfs -o size=400k,mode=700 none ${small}
+onSmallDisk('a full disk at any time: starts get 503, /ready says why, it recovers', async () => {
+  const small = join(folder, 'small');
+  mkdirSync(small);
+  const empty = join(folder, 'empty.db');
+  (await openFile(empty)).close();
+  // A disk of its own, which only this process and its children see, and which is full.
+  const script = `mount -t tmpfs -o size=400k,mode=700 none ${small}
       cp ${empty} ${small}/sessions.db && { cat /dev/zero > ${small}/filler || true; } && exec "$@"`;
-    await using relay = await startRelay(
-      { SESSIONS_FILE: join(small, 'sessions.db'), START_BURST: '100000', MAX_SESSIONS: '100000' },
-      {
-        port: await findFreePort(),
-        command: [
-          ...['unshare', '--map-root-user', '--mount', 'sh', '-c', script, 'sh'],
-          ...[process.execPath, MAIN],
-        ],
-      },
-    );
-    const tryStart = async () => (await relay.ask('/auth/start', startRequest())).status;
-    const expectFull = async () => {
-      const ready = await relay.ask('/ready');
-      expect(ready.status).toBe(503);
-      const text = 'SESSIONS_FILE cannot be written: the disk is full';
-      expect(await ready.text()).toContain(text);
-    };
-    // Before any device has started a sign-in.
-    await expectFull();
-    const filler = `/proc/${relay.pid}/root${small}/filler`;
-    const untilReady = async () => {
-      rmSync(filler);
-      await pollUntil('it is ready', async () => (await relay.ask('/ready')).status === 200);
-    };
-    await untilReady();
-    const { session } = await start(relay);
-    writeFileSync(filler, '');
-    // Whatever is left.
-    expect(() => appendFileSync(filler, Buffer.alloc(1 << 20))).toThrow('ENOSPC');
-    await pollUntil('starts are refused', async () => (await tryStart()) === 503);
-    await expectFull();
-    expect((await pollOnce(relay, session)).status).toBe(204);
-    await untilReady();
-    expect(await tryStart()).toBe(200);
-    expect(await relay.waitForEvents('store_accepts', 2)).toHaveLength(2);
-    const refusal = { reason: 'SQLITE_FULL' };
-    expect(relay.events('store_refuses')).toMatchObject([refusal, refusal]);
-  },
-);
+  await using relay = await startRelay(
+    { SESSIONS_FILE: join(small, 'sessions.db'), START_BURST: '100000', MAX_SESSIONS: '100000' },
+    {
+      port: await findFreePort(),
+      command: [
+        ...['unshare', '--map-root-user', '--mount', 'sh', '-c', script, 'sh'],
+        ...[process.execPath, MAIN],
+      ],
+    },
+  );
+  const tryStart = async () => (await relay.ask('/auth/start', startRequest())).status;
+  const expectFull = async () => {
+    const ready = await relay.ask('/ready');
+    expect(ready.status).toBe(503);
+    const text = 'SESSIONS_FILE cannot be written: the disk is full';
+    expect(await ready.text()).toContain(text);
+  };
+  // Before any device has started a sign-in.
+  await expectFull();
+  const filler = `/proc/${relay.pid}/root${small}/filler`;
+  const untilReady = async () => {
+    rmSync(filler);
+    await pollUntil('it is ready', async () => (await relay.ask('/ready')).status === 200);
+  };
+  await untilReady();
+  const { session } = await start(relay);
+  writeFileSync(filler, '');
+  // Whatever is left.
+  expect(() => appendFileSync(filler, Buffer.alloc(1 << 20))).toThrow('ENOSPC');
+  await pollUntil('starts are refused', async () => (await tryStart()) === 503);
+  await expectFull();
+  expect((await pollOnce(relay, session)).status).toBe(204);
+  await untilReady();
+  expect(await tryStart()).toBe(200);
+  expect(await relay.waitForEvents('store_accepts', 2)).toHaveLength(2);
+  const refusal = { reason: 'SQLITE_FULL' };
+  expect(relay.events('store_refuses')).toMatchObject([refusal, refusal]);
+});

@@ -96,22 +96,17 @@ describe('an error that nothing caught', () => {
   test.each([
     ['rejection', 'SIGUSR1'],
     ['exception', 'SIGUSR2'],
-  ] as const)(
-    'as %s is logged without its message; polls get a 204, the exit code is 1',
-    async (_, signal) => {
-      const relay = await startRelay({}, { fault: 'stray error' });
-      const { session } = await start(relay);
-      const parked = poll(relay, session);
-      await relay.untilParked(1);
-      process.kill(relay.pid, signal);
-      expect((await parked).status).toBe(204);
-      expect(await relay.exited).toBe(1);
-      expect(relay.events('unhandled_error')).toMatchObject([
-        { level: 'error', error: 'TypeError' },
-      ]);
-      expect(relay.output()).not.toContain('stray-secret');
-    },
-  );
+  ] as const)('as %s: logged without message, polls get 204, exit code 1', async (_, signal) => {
+    const relay = await startRelay({}, { fault: 'stray error' });
+    const { session } = await start(relay);
+    const parked = poll(relay, session);
+    await relay.untilParked(1);
+    process.kill(relay.pid, signal);
+    expect((await parked).status).toBe(204);
+    expect(await relay.exited).toBe(1);
+    expect(relay.events('unhandled_error')).toMatchObject([{ level: 'error', error: 'TypeError' }]);
+    expect(relay.output()).not.toContain('stray-secret');
+  });
 
   test('during a drain is logged and cuts nothing short; the exit code is 1', async () => {
     const { relay, session, code, page, release } = await startExchanging({

@@ -5,10 +5,8 @@
  */
 import { expect, test } from 'bun:test';
 import { startProxy } from '../kit/proxies.ts';
-import { buildForNode, RUNTIMES, startRelay } from '../kit/relay.ts';
+import { RUNTIMES, startRelay } from '../kit/relay.ts';
 import { sendRaw, statusesOf } from '../kit/sockets.ts';
-
-await buildForNode();
 
 const [, [, command]] = RUNTIMES;
 const onBun = await startRelay({ START_BURST: '1000' });

@@ -7,10 +7,9 @@ import { newFolder } from '../kit/folder.ts';
 import { has } from '../kit/needs.ts';
 import { asNode } from '../kit/old-node.ts';
 import { runChild } from '../kit/process.ts';
-import { buildForNode, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
+import { ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 
-await buildForNode();
 const folder = newFolder();
 
 describe('a relay that starts', () => {
@@ -26,17 +25,14 @@ describe('a relay that starts', () => {
     expect(await (await relay.ask('/health')).text()).toBe('ok');
   });
 
-  test.each(RUNTIMES)(
-    'says that it runs on %s, and on Node that Bun takes less',
-    async (name, command) => {
-      await using relay = await startRelay({}, { command });
-      const [listening] = relay.events('listening');
-      expect(listening?.version).toMatch(/^\d+\.\d+\.\d+/);
-      expect(listening?.runtime).toMatch(new RegExp(`^${name} \\d+\\.\\d+`));
-      const hint = expect.stringContaining('Bun is the fast way, then Node 24');
-      expect(listening?.hint).toEqual(name === 'Node' ? hint : undefined);
-    },
-  );
+  test.each(RUNTIMES)('says it runs on %s, on Node that Bun takes less', async (name, command) => {
+    await using relay = await startRelay({}, { command });
+    const [listening] = relay.events('listening');
+    expect(listening?.version).toMatch(/^\d+\.\d+\.\d+/);
+    expect(listening?.runtime).toMatch(new RegExp(`^${name} \\d+\\.\\d+`));
+    const hint = expect.stringContaining('Bun is the fast way, then Node 24');
+    expect(listening?.hint).toEqual(name === 'Node' ? hint : undefined);
+  });
 
   test('on Node 20 warns that it is not supported there', async () => {
     const command = [...asNode('20.20.2'), `${ROOT}dist/cli/main.js`];
@@ -65,28 +61,23 @@ describe('a relay that starts', () => {
   });
 });
 
-test.each(RUNTIMES)(
-  'settings that do not fit the machine are warnings, on %s',
-  async (_, command) => {
-    async function warningsOf(env: Record<string, string>) {
-      const relay = await startRelay(env, { command, openFiles: 1_000 });
-      await relay.stop();
-      return relay
-        .events('setting')
-        .map(({ level, setting, problem }) => [level, setting, problem]);
-    }
-    expect(await warningsOf({ MAX_SESSIONS: '900' })).toEqual([]);
-    const NODE_EXTRA_CA_CERTS = '/nowhere.pem';
-    expect(await warningsOf({ MAX_SESSIONS: '901', NODE_EXTRA_CA_CERTS })).toEqual([
-      [
-        'warning',
-        'NODE_EXTRA_CA_CERTS',
-        expect.stringContaining('names /nowhere.pem, which does not exist'),
-      ],
-      ['warning', 'MAX_SESSIONS', expect.stringContaining('may open only 1000')],
-    ]);
-  },
-);
+test.each(RUNTIMES)('settings that do not fit the machine are warnings: %s', async (_, command) => {
+  async function warningsOf(env: Record<string, string>) {
+    const relay = await startRelay(env, { command, openFiles: 1_000 });
+    await relay.stop();
+    return relay.events('setting').map(({ level, setting, problem }) => [level, setting, problem]);
+  }
+  expect(await warningsOf({ MAX_SESSIONS: '900' })).toEqual([]);
+  const NODE_EXTRA_CA_CERTS = '/nowhere.pem';
+  expect(await warningsOf({ MAX_SESSIONS: '901', NODE_EXTRA_CA_CERTS })).toEqual([
+    [
+      'warning',
+      'NODE_EXTRA_CA_CERTS',
+      expect.stringContaining('names /nowhere.pem, which does not exist'),
+    ],
+    ['warning', 'MAX_SESSIONS', expect.stringContaining('may open only 1000')],
+  ]);
+});
 
 describe('providers, on the command line', () => {
   const show = (...args: string[]) => runRelay({}, { args: ['providers', ...args] });
@@ -137,41 +128,38 @@ describe('a relay that refuses to start', () => {
     expect(output).toMatch(problem);
   });
 
-  withCommands.each(RUNTIMES)(
-    'reads only regular files of a bounded size, in UTF-8, on %s',
-    async (_, command) => {
-      const own = mkdtempSync(join(folder, 'files-'));
-      const names = ['pipe', 'huge', 'latin', 'secret', 'link'];
-      const [pipe = '', huge = '', latin = '', secret = '', link = ''] = names.map((name) =>
-        join(own, name),
-      );
-      expect((await runChild(['mkfifo', pipe])).exitCode).toBe(0);
-      writeFileSync(huge, '');
-      truncateSync(huge, 400_000_000);
-      writeFileSync(latin, 'caf\xE9', 'latin1');
-      writeFileSync(secret, `${plantSecret('a-secret-behind-a-link')}\n`);
-      // As Kubernetes mounts secrets.
-      symlinkSync('secret', link);
-      const settings = {
-        PROVIDERS: 'mal,anilist,trakt',
-        MAL_CLIENT_SECRET_FILE: link,
-        ANILIST_CLIENT_SECRET_FILE: pipe,
-        TRAKT_CLIENT_SECRET_FILE: latin,
-        ADMIN_TOKEN_FILE: huge,
-        LOGO: '/dev/zero',
-      };
-      const { exitCode, output } = await runRelay(settings, { command });
-      expect([exitCode, output]).toEqual([WRONG_SETTINGS, expect.stringContaining('4 settings')]);
-      for (const reason of [
-        /ANILIST_CLIENT_SECRET_FILE.*cannot be read \(not a regular file\)/,
-        /TRAKT_CLIENT_SECRET_FILE.*cannot be read \(not in UTF-8\)/,
-        /ADMIN_TOKEN_FILE.*cannot be read \(larger than 1 MiB\)/,
-        /LOGO.*cannot be read \(not a regular file\)/,
-      ]) {
-        expect(output).toMatch(reason);
-      }
-    },
-  );
+  withCommands.each(RUNTIMES)('reads small regular files in UTF-8, on %s', async (_, command) => {
+    const own = mkdtempSync(join(folder, 'files-'));
+    const names = ['pipe', 'huge', 'latin', 'secret', 'link'];
+    const [pipe = '', huge = '', latin = '', secret = '', link = ''] = names.map((name) =>
+      join(own, name),
+    );
+    expect((await runChild(['mkfifo', pipe])).exitCode).toBe(0);
+    writeFileSync(huge, '');
+    truncateSync(huge, 400_000_000);
+    writeFileSync(latin, 'caf\xE9', 'latin1');
+    writeFileSync(secret, `${plantSecret('a-secret-behind-a-link')}\n`);
+    // As Kubernetes mounts secrets.
+    symlinkSync('secret', link);
+    const settings = {
+      PROVIDERS: 'mal,anilist,trakt',
+      MAL_CLIENT_SECRET_FILE: link,
+      ANILIST_CLIENT_SECRET_FILE: pipe,
+      TRAKT_CLIENT_SECRET_FILE: latin,
+      ADMIN_TOKEN_FILE: huge,
+      LOGO: '/dev/zero',
+    };
+    const { exitCode, output } = await runRelay(settings, { command });
+    expect([exitCode, output]).toEqual([WRONG_SETTINGS, expect.stringContaining('4 settings')]);
+    for (const reason of [
+      /ANILIST_CLIENT_SECRET_FILE.*cannot be read \(not a regular file\)/,
+      /TRAKT_CLIENT_SECRET_FILE.*cannot be read \(not in UTF-8\)/,
+      /ADMIN_TOKEN_FILE.*cannot be read \(larger than 1 MiB\)/,
+      /LOGO.*cannot be read \(not a regular file\)/,
+    ]) {
+      expect(output).toMatch(reason);
+    }
+  });
 
   describe('without a terminal', () => {
     /** `output` is stdout, then stderr: what is no event would be found too. */
