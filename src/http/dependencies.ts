@@ -1,7 +1,4 @@
-/**
- * What endpoints may use. Each picks what it uses by name (`Pick`). No secret of the settings can be
- * reached from any of it.
- */
+/** What endpoints may use. No secret of the settings can be reached from any of it. */
 import type { Monitor } from '../monitor.ts';
 import type { Branding } from '../pages/pages.ts';
 import type { BlindPolicy } from '../providers/config.ts';
@@ -52,10 +49,8 @@ export interface Dependencies extends RoutesOptions {
   readonly basePath: string;
   readonly pages: PageResponses;
   readonly admission: Admission;
-  /** Undefined unless CONFIRM=always: then every browser may finish. */
-  readonly cookies: ContinueCookies | undefined;
-  /** Undefined if open sign-ins are disabled. They are confirmed as with CONFIRM=always, whatever the setting says. */
-  readonly openCookies: ContinueCookies | undefined;
+  /** Used with CONFIRM=always, and in open sign-ins, which are confirmed whatever the setting says. */
+  readonly cookies: ContinueCookies;
 }
 
 export interface RateLimits {

@@ -48,20 +48,18 @@ import {
 
 /** An exact path takes precedence over patterns, and an earlier pattern over a later one. */
 export function createRoutes(options: RoutesOptions): Route[] {
-  const { baseUrl, branding, providers, corsOrigins, confirm, openEndpoints } = options;
+  const { baseUrl, branding, providers, corsOrigins } = options;
   const { trustedProxyCidrs, monitor, sessionSeconds } = options;
   const { origin, host } = new URL(baseUrl);
   const basePath = basePathOf(baseUrl);
   const names = providers.offered.map(({ displayName }) => displayName);
   const origins = [origin, ...corsOrigins];
-  const cookies = createContinueCookies(baseUrl, sessionSeconds);
-  const endpoints = {
+  const endpoints: Dependencies = {
     ...options,
     basePath,
     pages: createPageResponses(createPages(branding, host, basePath, names)),
     admission: createAdmission(trustedProxyCidrs, origins, monitor),
-    cookies: confirm === 'always' ? cookies : undefined,
-    openCookies: openEndpoints && cookies,
+    cookies: createContinueCookies(baseUrl, sessionSeconds),
   };
   return [
     ...createDeviceRoutes(endpoints),
@@ -74,7 +72,7 @@ export function createRoutes(options: RoutesOptions): Route[] {
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
     // So does an app whose base URL has a wrong path, and CORS lets a web app read that.
     ...['*/services', '*/auth/start'].map((path) => ({ path, ...forDevices })),
-    { path: '/*', respond: createNotFound(endpoints.pages, baseUrl) },
+    { path: '/*', respond: createNotFound(endpoints) },
   ];
 }
 
@@ -129,15 +127,15 @@ const createPageAnswers = (pages: PageResponses) => ({
 
 /** What users' browsers open. docs/protocol.md §5, docs/person.md. */
 function createPageRoutes(endpoints: Dependencies): Route[] {
-  const { pages, baseUrl, clock, confirm } = endpoints;
+  const { pages, confirm } = endpoints;
   const page = createPageAnswers(pages);
   const done = (request: RelayRequest) => pages.respondWithPage('signed_in', request);
   const confirmLink = createConfirmLink(endpoints);
   const link =
     confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: createLink(endpoints) };
   const home = (request: RelayRequest) => pages.respond(200, pages.pagesFor(request).home, 'code');
-  const codeForm = createCodeForm(pages, baseUrl);
-  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(pages, baseUrl, clock) };
+  const codeForm = createCodeForm(endpoints);
+  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(endpoints) };
   const shortLink = createShortLink(endpoints);
   const code = { GET: shortLink, POST: shortLink };
   return [
@@ -154,12 +152,11 @@ function createPageRoutes(endpoints: Dependencies): Route[] {
 
 /** Open sign-ins, if they are enabled. docs/open.md. */
 function createOpenRoutes(endpoints: Dependencies): Route[] {
-  const { openEndpoints, openCookies, pages } = endpoints;
-  if (openEndpoints === undefined || openCookies === undefined) return [];
+  const { openEndpoints, pages } = endpoints;
+  if (openEndpoints === undefined) return [];
   const page = createPageAnswers(pages);
   const link = createOpenLink(endpoints);
-  const start = createOpenStart({ ...endpoints, openEndpoints });
-  const callback = createOpenCallback({ ...endpoints, openCookies });
+  const start = createOpenStart(endpoints, openEndpoints);
   return [
     {
       path: '/open',
@@ -172,7 +169,7 @@ function createOpenRoutes(endpoints: Dependencies): Route[] {
       onFault: (request) => (isOpenLink(request) ? page.onFault(request) : errorResponse('busy')),
       ...forDevices,
     },
-    { path: '/open/callback', methods: { GET: callback }, ...page },
+    { path: '/open/callback', methods: { GET: createOpenCallback(endpoints) }, ...page },
     { path: '/open/client.json', methods: { GET: createClientDocument(endpoints) }, ...forDevices },
   ];
 }

@@ -17,13 +17,8 @@ import { isPrefetch, isUnseen, type RelayRequest } from '../request.ts';
 import { redirectResponse, refuse } from '../responses.ts';
 import { outcomePageOf } from './confirmation.ts';
 
-export type BrowserDependencies = Pick<
-  Dependencies,
-  'signIns' | 'providers' | 'cookies' | 'signInLog' | 'pages'
->;
-
 /** `GET /auth/<service>`: the link. Ends nothing, so link previews do no harm. docs/protocol.md §5. */
-export function createLink({ signIns, providers, signInLog, pages }: BrowserDependencies): Handler {
+export function createLink({ signIns, providers, signInLog, pages }: Dependencies): Handler {
   const { respondWithPage } = pages;
   return async (request) => {
     const service = request.parameter;
@@ -57,8 +52,8 @@ const OTHER_BROWSER_HINT =
  * disconnects, the exchange continues, because the code is spent and the device waits for the
  * tokens. docs/protocol.md §5.
  */
-export function createCallback(dependencies: BrowserDependencies): Handler {
-  const { providers, cookies, signInLog, pages } = dependencies;
+export function createCallback(dependencies: Dependencies): Handler {
+  const { providers, cookies, confirm, signInLog, pages } = dependencies;
   const { respondWithPage } = pages;
   return async (request) => {
     const service = request.parameter;
@@ -73,7 +68,8 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
     const browserState = request.query('state') ?? '';
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
     const session = { service, browserState };
-    const hasContinued = cookies?.hasContinued(request, browserState);
+    const hasContinued =
+      confirm === 'always' ? cookies.hasContinued(request, browserState) : undefined;
     if (hasContinued === false) return respondToOtherBrowser(dependencies, request, session);
     const ended = await endSignIn(request, provider, browserState, dependencies);
     const { outcome, deviceName } = ended;
@@ -95,7 +91,7 @@ export function createCallback(dependencies: BrowserDependencies): Handler {
  * sees the state of the sign-in; any other sees that the link is no longer valid.
  */
 export async function respondToSecondCallback(
-  { signIns, pages }: Pick<BrowserDependencies, 'signIns' | 'pages'>,
+  { signIns, pages }: Dependencies,
   request: RelayRequest,
   { service, browserState }: { readonly service: string; readonly browserState: string },
   outcome: NotFinal,
@@ -109,7 +105,7 @@ export async function respondToSecondCallback(
 
 /** The browser that comes back is not the one in which somebody pressed Continue. */
 export async function respondToOtherBrowser(
-  { signIns, pages }: Pick<BrowserDependencies, 'signIns' | 'pages'>,
+  { signIns, pages }: Dependencies,
   request: RelayRequest,
   { service, browserState }: { readonly service: string; readonly browserState: string },
 ): Promise<Response> {
@@ -129,7 +125,7 @@ async function endSignIn(
   request: RelayRequest,
   provider: Provider,
   browserState: string,
-  { signIns, signInLog }: BrowserDependencies,
+  { signIns, signInLog }: Dependencies,
 ): Promise<EndedCallback<TokenFailure>> {
   const error = request.query('error');
   const code = request.query('code');

@@ -22,16 +22,11 @@ import { redirectResponse } from '../responses.ts';
 /** Where Continue leads: a provider of the relay, or the endpoint that the client of an open sign-in names. */
 type Destination = Provider | OpenDestination;
 
-export type ConfirmationDependencies = Pick<
-  Dependencies,
-  'signIns' | 'providers' | 'pages' | 'clock' | 'signInLog' | 'cookies' | 'openCookies' | 'baseUrl'
->;
-
 type Choice = 'continue' | 'decline' | 'origin_hidden' | undefined;
 
 /** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
 export async function readChoice(
-  { clock, baseUrl }: ConfirmationDependencies,
+  { clock, baseUrl }: Dependencies,
   request: RelayRequest,
 ): Promise<Choice> {
   if (request.method !== 'POST') return undefined;
@@ -44,7 +39,7 @@ export async function readChoice(
 
 /** A link with a state, by GET and POST, to a session of this service. */
 export async function confirmLink(
-  dependencies: ConfirmationDependencies,
+  dependencies: Dependencies,
   request: RelayRequest,
   service: string,
 ): Promise<Response> {
@@ -61,7 +56,7 @@ export async function confirmLink(
  * the page asks. Idempotent: users repeat it after a lost response, in a second tab, or with Back.
  */
 export async function handleChoice(
-  dependencies: ConfirmationDependencies,
+  dependencies: Dependencies,
   request: RelayRequest,
   choice: Choice,
   found: SessionInfo | EndedInfo,
@@ -91,18 +86,18 @@ export async function handleChoice(
 
 /** Undefined if the operator has removed the service, or disabled open sign-ins, since the sign-in started. */
 function findDestination(
-  { providers, openCookies, baseUrl }: ConfirmationDependencies,
+  { providers, openEndpoints, baseUrl }: Dependencies,
   { service, delivery }: SessionInfo,
 ) {
   if (delivery.kind === 'callback') {
-    if (openCookies === undefined) return undefined;
+    if (openEndpoints === undefined) return undefined;
     return { ok: true, provider: openDestinationOf(delivery.authorizationUrl, baseUrl) } as const;
   }
   return providers.has(service) ? providers.find(service) : undefined;
 }
 
 function respondWithConfirmation(
-  { pages, baseUrl }: ConfirmationDependencies,
+  { pages, baseUrl }: Dependencies,
   request: RelayRequest,
   { ageMs, deviceName }: SessionInfo,
   { name, displayName, host }: Destination,
@@ -123,7 +118,7 @@ function respondWithConfirmation(
 
 /** `provider` is the name that users see. */
 async function decline(
-  { signIns, signInLog, pages }: ConfirmationDependencies,
+  { signIns, signInLog, pages }: Dependencies,
   request: RelayRequest,
   { service, browserState, deviceName }: SessionInfo,
   provider: string | undefined,
@@ -139,7 +134,7 @@ async function decline(
 }
 
 async function redirectToProvider(
-  { signIns, signInLog, pages, cookies, openCookies }: ConfirmationDependencies,
+  { signIns, signInLog, pages, cookies, confirm }: Dependencies,
   request: RelayRequest,
   provider: Destination,
   browserState: string,
@@ -151,8 +146,7 @@ async function redirectToProvider(
   }
   signInLog.opened(request, name, browserState);
   const response = redirectResponse(provider.authorizeUrl(browserState, opened), 303);
-  const continueCookies = name === OPEN_SERVICE ? openCookies : cookies;
-  continueCookies?.set(request, response, browserState);
+  if (confirm === 'always' || name === OPEN_SERVICE) cookies.set(request, response, browserState);
   return response;
 }
 

@@ -25,8 +25,7 @@ import {
   shortLinkOf,
 } from '../request.ts';
 import { type Refusal, refuse, undecided } from '../responses.ts';
-import type { StartDependencies } from './device.ts';
-import { MAX_TOKEN_REQUEST_BYTES, type RefreshDependencies, refreshTokens } from './refresh.ts';
+import { MAX_TOKEN_REQUEST_BYTES, refreshTokens } from './refresh.ts';
 import { canRevoke } from './services.ts';
 
 /** The default of RFC 8628 §3.2. */
@@ -42,7 +41,7 @@ type TokenParameters = ReadonlyMap<string, string>;
  * Anyone may start a sign-in, as at `/auth/start`. The client id is ignored, because a
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
-export function createDeviceAuthorization(dependencies: StartDependencies): Handler {
+export function createDeviceAuthorization(dependencies: Dependencies): Handler {
   const { signIns, providers, admission, startLimiter, clock, signInLog } = dependencies;
   const { randomBytes, baseUrl, sessionSeconds } = dependencies;
   return async (request) => {
@@ -74,10 +73,7 @@ export function createDeviceAuthorization(dependencies: StartDependencies): Hand
   };
 }
 
-export type TokenDependencies = RefreshDependencies &
-  Pick<Dependencies, 'signIns' | 'pollLimiter' | 'monitor' | 'pollSeconds'>;
-
-export function createToken(dependencies: TokenDependencies): Handler {
+export function createToken(dependencies: Dependencies): Handler {
   const { clock, providers } = dependencies;
   return async (request) => {
     const parameters = await readParameters(request.raw, clock, PARAMETERS);
@@ -108,7 +104,7 @@ export function blindResponse(): Response {
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,
-  { signIns, pollLimiter, pollSeconds, monitor }: TokenDependencies,
+  { signIns, pollLimiter, pollSeconds, monitor }: Dependencies,
 ): Promise<Response> {
   if (deviceCode === undefined) {
     return oauthErrorResponse('invalid_request', { description: 'device_code is missing' });
@@ -143,7 +139,7 @@ async function poll(
  * as `invalid_grant`.
  */
 async function refresh(
-  dependencies: RefreshDependencies,
+  dependencies: Dependencies,
   request: RelayRequest,
   provider: Provider,
   parameters: TokenParameters,
@@ -167,11 +163,7 @@ async function refresh(
 }
 
 /** Lists only the relay's own endpoints, so an undiscovered provider has metadata too. RFC 8414 §2, RFC 8628 §4. */
-export function createMetadata({
-  baseUrl,
-  providers,
-  blind,
-}: Pick<Dependencies, 'baseUrl' | 'providers' | 'blind'>): Handler {
+export function createMetadata({ baseUrl, providers, blind }: Dependencies): Handler {
   return (request) => {
     const issuer = `${baseUrl}/oauth2/${request.parameter}`;
     return oauthResponse({

@@ -41,22 +41,8 @@ const MEMBERS = {
   challenge: 'string',
 } as const;
 
-export type StartDependencies = Pick<
-  Dependencies,
-  | 'signIns'
-  | 'providers'
-  | 'admission'
-  | 'startLimiter'
-  | 'clock'
-  | 'signInLog'
-  | 'randomBytes'
-  | 'blind'
-  | 'baseUrl'
-  | 'sessionSeconds'
->;
-
 /** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
-export function createStart(dependencies: StartDependencies): Handler {
+export function createStart(dependencies: Dependencies): Handler {
   const { signIns, providers, admission, startLimiter, clock } = dependencies;
   const { signInLog, randomBytes, blind } = dependencies;
   return async (request) => {
@@ -129,7 +115,7 @@ function logIgnoredMembers(request: RelayRequest, asked: Readonly<Record<string,
 export function describeStarted(
   { browserState, pollSecret, userCode }: SessionSecrets,
   service: string,
-  { baseUrl, sessionSeconds }: Pick<StartDependencies, 'baseUrl' | 'sessionSeconds'>,
+  { baseUrl, sessionSeconds }: Dependencies,
 ): object {
   const url = linkOf(baseUrl, service, browserState);
   const usual = { session: pollSecret, url, expiresIn: sessionSeconds };
@@ -144,9 +130,7 @@ export function describeStarted(
 
 /* The result. */
 
-type ResultDependencies = Pick<Dependencies, 'signIns' | 'pollSeconds'>;
-
-export function createResult({ signIns, pollSeconds }: ResultDependencies): Handler {
+export function createResult({ signIns, pollSeconds }: Dependencies): Handler {
   return (request) => {
     const pollSecret = request.query('session') ?? '';
     if (isAcknowledgement(request)) return acknowledge(signIns, pollSecret);

@@ -17,7 +17,6 @@ import { isCapability } from '../../sign-ins/secrets.ts';
 import type { Delivery } from '../../sign-ins/session.ts';
 import { isFinal } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
-import type { ContinueCookies } from '../continue-cookies.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { parseMembers, type RelayRequest, readBody } from '../request.ts';
 import { jsonResponse, refuse, textResponse } from '../responses.ts';
@@ -27,37 +26,23 @@ import {
   respondToOtherBrowser,
   respondToSecondCallback,
 } from './callback.ts';
-import { type ConfirmationDependencies, confirmLink } from './confirmation.ts';
+import { confirmLink } from './confirmation.ts';
 import { describeStarted } from './device.ts';
 
 /** Enough for an authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
 
-export type OpenStartDependencies = Pick<
-  Dependencies,
-  | 'signIns'
-  | 'admission'
-  | 'openLimiter'
-  | 'clock'
-  | 'signInLog'
-  | 'maxSessions'
-  | 'baseUrl'
-  | 'sessionSeconds'
-> & {
-  readonly openEndpoints: OpenEndpoints;
-};
-
 /** `POST /open` without a state. Refuses as a start does, and while half of MAX_SESSIONS is live: the rest is for the relay's own services. */
-export function createOpenStart(dependencies: OpenStartDependencies): Handler {
+export function createOpenStart(dependencies: Dependencies, endpoints: OpenEndpoints): Handler {
   const { signIns, admission, openLimiter, clock, signInLog } = dependencies;
-  const { openEndpoints, maxSessions, baseUrl } = dependencies;
+  const { maxSessions, baseUrl } = dependencies;
   return async (request) => {
     const admitted = await admission.admit(request, openLimiter, 'open');
     if (!admitted.ok) return admitted;
     const { text } = await readBody(request.raw, MAX_BODY_BYTES, clock);
     const asked = parseMembers(text);
     if (asked === undefined) return refuse('invalid_json');
-    const read = readAuthorizationUrl(asked.authorizationUrl, openEndpoints);
+    const read = readAuthorizationUrl(asked.authorizationUrl, endpoints);
     if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);
     if ((await signIns.countLive()) >= maxSessions / 2) {
       signInLog.warnOfOpenFull();
@@ -80,20 +65,13 @@ export function createOpenStart(dependencies: OpenStartDependencies): Handler {
 export const isOpenLink = (request: RelayRequest) => request.query('state') !== undefined;
 
 /** `/open?state=`, by GET and POST: always shows the confirmation page first. */
-export function createOpenLink(dependencies: ConfirmationDependencies): Handler {
+export function createOpenLink(dependencies: Dependencies): Handler {
   return (request) => confirmLink(dependencies, request, OPEN_SERVICE);
 }
 
-export type OpenCallbackDependencies = Pick<
-  Dependencies,
-  'signIns' | 'signInLog' | 'pages' | 'baseUrl'
-> & {
-  readonly openCookies: ContinueCookies;
-};
-
 /** `GET /open/callback`, only for the browser in which the user pressed Continue. */
-export function createOpenCallback(dependencies: OpenCallbackDependencies): Handler {
-  const { signIns, openCookies, signInLog, pages, baseUrl } = dependencies;
+export function createOpenCallback(dependencies: Dependencies): Handler {
+  const { signIns, cookies, signInLog, pages, baseUrl } = dependencies;
 
   function end(browserState: string, query: URLSearchParams | undefined, asked: Delivery) {
     const error = query === undefined ? 'too long' : query.get('error');
@@ -108,7 +86,7 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
     const browserState = request.query('state') ?? '';
     const session = { service: OPEN_SERVICE, browserState };
     if (!isCapability(browserState)) return pages.respondWithPage('link_invalid', request, session);
-    if (!openCookies.hasContinued(request, browserState)) {
+    if (!cookies.hasContinued(request, browserState)) {
       return respondToOtherBrowser(dependencies, request, session);
     }
     const found = await signIns.find({ browserState }, OPEN_SERVICE);
@@ -129,7 +107,7 @@ export function createOpenCallback(dependencies: OpenCallbackDependencies): Hand
 }
 
 /** `GET /open/client.json`: a client id that nobody has to register (draft-ietf-oauth-client-id-metadata-document). */
-export function createClientDocument({ baseUrl }: Pick<Dependencies, 'baseUrl'>): Handler {
+export function createClientDocument({ baseUrl }: Dependencies): Handler {
   const document = {
     client_id: `${baseUrl}/open/client.json`,
     // Not the operator's name: anybody may use this client id.

@@ -16,9 +16,7 @@ export const MAX_SIZE_PX = 1_000;
 
 const MEDIA_TYPES = { svg: 'image/svg+xml', png: 'image/png' } as const;
 
-type QrDependencies = Pick<Dependencies, 'signIns' | 'admission' | 'qrLimits' | 'baseUrl'>;
-
-export function createQr({ signIns, admission, qrLimits, baseUrl }: QrDependencies): Handler {
+export function createQr({ signIns, admission, qrLimits, baseUrl }: Dependencies): Handler {
   /** The link of a pending sign-in. Undefined if there is none. */
   async function findLink(browserState: string): Promise<string | undefined> {
     if (!isCapability(browserState)) return undefined;

@@ -9,14 +9,9 @@ import { describeTokens, jsonResponse, type Refusal, refuse, undecided } from '.
 /** The largest body of a refresh, a revocation, or a request of the device grant. Refresh tokens of 4 KB have been seen. */
 export const MAX_TOKEN_REQUEST_BYTES = 16_384;
 
-export type RefreshDependencies = Pick<
-  Dependencies,
-  'refreshes' | 'providers' | 'admission' | 'refreshLimiter' | 'clock' | 'signInLog' | 'blind'
->;
-
 /** Refreshes for both protocols, with the client's authentication. Rejects when the store is unavailable. */
 export async function refreshTokens(
-  { admission, refreshLimiter, refreshes, signInLog }: RefreshDependencies,
+  { admission, refreshLimiter, refreshes, signInLog }: Dependencies,
   request: RelayRequest,
   provider: Provider,
   refreshToken: string,
@@ -34,7 +29,7 @@ export async function refreshTokens(
   return { ...(refusal ? refuse(refusal) : undecided(retryAfterMs)), description };
 }
 
-export function createRefresh(dependencies: RefreshDependencies): Handler {
+export function createRefresh(dependencies: Dependencies): Handler {
   return async (request) => {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
@@ -51,7 +46,7 @@ export function createRefresh(dependencies: RefreshDependencies): Handler {
 /** Reads the body of a refresh or a revocation, and finds the provider that it names. */
 export async function readTokenRequest(
   request: RelayRequest,
-  { clock, providers, blind }: Pick<RefreshDependencies, 'clock' | 'providers' | 'blind'>,
+  { clock, providers, blind }: Dependencies,
 ) {
   const { text, isTruncated } = await readBody(request.raw, MAX_TOKEN_REQUEST_BYTES, clock);
   const asked = parseMembers(text);

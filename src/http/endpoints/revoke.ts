@@ -16,14 +16,9 @@ import { isToken, readText, readTokenRequest } from './refresh.ts';
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
 
-export type RevokeDependencies = Pick<
-  Dependencies,
-  'revocations' | 'providers' | 'admission' | 'revokeLimiter' | 'clock' | 'signInLog' | 'blind'
->;
-
 /** Admits a revocation of either protocol, and logs its failure. Rejects when the store is unavailable. */
 async function revokeAtProvider(
-  { admission, revokeLimiter, signInLog }: RevokeDependencies,
+  { admission, revokeLimiter, signInLog }: Dependencies,
   request: RelayRequest,
   provider: Provider,
   revoke: () => Promise<RevocationOutcome | undefined>,
@@ -38,7 +33,7 @@ async function revokeAtProvider(
   return failure.refusal ? refuse(failure.refusal) : undecided(failure.retryAfterMs);
 }
 
-export function createRevoke(dependencies: RevokeDependencies): Handler {
+export function createRevoke(dependencies: Dependencies): Handler {
   return async (request) => {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
@@ -62,7 +57,7 @@ export function createRevoke(dependencies: RevokeDependencies): Handler {
 }
 
 /** RFC 7009 §2.1. The client id is ignored, as at the token endpoint. */
-export function createRevocation(dependencies: RevokeDependencies): Handler {
+export function createRevocation(dependencies: Dependencies): Handler {
   const { clock, providers, revocations } = dependencies;
   return async (request) => {
     const parameters = await readParameters(request.raw, clock, PARAMETERS);

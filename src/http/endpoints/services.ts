@@ -21,11 +21,7 @@ export const EXTENSIONS = [
 const TOKEN_EXTENSIONS = ['refresh', 'revoke'];
 
 /** Lists the services in the order of `PROVIDERS`. */
-export function createServices({
-  providers,
-  blind,
-  openEndpoints,
-}: Pick<Dependencies, 'providers' | 'blind' | 'openEndpoints'>): Handler {
+export function createServices({ providers, blind, openEndpoints }: Dependencies): Handler {
   // With BLIND=always the relay must not see tokens, so it takes none.
   const own = EXTENSIONS.filter((name) => blind !== 'always' || !TOKEN_EXTENSIONS.includes(name));
   const extensions = openEndpoints === undefined ? own : [...own, 'open'];

@@ -1,11 +1,9 @@
 /** What users open themselves: the form for a user code, short links, and unknown paths. docs/person.md. */
 import { codeFormOf } from '../../pages/pages.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
-import type { Clock } from '../../sign-ins/time.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
-  basePathOf,
   isUnseen,
   MAX_FORM_BYTES,
   parseParameters,
@@ -14,21 +12,16 @@ import {
   shortLinkOf,
 } from '../request.ts';
 import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
-import {
-  type ConfirmationDependencies,
-  confirmLink,
-  handleChoice,
-  readChoice,
-} from './confirmation.ts';
+import { confirmLink, handleChoice, readChoice } from './confirmation.ts';
 
 /** `GET /link`. A code in the query counts as typed. */
-export function createCodeForm(pages: PageResponses, baseUrl: string): Handler {
-  const { respond, pagesFor } = pages;
+export function createCodeForm(dependencies: Dependencies): Handler {
+  const { respond, pagesFor } = dependencies.pages;
   return (request) => {
     const typed = readQueryCode(request);
     return typed === undefined
       ? respond(200, pagesFor(request).codeForm, 'code')
-      : respondToTypedCode(pages, baseUrl, request, typed);
+      : respondToTypedCode(dependencies, request, typed);
   };
 }
 
@@ -36,21 +29,19 @@ const readQueryCode = (request: RelayRequest) =>
   request.query('code') ?? request.query('user_code');
 
 /** `POST /link`. Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
-export function createTakeCode(pages: PageResponses, baseUrl: string, clock: Clock): Handler {
+export function createTakeCode(dependencies: Dependencies): Handler {
   return async (request) => {
-    const { text } = await readBody(request.raw, MAX_FORM_BYTES, clock);
+    const { text } = await readBody(request.raw, MAX_FORM_BYTES, dependencies.clock);
     const typed = parseParameters(text).get('code') ?? '';
-    return respondToTypedCode(pages, baseUrl, request, typed);
+    return respondToTypedCode(dependencies, request, typed);
   };
 }
 
 function respondToTypedCode(
-  { respond, pagesFor }: PageResponses,
-  baseUrl: string,
+  { pages, baseUrl, basePath }: Dependencies,
   request: RelayRequest,
   typed: string,
 ): Response {
-  const basePath = basePathOf(baseUrl);
   const isPost = request.method === 'POST';
   const status = isPost ? 303 : 302;
   const userCode = parseUserCode(codeIn(typed, new URL(baseUrl).host));
@@ -61,7 +52,7 @@ function respondToTypedCode(
     const query = new URLSearchParams({ code: typed });
     return redirectResponse(`${codeFormOf(basePath)}?${query}`, status);
   }
-  return respond(400, pagesFor(request).codeIncomplete(shorten(typed)), 'code');
+  return pages.respond(400, pages.pagesFor(request).codeIncomplete(shorten(typed)), 'code');
 }
 
 /** The code in a pasted link of this host. Any other text stays as it is: no foreign link has a code. */
@@ -74,11 +65,8 @@ function codeIn(typed: string, host: string): string {
   return code ?? decode(pathname.split('/').findLast(Boolean) ?? '');
 }
 
-export type ShortLinkDependencies = ConfirmationDependencies &
-  Pick<Dependencies, 'admission' | 'codeLimits' | 'basePath'>;
-
 /** `/L/XXXX-XXXX`, by GET and POST. */
-export function createShortLink(dependencies: ShortLinkDependencies): Handler {
+export function createShortLink(dependencies: Dependencies): Handler {
   const { basePath, admission, codeLimits, signIns, pages } = dependencies;
   return async (request) => {
     const typed = decode(request.parameter);
@@ -115,7 +103,7 @@ function respondWithUnknownCode(
 }
 
 /** `/auth/<service>?state=` with CONFIRM=always, by GET and POST. */
-export function createConfirmLink(dependencies: ConfirmationDependencies): Handler {
+export function createConfirmLink(dependencies: Dependencies): Handler {
   return (request) => {
     const service = request.parameter;
     if (!dependencies.providers.has(service)) return refuse('unknown_service');
@@ -124,8 +112,8 @@ export function createConfirmLink(dependencies: ConfirmationDependencies): Handl
 }
 
 /** Any unknown path. A mistyped code or a mistyped `/link` is redirected. */
-export function createNotFound(pages: PageResponses, baseUrl: string) {
-  const basePath = basePathOf(baseUrl);
+export function createNotFound(dependencies: Dependencies) {
+  const { pages, basePath } = dependencies;
   return (request: RelayRequest): Response => {
     const { path } = request;
     const local = path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path;
@@ -135,7 +123,7 @@ export function createNotFound(pages: PageResponses, baseUrl: string) {
     if (isForm === undefined) return pages.respond(404, pages.pagesFor(request).notFound, 'code');
     const typed = readQueryCode(request);
     return typed
-      ? respondToTypedCode(pages, baseUrl, request, typed)
+      ? respondToTypedCode(dependencies, request, typed)
       : redirectResponse(codeFormOf(basePath));
   };
 }
