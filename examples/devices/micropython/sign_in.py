@@ -255,17 +255,14 @@ def ask(url, body=None, timeout=WAIT_SECONDS + 15, tick=lambda: None):
         return 0, {}, '', pause
     if headers.get('retry-after', '').isdigit():
         pause += min(int(headers['retry-after']), 60)
+    # A 200 and JSON may contain tokens: of those only `error` is shown.
     try:
         answer = json.loads(text)
-        text = ''  # It may have tokens in it: of JSON only its `error` is told, and of a 200 no text.
     except ValueError:  # A page of a proxy.
-        answer = None
+        return status, {}, '' if status == 200 else text.strip()[:100], pause
     answer = answer if isinstance(answer, dict) else {}
-    if isinstance(answer.get('error'), str):
-        text = answer['error']
-    elif status == 200:
-        text = ''
-    return status, answer, text.strip()[:100], pause
+    error = answer.get('error')
+    return status, answer, error if isinstance(error, str) else '', pause
 
 
 def request(url, body, timeout, tick):
