@@ -20,9 +20,10 @@ import (
 )
 
 const (
-	waitSeconds = 25 // The relay holds a poll this long. Some proxies cut a request after 30 s.
-	tries       = 6  // Only a poll is repeated until the link expires.
-	tellSeconds = 5  // Nobody has to wait long for an acknowledgement or a cancellation.
+	waitSeconds = 25     // The relay holds a poll this long. Some proxies cut a request after 30 s.
+	tries       = 6      // Only a poll is repeated until the link expires.
+	tellSeconds = 5      // Nobody has to wait long for an acknowledgement or a cancellation.
+	maxBytes    = 65_536 // More than any response of a relay: one that never ends fills no memory.
 )
 
 // Failure is access_denied, authorization_failed, missing_code (from the relay), exchange_failed,
@@ -291,7 +292,7 @@ func ask(ctx context.Context, address string, body any) reply {
 		return lost
 	}
 	defer response.Body.Close()
-	received, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	received, err := io.ReadAll(io.LimitReader(response.Body, maxBytes))
 	if err != nil { // Cut off.
 		return lost
 	}
