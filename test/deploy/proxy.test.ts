@@ -2,13 +2,13 @@
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { requestAuthorization, start, startRequest } from '../kit/device.ts';
+import { requestAuthorization, startRequest } from '../kit/device.ts';
 import { serveBytes, startTokenEndpoint } from '../kit/provider.ts';
 import { startProxy } from '../kit/proxies.ts';
 import { startDeployedValkey } from '../kit/redis/deployed.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { sendRaw } from '../kit/sockets.ts';
-import { bringCode, makeCode, startWaiting } from '../kit/user.ts';
+import { startExchanging, startWaiting } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 describe('nginx limits what one address may hold', async () => {
@@ -98,19 +98,16 @@ describe.each(PROXIES)('%s in front of %d', async (name, count) => {
   ifTwo('while a relay drains, users reach the other one, and a poll continues there', async () => {
     const leaving = first;
     const waiting = await startWaiting(proxy);
-    const exchanging = await start(proxy);
-    const held = provider.gate.close();
     // Not through the proxy: this is the relay that must have an exchange to finish.
-    const finishing = bringCode(leaving, exchanging.state, makeCode());
-    await held.arrived;
+    const { page, release } = await startExchanging(leaving, provider);
     const stopped = leaving.stop();
     await leaving.waitForEvent('draining');
     for (let count = 0; count < 4; count += 1) expect(await startStatus()).toBe(200);
     for (let count = 0; count < 4; count += 1) {
       expect((await requestAuthorization(proxy)).status).toBe(200);
     }
-    held.release();
-    expect((await finishing).status).toBe(200);
+    release();
+    expect(await page).toBe(200);
     await stopped;
     // The relay that left answered the parked poll with 204; at the other one it is parked again.
     await waiting.expectSignsIn();

@@ -3,7 +3,7 @@ import { expect } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import { pollUntilDone, type Started, start, type Target } from './device.ts';
 import type { Child } from './process.ts';
-import { tokensFor } from './provider.ts';
+import { type startTokenEndpoint, tokensFor } from './provider.ts';
 import { plantSecret } from './secrets.ts';
 import { pollUntil } from './wait.ts';
 
@@ -75,6 +75,23 @@ export async function startWaiting(target: Target) {
       expect(await result).toMatchObject(tokensFor(code));
     },
   };
+}
+
+/** A device whose user is back with a code, which the provider holds until `release`. `page`: the status, or that the connection was cut. */
+export async function startExchanging(
+  target: Target,
+  { gate }: Pick<ReturnType<typeof startTokenEndpoint>, 'gate'>,
+  init?: RequestInit,
+) {
+  const { session, state } = await start(target);
+  const code = makeCode();
+  const held = gate.close();
+  const page = target.ask(`/auth/mal/callback?state=${state}&code=${code}`, init).then(
+    ({ status }) => status,
+    () => 'cut' as const,
+  );
+  await held.arrived;
+  return { session, state, code, page, release: held.release };
 }
 
 /** Continues at the confirmation page of a code, and returns the state of the redirect to the provider. */

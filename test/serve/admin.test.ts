@@ -12,7 +12,7 @@ import { startRedis } from '../kit/redis/server.ts';
 import { type RelayProcess, runRelay, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { SETTINGS } from '../kit/service.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { bringCode, makeCode, startExchanging } from '../kit/user.ts';
 
 const provider = startTokenEndpoint();
 
@@ -101,17 +101,13 @@ test('while a relay drains its metrics are served, and say that it is not ready'
     ADMIN_PORT: String(adminPort),
     MAL_TOKEN_URL: provider.tokenUrl,
   });
-  const { state, session, url } = await start(relay);
-  await relay.ask(url);
-  const held = provider.gate.close();
-  const callback = bringCode(relay, state, makeCode());
-  await held.arrived;
+  const { session, page, release } = await startExchanging(relay, provider);
   const stopped = relay.stop();
   await relay.waitForEvent('draining');
   const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
   expect(metrics).toContain('\nsign_in_relay_ready 0\n');
-  held.release();
-  expect((await callback).status).toBe(200);
+  release();
+  expect(await page).toBe(200);
   await pollOnce(relay, session);
   expect(await stopped).toBe(0);
 });

@@ -8,7 +8,7 @@ import { serveBytes, startTokenEndpoint } from '../kit/provider.ts';
 import { startRedisCluster, startRedisSentinel } from '../kit/redis/groups.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { buildForNode, launchRelay, startRelay } from '../kit/relay.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { startExchanging } from '../kit/user.ts';
 
 const HOST = fileURLToPath(new URL('closing-host.mjs', import.meta.url));
 await buildForNode();
@@ -44,13 +44,10 @@ describe.concurrent.each([
 
   test('when an exchange hangs, once its time is over', async () => {
     using provider = startTokenEndpoint();
-    const held = provider.gate.close();
     const host = await startHost({ MAL_TOKEN_URL: provider.tokenUrl });
-    const { state } = await start(host);
-    const page = bringCode(host, state, makeCode());
-    await held.arrived;
+    const { page } = await startExchanging(host, provider);
     const exited = host.stop();
-    await page.catch(() => {});
+    await page;
     expect(await exited).toBe(0);
   });
 

@@ -16,7 +16,7 @@ import { findFreePort, NODE, runChild } from '../kit/process.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { launchRelay, MAIN, ROOT, RUNTIMES, runRelay, startRelay } from '../kit/relay.ts';
 import { openFile } from '../kit/stores.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { bringCode, makeCode, startExchanging } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 const folder = newFolder();
@@ -65,14 +65,11 @@ describe.concurrent('killed with -9', () => {
 
   test('during an exchange: the code is sent once, the device gets exchange_failed', async () => {
     const host = await startWithFile();
-    const { session, state } = await start(host.now());
-    const code = makeCode();
-    const held = host.provider.gate.close();
-    const page = bringCode(host.now(), state, code).catch(() => 'cut');
-    await held.arrived;
+    const exchange = await startExchanging(host.now(), host.provider);
+    const { session, code, page } = exchange;
     // The lease has ended.
     await host.restart('SIGKILL', 'clock a minute ahead');
-    held.release();
+    exchange.release();
     expect(await page).toBe('cut');
     expect(await pollUntilDone([host.now()], session)).toEqual({ error: 'exchange_failed' });
     expect(host.provider.requestsFor(code)).toBe(1);

@@ -6,27 +6,19 @@ import { has } from '../kit/needs.ts';
 import { startSilentIssuer, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
 import { launchRelay, MAIN, type StartOptions, startRelay } from '../kit/relay.ts';
 import { openRaw } from '../kit/sockets.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { startExchanging } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 /** A relay with a code at the provider, which answers when the test releases it. */
-async function startExchanging(options: StartOptions = {}) {
+async function startRelayExchanging(options: StartOptions = {}) {
   const provider = startTokenEndpoint();
   const relay = await startRelay({ MAL_TOKEN_URL: provider.tokenUrl }, options);
-  const { session, state } = await start(relay);
-  const code = makeCode();
-  const held = provider.gate.close();
-  const page = bringCode(relay, state, code).then(
-    ({ status }) => status,
-    () => 'cut' as const,
-  );
-  await held.arrived;
-  return { ...provider, relay, session, code, page, release: held.release };
+  return { ...provider, relay, ...(await startExchanging(relay, provider)) };
 }
 
 describe.concurrent('SIGTERM', () => {
   test('parked polls get a 204, an exchange is finished, and its device gets tokens', async () => {
-    const { relay, session, code, page, release } = await startExchanging();
+    const { relay, session, code, page, release } = await startRelayExchanging();
     const parked = poll(relay, session);
     await relay.untilParked(1);
     const exited = relay.stop('SIGTERM');
@@ -41,7 +33,7 @@ describe.concurrent('SIGTERM', () => {
   });
 
   test('a second one ends the process at once, whatever is in progress', async () => {
-    const { relay, page } = await startExchanging();
+    const { relay, page } = await startRelayExchanging();
     process.kill(relay.pid, 'SIGTERM');
     await relay.waitForEvent('draining');
     // Later than an echo of the first one: npm makes two signals of one Ctrl-C.
@@ -72,7 +64,7 @@ describe.concurrent('SIGTERM', () => {
   });
 
   test('one Ctrl-C under npm, which arrives as two SIGINT, drains all the same', async () => {
-    const { relay, session, page, release } = await startExchanging();
+    const { relay, session, page, release } = await startRelayExchanging();
     process.kill(relay.pid, 'SIGINT');
     process.kill(relay.pid, 'SIGINT');
     await relay.waitForEvent('draining');
@@ -109,7 +101,7 @@ describe('an error that nothing caught', () => {
   });
 
   test('during a drain is logged and cuts nothing short; the exit code is 1', async () => {
-    const { relay, session, code, page, release } = await startExchanging({
+    const { relay, session, code, page, release } = await startRelayExchanging({
       fault: 'stray error',
     });
     process.kill(relay.pid, 'SIGTERM');

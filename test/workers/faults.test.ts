@@ -1,9 +1,9 @@
 /** Durable Objects that are reset, replaced by a new version or refused storage; browsers and devices that leave. docs/cloudflare.md. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { poll, pollOnce, pollUntilDone, refresh, start, startRequest } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
 import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
-import { bringCode, makeCode } from '../kit/user.ts';
+import { bringCode, makeCode, startExchanging } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { startWorkers } from '../kit/workers.ts';
 
@@ -14,25 +14,8 @@ const relay = await startWorkers(
   { MAL_TOKEN_URL: provider.tokenUrl, START_BURST: '1000' },
   { entry: ENTRY },
 );
-afterAll(async () => {
-  await relay[Symbol.asyncDispose]();
-  provider.stop();
-});
 
 const tell = async (fault: string) => void (await relay.ask(`/test/${fault}`));
-
-/** A sign-in whose code is at the provider, which answers when the test releases it. */
-async function startExchanging(init?: RequestInit) {
-  const { session, state } = await start(relay);
-  const code = makeCode();
-  const held = provider.gate.close();
-  const page = relay.ask(`/auth/mal/callback?state=${state}&code=${code}`, init).then(
-    ({ status }) => status,
-    () => 'cut' as const,
-  );
-  await held.arrived;
-  return { session, state, code, page, release: held.release };
-}
 
 describe('an object that is reset', () => {
   test('a parked poll gets a 204, and the next one waits for the tokens', async () => {
@@ -51,7 +34,7 @@ describe('an object that is reset', () => {
   });
 
   test('in the middle of an exchange: the code is not sent again, the session stays', async () => {
-    const { session, state, code, page, release } = await startExchanging();
+    const { session, state, code, page, release } = await startExchanging(relay, provider);
     await tell('abort');
     release();
     expect(await page).toBe(503);
@@ -63,7 +46,9 @@ describe('an object that is reset', () => {
 
 test('a browser that leaves in the middle of an exchange: the device gets the tokens', async () => {
   const browser = new AbortController();
-  const { session, code, page, release } = await startExchanging({ signal: browser.signal });
+  const { session, code, page, release } = await startExchanging(relay, provider, {
+    signal: browser.signal,
+  });
   browser.abort();
   expect(await page).toBe('cut');
   release();
