@@ -65,7 +65,7 @@ function createHome(random: () => number, longestMs: number) {
 }
 
 /** Every other process is killed at a step of one of its sign-ins, the others at a random time. */
-async function killOnce(index: number, random: () => number): Promise<number> {
+async function killOnce(index: number, random: () => number): Promise<void> {
   const home = createHome(random, 200);
   const step = STEPS[Math.floor(random() * STEPS.length)];
   const nth = Math.floor(random() * SLOTS);
@@ -82,20 +82,15 @@ async function killOnce(index: number, random: () => number): Promise<number> {
   const again = home.run(SLOTS);
   expect([await again.exited, again.output()]).toEqual([0, expect.any(String)]);
   await home.untilUsersAreDone();
-  let sets = 0;
   for (let slot = 0; slot < SLOTS; slot += 1) {
     const codes = home.brought.get(slot) ?? [];
     // The user signed in once.
     expect(codes.length).toBe(1);
     expect(home.tokensOf(slot)).toEqual(tokensFor(codes[0] ?? ''));
-    sets += 1;
   }
-  return sets;
 }
 
 test('killed at any point until save has ended: the tokens come, without a new sign-in', async () => {
   const random = createRandom(testSeed);
-  let sets = 0;
-  for (let index = 0; index < PROCESSES; index += 1) sets += await killOnce(index, random);
-  expect(sets).toBe(PROCESSES * SLOTS);
+  for (let index = 0; index < PROCESSES; index += 1) await killOnce(index, random);
 }, 240_000);
