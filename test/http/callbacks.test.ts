@@ -5,7 +5,6 @@ import { poll, pollOnce, start } from '../kit/device.ts';
 import { findUndocumented } from '../kit/log-document.ts';
 import { captureLog, createTestService } from '../kit/service.ts';
 import { callback, createUser, decide, decision, textOf } from '../kit/user.ts';
-import { createGate } from '../kit/wait.ts';
 
 const NOT_SIGNED_IN = 'Your device wasn’t signed in.';
 
@@ -60,24 +59,6 @@ describe('a second callback', () => {
       expect((await user.comeBack(state, query, 'anilist')).status).toBe(404);
     }
     expect(service.sent).toHaveLength(query === 'code=c' ? 1 : 0);
-  });
-
-  test('says that the sign-in is being completed while the first one is', async () => {
-    const gate = createGate();
-    const held = gate.close();
-    const fetch = async () => {
-      await gate.pass();
-      return Response.json({ access_token: 'granted' });
-    };
-    const service = createTestService({ confirm: 'always', fetch });
-    const { url, state } = await start(service);
-    const user = createUser(service);
-    await user.decide(url, 'continue');
-    const first = user.comeBack(state);
-    await held.arrived;
-    expect(await textOf(await user.comeBack(state))).toContain('being completed');
-    held.release();
-    expect((await first).status).toBe(200);
   });
 });
 

@@ -1,9 +1,9 @@
 /** A relay that is being stopped, as devices see it (docs/operating.md). How long it waits: test/sign-ins. */
 import { expect, test } from 'bun:test';
-import { runReady } from '../kit/clock.ts';
+import { isPending, runReady, runTurns } from '../kit/clock.ts';
 import { poll, requestAuthorization, start, startRequest } from '../kit/device.ts';
 import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../kit/limits.ts';
-import { createTestService, type TestService } from '../kit/service.ts';
+import { createTestService, MAL, type TestService } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 import { createGate } from '../kit/wait.ts';
 
@@ -67,3 +67,32 @@ test('a callback whose lease the store has not answered yet counts as in progres
   expect((await polled).status).toBe(204);
   expect(service.sent).toHaveLength(1);
 });
+
+test.each(['/refresh', '/revoke', '/oauth2/mal/token', '/oauth2/mal/revoke'])(
+  'a request to %s that is in progress is finished, and no new one is accepted',
+  async (path) => {
+    const revocation = { url: 'https://mal.test/revoke' };
+    const service = createTestService({ providers: [{ ...MAL, revocation }] });
+    const send = (token: string) => {
+      const own = { service: 'mal', refreshToken: token };
+      const oauth = { grant_type: 'refresh_token', refresh_token: token, token };
+      const headers = { 'Content-Type': 'application/json' };
+      return service.ask(path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ ...own, ...oauth }),
+      });
+    };
+    const held = service.gate.close();
+    const first = send('first');
+    await held.arrived;
+    const drained = service.drain();
+    expect((await send('second')).status).toBe(503);
+    await runTurns();
+    expect(await isPending(drained)).toBe(true);
+    held.release();
+    expect((await first).status).toBe(200);
+    await drained;
+    expect(service.sent).toHaveLength(1);
+  },
+);

@@ -19,6 +19,7 @@ import {
 import { createApiCheck } from './api-document.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
 import { createEventLog } from './relay.ts';
+import { createGate } from './wait.ts';
 
 export { StoreUnavailable } from '../../src/sign-ins/store.ts';
 export type { Fetch };
@@ -145,6 +146,7 @@ export function createTestService(options: TestServiceOptions = {}) {
   const settings = { ...SETTINGS, ...given };
   const clock: FakeClock = options.clock ?? sharing?.clock ?? createFakeClock();
   const sent: Sent[] = [];
+  const gate = createGate();
   const memory = createMemoryStores(clock, settings.maxSessions);
   const shared = sharing && { sessions: sharing.store };
   const stores: Stores = { ...memory, ...shared, ...options.stores };
@@ -155,8 +157,9 @@ export function createTestService(options: TestServiceOptions = {}) {
       randomBytes,
       ...given,
       clock,
-      fetch: (url, init) => {
+      async fetch(url, init) {
         sent.push(readSent(url, init));
+        await gate.pass();
         return fetch(url, init);
       },
     },
@@ -179,6 +182,8 @@ export function createTestService(options: TestServiceOptions = {}) {
     store,
     /** The requests to providers. */
     sent,
+    /** Closed, it holds every request to a provider. */
+    gate,
     countParked: async () => (await service.readState()).parkedPolls,
     /** What is kept in memory, expired or not. */
     kept: memory.sizes,

@@ -8,7 +8,7 @@ import {
 } from '../../src/providers/refreshes.ts';
 import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import { createMemoryRefreshStore, plainVault } from '../../src/stores/memory.ts';
-import { createFakeClock, isPending, runReady, runTurns } from '../kit/clock.ts';
+import { createFakeClock, runReady, runTurns } from '../kit/clock.ts';
 import { refresh } from '../kit/device.ts';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../kit/limits.ts';
 import {
@@ -19,7 +19,6 @@ import {
   StoreUnavailable,
   type TestService,
 } from '../kit/service.ts';
-import { createGate } from '../kit/wait.ts';
 
 const UNAVAILABLE = { status: 503, body: { error: 'temporarily_unavailable' } };
 
@@ -133,52 +132,34 @@ describe('a refresh that fails', () => {
   });
 });
 
-/** A service whose provider `mal` holds each request until the test releases it. */
-function createHeld(options = {}) {
-  const gate = createGate();
-  const give = rotate();
-  const fetch: Fetch = async (url, init) => {
-    if (url.includes('mal.test')) await gate.pass();
-    return give(url, init);
-  };
-  return { held: gate.close(), service: createTestService({ fetch, ...options }) };
-}
-
-describe('a relay that is being stopped', () => {
-  test('finishes the refreshes in progress, and accepts no new ones', async () => {
-    const { held, service } = createHeld();
-    const asked = refresh(service, 'old');
-    await held.arrived;
-    const drained = service.drain();
-    expect(await refresh(service, 'late')).toMatchObject(UNAVAILABLE);
-    expect(await isPending(drained)).toBe(true);
-    held.release();
-    expect((await asked).body.access_token).toBe('access 1');
-    await drained;
-  });
-
-  test('does not wait for the refresh of another instance: the device gets tokens there', async () => {
-    const service = rotatingService(ELSEWHERE);
-    const asked = refresh(service, 'old');
-    await runTurns();
-    const drained = service.drain();
-    service.clock.advance(REFRESH_CHECK_MS);
-    await runReady();
-    await drained;
-    expect(await asked).toMatchObject(UNAVAILABLE);
-    expect(service.sent).toHaveLength(0);
-  });
+test('a drain does not wait for the refresh of another instance, which has the tokens', async () => {
+  const service = rotatingService(ELSEWHERE);
+  const asked = refresh(service, 'old');
+  await runTurns();
+  const drained = service.drain();
+  service.clock.advance(REFRESH_CHECK_MS);
+  await runReady();
+  await drained;
+  expect(await asked).toMatchObject(UNAVAILABLE);
+  expect(service.sent).toHaveLength(0);
 });
 
 test('one refresh more than a provider may have is not sent; others are not affected', async () => {
-  // One for each provider.
-  const { held, service } = createHeld({ fetchesAtOnce: RESERVED_FOR_DISCOVERY + PROVIDER_SHARES });
+  const reply = Promise.withResolvers<void>();
+  const service = createTestService({
+    // One for each provider.
+    fetchesAtOnce: RESERVED_FOR_DISCOVERY + PROVIDER_SHARES,
+    async fetch(url) {
+      if (url.includes('mal.test')) await reply.promise;
+      return Response.json({ access_token: 'granted' });
+    },
+  });
   const first = refresh(service, 'old');
-  await held.arrived;
+  await runTurns();
   expect(await refresh(service, 'another')).toMatchObject(UNAVAILABLE);
   expect(service.sent).toHaveLength(1);
   expect((await refresh(service, 'old', {}, 'anilist')).status).toBe(200);
-  held.release();
+  reply.resolve();
   expect((await first).status).toBe(200);
   expect((await refresh(service, 'another')).status).toBe(200);
 });

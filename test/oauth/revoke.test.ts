@@ -1,7 +1,6 @@
 /** Signing out: `POST /revoke` and RFC 7009 (docs/extensions.md "Signing out", docs/device-grant.md "Signing out"), in what the conformance suite cannot see. */
 import { describe, expect, test } from 'bun:test';
 import type { ProviderConfig } from '../../src/providers/config.ts';
-import { isPending, runTurns } from '../kit/clock.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import {
   ACME,
@@ -12,7 +11,6 @@ import {
   type Sent,
   type TestService,
 } from '../kit/service.ts';
-import { createGate } from '../kit/wait.ts';
 
 const url = 'https://acme.test/revoke';
 
@@ -180,25 +178,6 @@ test('a store that is unavailable: 503 with Retry-After: the tokens may be valid
     expect(response.status).toBe(503);
     expect(response.headers.get('retry-after')).toBe('5');
   }
-});
-
-test('a relay that stops finishes the revocations in progress, and accepts no new ones', async () => {
-  const gate = createGate();
-  const held = gate.close();
-  const service = createAcme(async () => {
-    await gate.pass();
-    return new Response('');
-  });
-  const asked = revoke(service, { service: 'acme', accessToken: 'a' });
-  await held.arrived;
-  const drained = service.drain();
-  expect((await revoke(service, TOKENS)).status).toBe(503);
-  expect((await revokeOAuth(service, { token: 't' })).status).toBe(503);
-  await runTurns();
-  expect(await isPending(drained)).toBe(true);
-  held.release();
-  expect((await asked).status).toBe(200);
-  await drained;
 });
 
 test('a failure is logged with a hint that names the setting, and without a token', async () => {
