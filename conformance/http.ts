@@ -4,12 +4,7 @@
  */
 
 import { randomInt } from 'node:crypto';
-import {
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type RequestOptions,
-  request as requestHttp,
-} from 'node:http';
+import { type IncomingHttpHeaders, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { createTurns } from './async.ts';
 
@@ -17,8 +12,6 @@ export interface Call {
   readonly method?: string;
   /** Path and query exactly as they are sent, below the base URL. */
   readonly path: string;
-  /** The path starts at the root of the host. Well-known URIs come before the base URL's path. */
-  readonly atRoot?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly from?: ClientAddress;
@@ -52,11 +45,8 @@ const takeTurn = createTurns(5);
 /** Longer than the 15 s for which a relay may wait for its provider. */
 const DEFAULT_TIMEOUT_MS = 25_000;
 
-export function send(baseUrl: string, call: Call): Promise<Answer> {
-  return ask(new URL(baseUrl), call);
-}
-
-async function ask(url: URL, call: Call): Promise<Answer> {
+export async function send(baseUrl: string, call: Call): Promise<Answer> {
+  const url = new URL(baseUrl);
   const isTls = url.protocol === 'https:';
   const endTurn = isTls ? await takeTurn() : undefined;
   const startedAt = performance.now();
@@ -85,7 +75,10 @@ async function ask(url: URL, call: Call): Promise<Answer> {
       response.on('close', () => fail('an answer cut short'));
       response.on('end', () => {
         clearTimeout(timer);
-        resolve(answerOf(response, Buffer.concat(chunks), startedAt));
+        const { statusCode: status = 0, headers } = response;
+        const bytes = Buffer.concat(chunks);
+        const seconds = (performance.now() - startedAt) / 1000;
+        resolve({ status, headers, body: bytes.toString('utf8'), bytes, seconds, startedAt });
       });
     });
     const abort = () => request.destroy();
@@ -95,19 +88,13 @@ async function ask(url: URL, call: Call): Promise<Answer> {
   });
 }
 
-function answerOf(response: IncomingMessage, bytes: Buffer, startedAt: number): Answer {
-  const { statusCode: status = 0, headers } = response;
-  const seconds = (performance.now() - startedAt) / 1000;
-  return { status, headers, body: bytes.toString('utf8'), bytes, seconds, startedAt };
-}
-
 function requestOptions(url: URL, call: Call): RequestOptions {
   const { localAddress, forwardedFor } = call.from ?? {};
   return {
     method: call.method ?? 'GET',
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port || (url.protocol === 'https:' ? 443 : 80),
-    path: call.atRoot ? call.path : url.pathname.replace(/\/$/, '') + call.path,
+    path: url.pathname.replace(/\/$/, '') + call.path,
     // A connection of its own: its source address holds, and closing it harms no other request.
     agent: false,
     headers: {
@@ -144,12 +131,9 @@ export function createClientAddresses(): NextAddress {
   let index = randomInt(0, 200 * 254 * 254);
   return () => {
     index += 1;
-    return { localAddress: `127.${lastParts(index)}` };
+    const third = 1 + (Math.floor(index / 254) % 254);
+    const second = 1 + (Math.floor(index / (254 * 254)) % 250);
+    // No number is 0 or 255: `127.255.…` is for proxies.
+    return { localAddress: `127.${second}.${third}.${1 + (index % 254)}` };
   };
-}
-
-/** Three numbers, none of them 0 or 255: `127.255.…` is for proxies. */
-function lastParts(index: number): string {
-  const third = 1 + (Math.floor(index / 254) % 254);
-  return `${1 + (Math.floor(index / (254 * 254)) % 250)}.${third}.${1 + (index % 254)}`;
 }

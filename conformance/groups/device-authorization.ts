@@ -4,7 +4,7 @@ import * as expect from '../answers.ts';
 import { times } from '../async.ts';
 import { DEVICE_CODE, devicePath, requestGrant, startGrant, tokenPath } from '../device.ts';
 import { equal, holds, matches } from '../expect.ts';
-import { FORM, formCall } from '../http.ts';
+import { FORM, formCall, send } from '../http.ts';
 import { SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 import { expectBucket } from './start-limits.ts';
@@ -12,8 +12,13 @@ import { USER_CODE } from './user-code.ts';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-async function readMetadata({ relay, options }: Kit, path: string, service: string) {
-  const metadata = expect.oauth(await relay.send({ path, atRoot: true }), 200);
+/** Well-known URIs come before the path of the base URL. */
+const askAtRoot = ({ options }: Kit, path: string) =>
+  send(new URL(options.baseUrl).origin, { path });
+
+async function readMetadata(kit: Kit, path: string, service: string) {
+  const metadata = expect.oauth(await askAtRoot(kit, path), 200);
+  const { options } = kit;
   const issuer = `${options.baseUrl}/oauth2/${service}`;
   for (const [member, expected] of Object.entries({
     issuer,
@@ -100,16 +105,14 @@ export const deviceAuthorization = cases((test) => {
   });
 
   test('RFC 8414 §2; RFC 8414 §3; RFC 8628 §4: each service has its own issuer, with the same metadata at both well-known URIs', async (kit) => {
-    const { relay, options } = kit;
-    const basePath = (url: string) => new URL(url).pathname.replace(/\/$/, '');
-    const issuerPath = `${basePath(options.baseUrl)}/oauth2`;
+    const issuerPath = `${new URL(kit.options.baseUrl).pathname.replace(/\/$/, '')}/oauth2`;
     const wellKnown = `/.well-known/oauth-authorization-server${issuerPath}`;
     for (const service of [SERVICE_A, SERVICE_B]) {
       const metadata = await readMetadata(kit, `${wellKnown}/${service}`, service);
-      const below = `${basePath(options.baseUrl)}/oauth2/${service}`;
-      const openid = await readMetadata(kit, `${below}/.well-known/openid-configuration`, service);
+      const below = `${issuerPath}/${service}/.well-known/openid-configuration`;
+      const openid = await readMetadata(kit, below, service);
       equal('openid-configuration', openid, metadata);
     }
-    expect.oauth(await relay.send({ path: `${wellKnown}/nosuch`, atRoot: true }), 404);
+    expect.oauth(await askAtRoot(kit, `${wellKnown}/nosuch`), 404);
   });
 });

@@ -7,7 +7,6 @@ import {
   authorizeDevice,
   poll,
   pollToken,
-  type Started,
   start,
   startWithCode,
   UNKNOWN_SECRET,
@@ -18,7 +17,6 @@ import {
   createTestService,
   SETTINGS,
   StoreUnavailable,
-  type TestService,
 } from '../kit/service.ts';
 import { callback, decision, deny } from '../kit/user.ts';
 
@@ -94,45 +92,34 @@ test.each(['.', ')', ',', ').'])(
   },
 );
 
-test.each<[string, number, Partial<Hooks>, (service: TestService, started: Started) => unknown]>([
-  ['without a session', 404, {}, ({ clock }) => clock.advance(600_001)],
-  [
-    'of a cancelled session',
-    404,
-    {},
-    (service, { session }) => poll(service, `${session}&cancel=1`),
-  ],
-  ['whose lease fails', 503, { failing: 'lease' }, () => {}],
-  ['whose exchange fails', 502, { isProviderDown: true }, () => {}],
-  ['whose result cannot be stored', 503, { failing: 'complete' }, () => {}],
+test.each<[string, number, Asked | 'expire' | 'provider']>([
+  ['without a session', 404, 'expire'],
+  ['of a cancelled session', 404, 'cancel'],
+  ['whose lease fails', 503, 'lease'],
+  ['whose exchange fails', 502, 'provider'],
+  ['whose result cannot be stored', 503, 'complete'],
 ])(
   'a callback %s keeps no place at the provider: the next one signs in',
-  async (_, status, fault, prepare) => {
-    let hooks = fault;
+  async (_, status, fault) => {
+    let failing: typeof fault | undefined;
     const service = createTestService({
       // One request at a time to each provider.
       fetchesAtOnce: RESERVED_FOR_DISCOVERY + PROVIDER_SHARES,
       fetch: async () =>
-        hooks.isProviderDown
-          ? new Response('', { status: 500 })
-          : Response.json({ access_token: 'granted' }),
+        Response.json({ access_token: 'granted' }, { status: failing === 'provider' ? 500 : 200 }),
       beforeStore(verb) {
-        if (verb === hooks.failing) throw new StoreUnavailable();
+        if (verb === failing) throw new StoreUnavailable();
       },
     });
-    const started = await start(service);
-    await prepare(service, started);
-    expect((await callback(service, started.state)).status).toBe(status);
-    hooks = {};
+    const { session, state } = await start(service);
+    if (fault === 'cancel') await poll(service, `${session}&cancel=1`);
+    if (fault === 'expire') service.clock.advance(600_001);
+    failing = fault;
+    expect((await callback(service, state)).status).toBe(status);
+    failing = undefined;
     expect((await callback(service, (await start(service)).state)).status).toBe(200);
   },
 );
-
-/** What goes wrong. */
-interface Hooks {
-  readonly failing: Asked;
-  readonly isProviderDown: boolean;
-}
 
 test.each(['/relay', '/auth', '/auth/v1', '/L'])(
   'OAUTH_BASE_URL may have the path %s, whether or not a proxy removes it',
