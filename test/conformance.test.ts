@@ -14,6 +14,7 @@ import { buildForNode, ROOT, startRelay } from './kit/relay.ts';
 import { writeCertificate } from './kit/tls.ts';
 import { startWorkers } from './kit/workers.ts';
 
+const SUITE = [process.execPath, `${ROOT}conformance/run.ts`];
 const LONGEST_MS = 500_000;
 
 type Env = Readonly<Record<string, string>>;
@@ -31,16 +32,11 @@ interface Target {
 }
 
 /** Everything but `confirm`, which changes what a link does. */
-const ALL_EXTENSIONS = [
-  '--with',
-  'user-code,wait,ack,qr,cors,device-grant,services,refresh,revoke,details,challenge,open,progress,cancel',
-];
+const ALL_EXTENSIONS =
+  '--with=user-code,wait,ack,qr,cors,device-grant,services,refresh,revoke,details,challenge,open,progress,cancel';
 
 /** Leaves out the groups that wait until sessions expire. */
-const ALL_BUT_EXPIRY = [...ALL_EXTENSIONS, '--except', 'expiry,device-expiry'];
-
-/** On Workers Cloudflare says who the client is, so it is always a valid address. */
-const ON_WORKERS = ['--proxy-address', 'none'];
+const ALL_BUT_EXPIRY = [ALL_EXTENSIONS, '--except=expiry,device-expiry'];
 
 /**
  * What a proxy could break: paths, methods, headers, bodies, pages, and polls that are held. The
@@ -51,11 +47,9 @@ const BEHIND_PROXY: Omit<Target, 'start'> = {
   isLater: true,
   scheme: 'https',
   options: [
-    ...ALL_EXTENSIONS,
-    '--only',
-    'journey,start,authorize,callback,callback-pages,result,paths,methods,unconfigured,rate-limit,races,hold,wait,user-code,cancel,cors,qr,device-grant,device-token',
-    '--proxy-address',
-    'none',
+    ALL_EXTENSIONS,
+    '--only=journey,start,authorize,callback,callback-pages,result,paths,methods,unconfigured,rate-limit,races,hold,wait,user-code,cancel,cors,qr,device-grant,device-token',
+    '--proxy-address=none',
   ],
 };
 
@@ -66,8 +60,7 @@ const TARGETS: Readonly<Record<string, Target>> = {
   'a sessions file': {
     isLater: true,
     options: [
-      '--only',
-      'journey,result,capabilities,user-code,races,cancel,device-grant,device-token,rate-limit',
+      '--only=journey,result,capabilities,user-code,races,cancel,device-grant,device-token,rate-limit',
     ],
     start: startWithFile,
   },
@@ -78,16 +71,21 @@ const TARGETS: Readonly<Record<string, Target>> = {
   },
   // The default of 600 s is tested with fake time.
   expiry: {
-    options: ['--only', 'expiry,device-expiry', '--session-seconds', '20'],
+    options: ['--only=expiry,device-expiry', '--session-seconds=20'],
     start: (env, port) => startRelay(env, { port }),
   },
-  confirm: { options: ['--only', 'confirm'], start: (env, port) => startRelay(env, { port }) },
+  confirm: { options: ['--only=confirm'], start: (env, port) => startRelay(env, { port }) },
   // If all that asks the provider gets no answer within 25 s, workerd had too little of the processor,
   // as at 2 % of a core. Its one thread serves all that has arrived before it reads its sockets again,
   // and an exchange waits for that several times: for the connection, the response and its body.
   'Cloudflare Workers': {
     isLater: true,
-    options: [...ALL_EXTENSIONS, '--except', 'expiry,device-expiry,client-address', ...ON_WORKERS],
+    // Cloudflare says who the client is, so it is always a valid address.
+    options: [
+      ALL_EXTENSIONS,
+      '--except=expiry,device-expiry,client-address',
+      '--proxy-address=none',
+    ],
     start: (env, port) => startWorkers(env, { port }),
   },
   'behind nginx': {
@@ -124,11 +122,7 @@ testTargets(now);
 
 // Not concurrent, so the targets below wait for those above.
 test('--print-env alone: the environment of a relay at its default port', async () => {
-  const { exitCode, output } = await runChild([
-    process.execPath,
-    `${ROOT}conformance/run.ts`,
-    '--print-env',
-  ]);
+  const { exitCode, output } = await runChild([...SUITE, '--print-env']);
   expect(exitCode).toBe(0);
   expect(output).toStartWith('OAUTH_BASE_URL=http://127.0.0.1:8080\n');
 });
@@ -150,16 +144,10 @@ test('a case that fails leaves no request behind that could end the suite', asyn
     ),
   );
   const suite = [
-    process.execPath,
-    `${ROOT}conformance/run.ts`,
-    '--base-url',
-    proxy.url,
-    '--provider-listen',
-    `127.0.0.1:${await findFreePort()}`,
-    '--with',
-    'device-grant',
-    '--only',
-    'device-token',
+    ...SUITE,
+    `--base-url=${proxy.url}`,
+    `--provider-listen=127.0.0.1:${await findFreePort()}`,
+    '--only=device-token',
   ];
   const relay = stack.use(
     await startRelay({ ...(await readEnv(suite)), OAUTH_BASE_URL: proxy.url, START_BURST: '1000' }),
@@ -184,17 +172,12 @@ async function runSuite({ options, scheme = 'http', start }: Target) {
   ];
   const baseUrl = `${scheme}://127.0.0.1:${port}`;
   const suite = [
-    process.execPath,
-    `${ROOT}conformance/run.ts`,
-    '--base-url',
-    baseUrl,
-    '--unconfigured-url',
-    `${scheme}://127.0.0.1:${unconfiguredPort}`,
-    '--provider-listen',
-    `127.0.0.1:${providerPort}`,
+    ...SUITE,
+    `--base-url=${baseUrl}`,
+    `--unconfigured-url=${scheme}://127.0.0.1:${unconfiguredPort}`,
+    `--provider-listen=127.0.0.1:${providerPort}`,
     // Fewer than by default: the group that fills the relay ends sooner.
-    '--max-sessions',
-    '400',
+    '--max-sessions=400',
     ...options,
   ];
   const env = await readEnv(suite);
