@@ -4,13 +4,13 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page, type Response } from 'playwright-core';
 import type { Branding } from '../../src/pages/pages.ts';
-import { poll, type Started, start, startWithCode } from './device.ts';
+import { pollUntilDone, type Started, start, startWithCode } from './device.ts';
 import { endWithFile } from './ending.ts';
 import { CHROMIUM } from './needs.ts';
 import { startOpenId } from './openid.ts';
 import { findFreePort } from './process.ts';
 import { type RelayProcess, startRelay } from './relay.ts';
-import { plantIfLong, plantSecret } from './secrets.ts';
+import { plantSecret } from './secrets.ts';
 
 /** Quiet, and without network traffic of its own. */
 const FLAGS = [
@@ -119,24 +119,12 @@ interface Result {
 
 export type Device = ReturnType<typeof createDevice>;
 
-function createDevice(relay: RelayProcess, started: Started) {
-  return {
-    ...started,
-    /** The short link as a whole. */
-    shortUrl: String(started.answer.link),
-    async poll(): Promise<Result & { readonly status: number }> {
-      let response = await poll(relay, started.session);
-      // On a busy machine a user takes longer than a poll.
-      while (response.status === 204) response = await poll(relay, started.session);
-      const { status } = response;
-      if (status !== 200) return { status };
-      const result = (await response.json()) as Result;
-      plantIfLong(result.accessToken ?? '');
-      plantIfLong(result.refreshToken ?? '');
-      return { status, ...result };
-    },
-  };
-}
+const createDevice = (relay: RelayProcess, started: Started) => ({
+  ...started,
+  /** The short link as a whole. */
+  shortUrl: String(started.answer.link),
+  poll: () => pollUntilDone([relay], started.session) as Promise<Result>,
+});
 
 type PhoneOptions = Parameters<Browser['newContext']>[0];
 
