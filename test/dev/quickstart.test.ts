@@ -67,6 +67,16 @@ test('a poll that is refused waits for as long as Retry-After says', async () =>
   expect(output).toBe('7000\n2000\naccessToken\n');
 });
 
+test('the time of a link is over, but the relay has not ended it: the device polls on', async () => {
+  let polls = 0;
+  using relay = serveUpstream(({ url }) => {
+    if (url.endsWith('/start')) return Response.json({ session: 's', url: '', expiresIn: 0 });
+    polls += 1;
+    return polls === 1 ? new Response(null, { status: 204 }) : Response.json({ accessToken: 'a' });
+  });
+  expect((await run(program(relay.origin) + MAIN)).output).toBe('accessToken\n');
+});
+
 function run(app: string) {
   const file = join(newFolder(), 'app.mjs');
   writeFileSync(file, app);
