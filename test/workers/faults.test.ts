@@ -1,8 +1,10 @@
 /** Durable Objects that are reset, replaced by a new version or refused storage; browsers and devices that leave. docs/cloudflare.md. */
 import { describe, expect, test } from 'bun:test';
+import type { Socket } from 'node:net';
 import { poll, pollOnce, pollUntilDone, refresh, start, startRequest } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
-import { startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { serveBytes, startTokenEndpoint, tokensFor } from '../kit/provider.ts';
+import { plantSecret } from '../kit/secrets.ts';
 import { bringCode, makeCode, startExchanging } from '../kit/user.ts';
 import { pollUntil } from '../kit/wait.ts';
 import { startWorkers } from '../kit/workers.ts';
@@ -55,6 +57,24 @@ test('a browser that leaves in the middle of an exchange: the device gets the to
   expect(await pollUntilDone([relay], session)).toEqual(tokensFor(code));
 });
 
+test('a kept connection that the provider closes as it is used again costs no sign-in', async () => {
+  const token = plantSecret(`token-${makeCode()}`);
+  const body = JSON.stringify({ access_token: token });
+  const used = new WeakSet<Socket>();
+  using closing = await serveBytes((socket, _, request) => {
+    if (!request.startsWith('POST')) return;
+    if (used.has(socket)) return void socket.destroy();
+    used.add(socket);
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  });
+  await using own = await startWorkers({ MAL_TOKEN_URL: closing.url });
+  for (const _ of [1, 2]) {
+    const { session, state } = await start(own);
+    expect((await bringCode(own, state, makeCode())).status).toBe(200);
+    expect(await pollUntilDone([own], session)).toEqual({ accessToken: token });
+  }
+});
+
 test('a storage that refuses: starts and callbacks get a 503, polls wait, all is kept', async () => {
   const { session, state } = await start(relay);
   await tell('fill');
@@ -105,6 +125,9 @@ test('an alarm removes what has expired; without rows there is none', async () =
     return (await state()).rows.length === 0;
   });
   expect(await short.waitForEvents('sign_in_expired', 1)).toMatchObject([{ stage: 'started' }]);
+  expect(await state()).toEqual({ rows: [], alarmAtMs: null });
+  await start(short);
+  expect((await state()).alarmAtMs).toBeGreaterThanOrEqual(alarmAtMs);
 });
 
 test('a row that expires sooner than the others has the alarm sooner', async () => {
@@ -115,5 +138,8 @@ test('a row that expires sooner than the others has the alarm sooner', async () 
   await start(own);
   const atMs = await findAlarm();
   await refresh(own, 'a refresh token');
+  expect(await findAlarm()).toBeLessThan(atMs - 300_000);
+  // The alarm leaves what has not expired, and sets the next one for it.
+  await own.ask('/test/sweep');
   expect(await findAlarm()).toBeLessThan(atMs - 300_000);
 });

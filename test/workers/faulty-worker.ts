@@ -5,8 +5,9 @@ import { type Env, RelayObject as Relay } from '../../src/workers/relay-object.t
 export { default } from '../../src/workers/worker.ts';
 
 /** What the tests use of the object besides. */
-interface Aborting extends DurableObjectState {
+interface Tested extends DurableObjectState {
   abort(reason: string): void;
+  readonly storage: DurableObjectState['storage'] & { deleteAlarm(): Promise<void> };
 }
 
 /** While it is, the storage refuses every statement. */
@@ -24,10 +25,11 @@ export class RelayObject extends Relay {
   }
 
   override async fetch(request: Request): Promise<Response> {
-    const { storage } = this.ctx;
+    const tested = this.ctx as Tested;
+    const { storage } = tested;
     switch (new URL(request.url).pathname) {
       case '/test/abort':
-        (this.ctx as Aborting).abort('a test');
+        tested.abort('a test');
         break;
       case '/test/fill':
         isFull = true;
@@ -36,6 +38,8 @@ export class RelayObject extends Relay {
         isFull = false;
         break;
       case '/test/sweep':
+        // An alarm that runs is no longer set.
+        await storage.deleteAlarm();
         await this.alarm();
         break;
       case '/test/state': {

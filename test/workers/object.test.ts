@@ -31,6 +31,13 @@ test('a GET may have a body, which no route reads: a poll gets its 204', async (
   expect(statusOf(await connection.until('\r\n\r\n'))).toBe(204);
 });
 
+test('a body of more than 1 MiB gets a 413, before it arrives', async () => {
+  await using relay = await startWorkers();
+  const connection = openRaw(relay.baseUrl);
+  await connection.send('POST /refresh HTTP/1.1\r\nHost: a\r\nContent-Length: 1048577\r\n\r\n{}');
+  expect(statusOf(await connection.until('\r\n\r\n'))).toBe(413);
+});
+
 test('one poll more than an object has memory for ends the one that was held longest', async () => {
   await using relay = await startWorkers({ START_BURST: '1000' });
   async function park(session: string) {
