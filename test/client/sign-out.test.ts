@@ -14,8 +14,9 @@ function begin(
   more: Partial<SessionStorage> = {},
 ) {
   const network = createNetwork({ '': answers });
-  const items = { ...createMemory(), ...more } as SessionStorage;
-  if (tokens) items.setItem(KEY, JSON.stringify(tokens));
+  const memory = createMemory();
+  if (tokens) memory.setItem(KEY, JSON.stringify(tokens));
+  const items = { ...memory, ...more } as SessionStorage;
   const ends: { failure?: unknown; result?: SignedOut; atMs: number }[] = [];
   const { session } = open(network, { items });
   session.signOut().then(
@@ -109,10 +110,8 @@ describe('the storage', () => {
         if (how === 'throws') throw cause;
         return Promise.reject(cause);
       };
-      const items = createMemory();
-      items.setItem(KEY, JSON.stringify(TOKENS));
-      const broken = { ...items, removeItem, setItem: removeItem };
-      const { advance, ends, asked } = begin([REVOKED], null, broken);
+      const broken = { removeItem, setItem: removeItem };
+      const { advance, ends, asked } = begin([REVOKED], TOKENS, broken);
       await advance(10);
       expect(asked).toHaveLength(1);
       const failure = { code: 'storage_failed', cause };

@@ -69,11 +69,15 @@ describe('dev: options', () => {
 });
 
 describe('dev in a terminal', () => {
-  test('says where it is and what happens, and ends with Ctrl-C', async () => {
+  async function startHere(env: Readonly<Record<string, string>> = {}) {
     const port = await findFreePort();
-    const dev = startInTerminal([process.execPath, MAIN, 'dev', '--port', String(port)]);
-    await dev.untilShown('Ctrl-C ends it');
-    await fetch(`http://127.0.0.1:${port}/auth/start`, {
+    const dev = startInTerminal([process.execPath, MAIN, 'dev', '--port', `${port}`], { env });
+    return { ...dev, port, shown: await dev.untilShown('Ctrl-C ends it') };
+  }
+
+  test('says where it is and what happens, and ends with Ctrl-C', async () => {
+    const dev = await startHere();
+    await fetch(`http://127.0.0.1:${dev.port}/auth/start`, {
       method: 'POST',
       body: JSON.stringify({ service: 'dev', device: '\x1b[2JTV' }),
     });
@@ -83,12 +87,9 @@ describe('dev in a terminal', () => {
     expect(await dev.exited).toBe(0);
   });
 
-  test.each(['NO_COLOR=1', 'TERM=dumb'])('%s: no escape sequence', async (variable) => {
-    const port = await findFreePort();
-    const [name = '', value = ''] = variable.split('=');
-    const env = { [name]: value };
-    const dev = startInTerminal([process.execPath, MAIN, 'dev', '--port', `${port}`], { env });
-    expect(await dev.untilShown('Ctrl-C ends it')).not.toContain('\x1b');
+  test.each([{ NO_COLOR: '1' }, { TERM: 'dumb' }])('%j: no escape sequence', async (env) => {
+    const dev = await startHere(env);
+    expect(dev.shown).not.toContain('\x1b');
     dev.type(CTRL_C);
     await dev.exited;
   });
