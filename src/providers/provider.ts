@@ -65,11 +65,7 @@ export function createProvider(
     return { code, tokenUrl, clientId, redirectUri, ...(revocationUrl && { revocationUrl }) };
   }
 
-  /** Sends nothing, and returns undefined, at the limit on requests. */
-  async function withinLimit<Answer>(send: () => Promise<Answer>): Promise<Answer | undefined> {
-    if (!tokenEndpoint.reserve(name)) return undefined;
-    return send().finally(() => tokenEndpoint.release(name));
-  }
+  const withinLimit = <T>(send: () => Promise<T>) => tokenEndpoint.withinLimit(name, send);
 
   return {
     name,
@@ -112,9 +108,8 @@ export function createProvider(
       return iss === undefined ? !issuer?.isRequired : iss === (issuer?.url ?? iss);
     },
 
-    /** Reserves one request, for an exchange. Returns false at the limit. */
-    reserve: () => tokenEndpoint.reserve(name),
-    release: () => tokenEndpoint.release(name),
+    /** Calls `exchange`, which may call `resolveCode`. Undefined at the limit: no code is spent. */
+    withinLimit,
 
     /**
      * Sends the code to the token endpoint, once, or passes it on to a device that exchanges it

@@ -80,22 +80,20 @@ export class TokenEndpoint {
     this.#maxInProgress = Math.max(1, Math.min(UPSTREAM_REQUESTS, available));
   }
 
-  /** Reserves one request. Returns false at the limit for that provider or for all together. */
-  reserve(provider: string): boolean {
+  /** Calls `send`, which sends one request. Undefined at the limit for that provider or for all together. */
+  async withinLimit<T>(provider: string, send: () => Promise<T>): Promise<T | undefined> {
     const own = this.#inProgress.get(provider) ?? 0;
     const maxOfProvider = Math.ceil(this.#maxInProgress / PROVIDER_SHARES);
     if (this.#allInProgress >= this.#maxInProgress || own >= maxOfProvider) {
       this.#options.onFull();
-      return false;
+      return undefined;
     }
     this.#inProgress.set(provider, own + 1);
     this.#allInProgress += 1;
-    return true;
-  }
-
-  release(provider: string): void {
-    this.#inProgress.set(provider, (this.#inProgress.get(provider) ?? 1) - 1);
-    this.#allInProgress -= 1;
+    return send().finally(() => {
+      this.#inProgress.set(provider, (this.#inProgress.get(provider) ?? 1) - 1);
+      this.#allInProgress -= 1;
+    });
   }
 
   /**

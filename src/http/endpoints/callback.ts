@@ -148,27 +148,14 @@ async function endSignIn(
     }
     return ended;
   }
-  const ended = await finishWithCode(signIns, provider, browserState, code);
+  const finished = await provider.withinLimit(() =>
+    signIns.finish(provider.name, browserState, (delivery) => provider.resolveCode(code, delivery)),
+  );
+  const ended = finished ?? ({ outcome: 'busy' } as const);
   if (ended.failure !== undefined) {
     signInLog.fail('exchange_failed', request, provider, ended.failure, browserState);
   }
   return ended;
-}
-
-async function finishWithCode(
-  signIns: SignIns,
-  provider: Provider,
-  browserState: string,
-  code: string,
-): Promise<EndedCallback<TokenFailure>> {
-  if (!provider.reserve()) return { outcome: 'busy' };
-  try {
-    return await signIns.finish(provider.name, browserState, (delivery) =>
-      provider.resolveCode(code, delivery),
-    );
-  } finally {
-    provider.release();
-  }
 }
 
 /**
