@@ -3,7 +3,7 @@
  * setting to change. docs/reference.md lists the events.
  */
 import { log, warnOnce } from '../log.ts';
-import type { Monitor } from '../monitor.ts';
+import type { Grant, Monitor } from '../monitor.ts';
 import {
   hintForAuthorizationError,
   hintForExpired,
@@ -30,11 +30,10 @@ const OPEN_SESSIONS_FULL_HINT =
 const ORIGIN_HIDDEN_HINT =
   'a form arrived with `Origin: null` and was refused: a proxy may add `Referrer-Policy: no-referrer` to the pages of the relay; remove it there (docs/proxies.md)';
 
-/** What failed, by the event of the log. */
-const FAILED_GRANTS = {
-  exchange_failed: 'exchange',
-  refresh_failed: 'refresh',
-  revocation_failed: 'revoke',
+const FAILURE_EVENTS = {
+  exchange: 'exchange_failed',
+  refresh: 'refresh_failed',
+  revoke: 'revocation_failed',
 } as const;
 
 export class SignInLog {
@@ -106,7 +105,7 @@ export class SignInLog {
 
   /** A request to the provider failed. Only an exchange has a browser state. */
   fail(
-    event: keyof typeof FAILED_GRANTS,
+    grant: Grant,
     request: RelayRequest,
     provider: Provider,
     failure: TokenFailure,
@@ -114,7 +113,8 @@ export class SignInLog {
   ): void {
     const { name: service } = provider;
     const signIn = browserState && signInIdOf(browserState);
-    const hint = hintForTokenFailure(provider, failure, FAILED_GRANTS[event]);
+    const hint = hintForTokenFailure(provider, failure, grant);
+    const event = FAILURE_EVENTS[grant];
     const { description: _, ...logged } = failure;
     const fields = { service, ...(signIn && { signIn }), ...logged, hint };
     log.warning(event, { requestId: request.id, ...fields });

@@ -145,7 +145,8 @@ export function describeErrors(
   const providerError = passes ? undefined : meaning;
   const error = providerError ?? (status === 401 && !passes ? 'invalid_client' : undefined);
   const refusal = isTemporary(status) || error === 'redirect_uri_mismatch' ? undefined : error;
-  const description = json && refusal !== 'invalid_grant' ? describe(json, provider) : undefined;
+  const isShown = asked.grant === 'refresh' && refusal !== 'invalid_grant';
+  const description = isShown && json ? describe(json, provider) : undefined;
   const retryAfterMs = refusal === undefined ? parseRetryAfter(answer) : undefined;
   return {
     answer: passes ? 'temporary' : kindOf(answer, json),

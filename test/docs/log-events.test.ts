@@ -14,7 +14,7 @@ const sources = [...new Bun.Glob('src/**/*.{ts,tsx}').scanSync(ROOT)]
 const PATTERNS = [
   /\blog(?:\.(?!isEnabledFor)\w+|\[[^\]]+\])\(\s*'(\w+)'/g,
   /\bwarnOnce\(\s*'(\w+)'/g,
-  /\bfail\(\s*'(\w+_failed)'/g,
+  /\b(?:exchange|refresh|revoke): '(\w+_failed)'/g,
   /'(store_\w+)'/g,
 ];
 

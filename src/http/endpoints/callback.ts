@@ -153,7 +153,7 @@ async function endSignIn(
   );
   const ended = finished ?? ({ outcome: 'busy' } as const);
   if (ended.failure !== undefined) {
-    signInLog.fail('exchange_failed', request, provider, ended.failure, browserState);
+    signInLog.fail('exchange', request, provider, ended.failure, browserState);
   }
   return ended;
 }

@@ -25,7 +25,7 @@ import {
   shortLinkOf,
 } from '../request.ts';
 import { type Refusal, refuse, undecided } from '../responses.ts';
-import { MAX_TOKEN_REQUEST_BYTES, refreshTokens } from './refresh.ts';
+import { askProvider, isToken, MAX_TOKEN_REQUEST_BYTES } from './refresh.ts';
 import { canRevoke } from './services.ts';
 
 /** The default of RFC 8628 §3.2. */
@@ -148,9 +148,12 @@ async function refresh(
   if (refreshToken === undefined) {
     return oauthErrorResponse('invalid_request', { description: 'refresh_token is missing' });
   }
+  if (!isToken(refreshToken)) return refuse('invalid_request');
   try {
     const scope = parameters.get('scope');
-    const outcome = await refreshTokens(dependencies, request, provider, refreshToken, scope);
+    const outcome = await askProvider(dependencies, request, provider, 'refresh', () =>
+      dependencies.refreshes.refresh(provider, refreshToken, scope),
+    );
     // 429, because many clients discard their token after any 400.
     return outcome.ok
       ? oauthResponse(describeOAuthTokens(outcome.tokens))

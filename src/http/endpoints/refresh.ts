@@ -1,6 +1,6 @@
 /** `POST /refresh` (docs/extensions.md), and what all requests that bring tokens share. */
 import type { Provider } from '../../providers/provider.ts';
-import type { TokenResult } from '../../sign-ins/session.ts';
+import type { Failed } from '../../providers/token-response.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { parseMembers, type RelayRequest, readBody } from '../request.ts';
@@ -9,22 +9,21 @@ import { describeTokens, jsonResponse, type Refusal, refuse, undecided } from '.
 /** The largest body of a refresh, a revocation, or a request of the device grant. Refresh tokens of 4 KB have been seen. */
 export const MAX_TOKEN_REQUEST_BYTES = 16_384;
 
-/** Refreshes for both protocols, with the client's authentication. Rejects when the store is unavailable. */
-export async function refreshTokens(
-  { admission, refreshLimiter, refreshes, signInLog }: Dependencies,
+/** Admits a refresh or a revocation of either protocol, and logs its failure. Rejects when the store is unavailable. */
+export async function askProvider<Done extends { readonly ok: true }>(
+  { admission, signInLog, ...limiters }: Dependencies,
   request: RelayRequest,
   provider: Provider,
-  refreshToken: string,
-  scope: string | undefined,
-): Promise<{ readonly ok: true; readonly tokens: TokenResult } | Refusal> {
-  if (!isToken(refreshToken)) return refuse('invalid_request');
-  const admitted = await admission.admit(request, refreshLimiter, 'refresh');
+  grant: 'refresh' | 'revoke',
+  send: () => Promise<Done | Failed | undefined>,
+): Promise<Done | Refusal> {
+  const admitted = await admission.admit(request, limiters[`${grant}Limiter`], grant);
   if (!admitted.ok) return admitted;
-  const outcome = await refreshes.refresh(provider, refreshToken, scope);
+  const outcome = await send();
   if (outcome === undefined) return undecided();
   if (outcome.ok) return outcome;
   const { failure } = outcome;
-  signInLog.fail('refresh_failed', request, provider, failure);
+  signInLog.fail(grant, request, provider, failure);
   const { refusal, description, retryAfterMs } = failure;
   return { ...(refusal ? refuse(refusal) : undecided(retryAfterMs)), description };
 }
@@ -34,10 +33,12 @@ export function createRefresh(dependencies: Dependencies): Handler {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
     const { asked, provider } = read;
-    const refreshToken = readText(asked.refreshToken);
-    if (refreshToken === undefined) return refuse('invalid_request');
+    const { refreshToken } = asked;
+    if (!isToken(refreshToken)) return refuse('invalid_request');
     const scope = readText(asked.scope);
-    const outcome = await refreshTokens(dependencies, request, provider, refreshToken, scope);
+    const outcome = await askProvider(dependencies, request, provider, 'refresh', () =>
+      dependencies.refreshes.refresh(provider, refreshToken, scope),
+    );
     if (!outcome.ok) return outcome;
     return jsonResponse(describeTokens(outcome.tokens, asked.details === true));
   };
@@ -62,8 +63,8 @@ export async function readTokenRequest(
  * True if a provider can have issued it: RFC 6749 appendix A.12 and A.17. `fetch` refuses any other
  * character in a header, which would look like an unreachable provider.
  */
-export function isToken(text: string): boolean {
-  return /^[\x20-\x7e]+$/.test(text);
+export function isToken(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
 }
 
 /** A member that is empty or of a wrong type counts as absent. */

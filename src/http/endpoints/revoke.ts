@@ -3,35 +3,16 @@
  * docs/device-grant.md). The relay adds the client's authentication.
  */
 
-import type { Provider } from '../../providers/provider.ts';
-import type { RevocationOutcome, TokenKind } from '../../providers/revocation.ts';
+import type { TokenKind } from '../../providers/revocation.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { oauthErrorResponse, oauthResponseTo, revokedResponse } from '../oauth-responses.ts';
-import type { RelayRequest } from '../request.ts';
-import { jsonErrorResponse, jsonResponse, type Refusal, refuse, undecided } from '../responses.ts';
+import { jsonErrorResponse, jsonResponse, refuse } from '../responses.ts';
 import { readParameters } from './device-grant.ts';
-import { isToken, readText, readTokenRequest } from './refresh.ts';
+import { askProvider, isToken, readText, readTokenRequest } from './refresh.ts';
 
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
-
-/** Admits a revocation of either protocol, and logs its failure. Rejects when the store is unavailable. */
-async function revokeAtProvider(
-  { admission, revokeLimiter, signInLog }: Dependencies,
-  request: RelayRequest,
-  provider: Provider,
-  revoke: () => Promise<RevocationOutcome | undefined>,
-): Promise<{ readonly ok: true } | Refusal> {
-  const admitted = await admission.admit(request, revokeLimiter, 'revoke');
-  if (!admitted.ok) return admitted;
-  const outcome = await revoke();
-  if (outcome === undefined) return undecided();
-  if (outcome.ok) return outcome;
-  const { failure } = outcome;
-  signInLog.fail('revocation_failed', request, provider, failure);
-  return failure.refusal ? refuse(failure.refusal) : undecided(failure.retryAfterMs);
-}
 
 export function createRevoke(dependencies: Dependencies): Handler {
   return async (request) => {
@@ -49,7 +30,7 @@ export function createRevoke(dependencies: Dependencies): Handler {
         ...(removeAt !== undefined && { removeAt }),
       });
     }
-    const outcome = await revokeAtProvider(dependencies, request, provider, () =>
+    const outcome = await askProvider(dependencies, request, provider, 'revoke', () =>
       dependencies.revocations.revoke(provider, refreshToken, accessToken),
     );
     return outcome.ok ? jsonResponse({}) : outcome;
@@ -73,7 +54,7 @@ export function createRevocation(dependencies: Dependencies): Handler {
     if (provider.revokes === undefined) return oauthErrorResponse('unsupported_token_type');
     // RFC 7009 §2.2.1: an unknown hint is ignored.
     const hint = KINDS.find((kind) => kind === parameters.get('token_type_hint'));
-    const outcome = await revokeAtProvider(dependencies, request, provider, () =>
+    const outcome = await askProvider(dependencies, request, provider, 'revoke', () =>
       revocations.revokeOne(provider, token, hint),
     );
     return outcome.ok ? revokedResponse() : oauthResponseTo(outcome, 429);
