@@ -67,7 +67,7 @@ test('a poll that is refused waits for as long as Retry-After says', async () =>
   expect(output).toBe('7000\n2000\naccessToken\n');
 });
 
-test('the time of a link is over, but the relay has not ended it: the device polls on', async () => {
+test('time is over, but the relay has not ended the link: the device polls on', async () => {
   let polls = 0;
   using relay = serveUpstream(({ url }) => {
     if (url.endsWith('/start')) return Response.json({ session: 's', url: '', expiresIn: 0 });

@@ -416,7 +416,7 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
     expect(run.links()).toBe(3);
   });
 
-  test('the time of a link is over, but the relay has not ended it: the program polls on', async () => {
+  test('time is over, but the relay has not ended the link: the program polls on', async () => {
     let polls = 0;
     const link = 'http://relay.example/L/BCDF-GHJK';
     const started = { session: 'a', link, userCode: 'BCDF-GHJK', qr: `${link}.png`, expiresIn: 1 };
