@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAdmin } from '../../src/admin/admin.ts';
 import type { ServiceState } from '../../src/service.ts';
+import type { EnabledSettings } from '../../src/settings/index.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
 import { pollOnce, requestAuthorization, start, startRequest } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
@@ -27,7 +28,7 @@ const READY: ServiceState = {
 };
 
 const open = (
-  settings: Partial<typeof SETTINGS> = {},
+  settings: Partial<EnabledSettings> = {},
   clock = createFakeClock(),
   readState = async () => READY,
 ) => createAdmin({ ...SETTINGS, ...settings }, 'Bun 1.0.0', clock, readState);
@@ -39,19 +40,18 @@ async function read(
   return (await handle(new Request(`http://127.0.0.1${path}`), NOBODY)).text();
 }
 
-function createWatched(options: TestServiceOptions = {}, settings: Partial<typeof SETTINGS> = {}) {
-  const admin = open(settings, createFakeClock(), () => service.readState());
-  const service = createTestService({ ...settings, ...options, monitor: admin.monitor });
+function createWatched(options: TestServiceOptions = {}) {
+  const admin = open(options, createFakeClock(), () => service.readState());
+  const service = createTestService({ ...options, monitor: admin.monitor });
   const ask = (path: string) => read(admin, path);
   return {
     service,
     ask,
     /** The value of a sample, as it is written; undefined if there is none. */
     async read(sample: string) {
-      const line = (await ask('/metrics'))
-        .split('\n')
-        .find((each) => each.startsWith(`${sample} `));
-      return line === undefined ? undefined : Number(line.slice(sample.length + 1));
+      const line = new RegExp(`^${RegExp.escape(sample)} (.*)$`, 'm');
+      const [, value] = line.exec(await ask('/metrics')) ?? [];
+      return value === undefined ? undefined : Number(value);
     },
   };
 }
@@ -148,7 +148,7 @@ test('requests that a rate limit refused are counted by kind', async () => {
 const failedOf = (kind: string) => `sign_in_relay_requests_failed_total{kind="${kind}"}`;
 
 test('requests that get a 5xx are counted by whose they are, and probes are not', async () => {
-  const { service, read, ask } = createWatched({}, { maxSessions: 1 });
+  const { service, read, ask } = createWatched({ maxSessions: 1 });
   const { state } = await start(service);
   for (let count = 0; count < 2; count += 1) await service.ask('/auth/start', startRequest());
   await service.drain();
@@ -222,7 +222,7 @@ test('providers that no setting names, as in records in Redis, are counted as `o
 });
 
 test('open sign-ins are one service, wherever their users are sent', async () => {
-  const { service, ask, read } = createWatched({}, { openEndpoints: '*' });
+  const { service, ask, read } = createWatched({ openEndpoints: '*' });
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: 'own-client',
@@ -274,7 +274,7 @@ test('every series exists from the start, each counter at 0: no event adds one',
 });
 
 test('open sign-ins and parked polls', async () => {
-  const { service, read } = createWatched({}, { maxSessions: 7 });
+  const { service, read } = createWatched({ maxSessions: 7 });
   const { session } = await start(service);
   const gone = new AbortController();
   const poll = service.ask(`/auth/result?session=${session}`, { signal: gone.signal });

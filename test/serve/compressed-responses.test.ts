@@ -47,17 +47,16 @@ const provider = serveUpstream(() => {
 
 const onLinux = test.if(has('Linux', 'a response that would be 300 MB takes no memory'));
 
-describe.each(RUNTIMES)('on %s', (_, command) => {
-  const launched = startRelay({ START_BURST: '100', MAL_TOKEN_URL: provider.url }, { command });
+describe.each(RUNTIMES)('on %s', async (_, command) => {
+  const relay = await startRelay({ START_BURST: '100', MAL_TOKEN_URL: provider.url }, { command });
 
   async function signIn(kind: string) {
-    const relay = await launched;
     const failures = relay.events('exchange_failed').length;
     const { session, state } = await start(relay);
     const { status } = await bringCode(relay, state, plantSecret(`${kind}-${state}`));
     const result = await (await pollOnce(relay, session)).json();
     const log = await relay.waitForEvents('exchange_failed', failures + (status === 200 ? 0 : 1));
-    return { relay, status, result, logged: log.at(-1) };
+    return { status, result, logged: log.at(-1) };
   }
 
   test.each(KINDS)('%s: tokens, or a hint that blames no setting', async (kind, [, , failure]) => {
@@ -73,7 +72,6 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
   });
 
   onLinux('what would be 300 MB is read up to the limit', async () => {
-    const relay = await launched;
     await signIn('long');
     const before = relay.residentBytes();
     for (const kind of Object.keys(BOMBS)) {

@@ -28,17 +28,14 @@ const withOpenSsl = test.if(
   has('OpenSSL', 'a provider whose certificate nobody vouches for receives no code'),
 );
 
-describe.each(RUNTIMES)('on %s', (_, command) => {
+describe.each(RUNTIMES)('on %s', async (_, command) => {
   let onRequest = grant;
-  const providing = serveBytes((...request) => onRequest(...request));
-  const launching = providing.then(({ url }) =>
-    startRelay({ START_BURST: '1000', MAL_TOKEN_URL: url }, { command }),
-  );
+  const provider = await serveBytes((...request) => onRequest(...request));
+  const relay = await startRelay({ START_BURST: '1000', MAL_TOKEN_URL: provider.url }, { command });
 
   /** A sign-in at a provider that responds so. */
   async function signIn(respond: OnRequest) {
     onRequest = respond;
-    const [relay, provider] = await Promise.all([launching, providing]);
     const { session, state } = await start(relay);
     const code = makeCode();
     const before = provider.requests();
@@ -46,7 +43,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
     const result = (await (await pollOnce(relay, session)).json()) as object;
     const isFailure = ({ event, signIn }: LogEvent) =>
       event === 'exchange_failed' && signIn === signInIdOf(state);
-    return { code, result, failure: () => relay.waitForEvent(isFailure), before, provider };
+    return { code, result, failure: () => relay.waitForEvent(isFailure), before };
   }
 
   async function expectTokens(respond: OnRequest): Promise<void> {
@@ -139,7 +136,7 @@ describe.each(RUNTIMES)('on %s', (_, command) => {
       {},
     ],
   ])('%s fails the exchange, and the code was sent once', async (_, respond, expected) => {
-    const { result, failure, before, provider } = await signIn((socket, nth, request) => {
+    const { result, failure, before } = await signIn((socket, nth, request) => {
       respond(socket, nth, request);
     });
     expect(result).toEqual({ error: 'exchange_failed' });

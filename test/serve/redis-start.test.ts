@@ -1,7 +1,7 @@
 /** A start with a Redis that cannot be used: the reason that it gives, and that it never shows a password. docs/scaling.md "At startup". */
 import { describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { RedisEvent } from '../../src/stores/redis/open.ts';
 import { createFakeClock } from '../kit/clock.ts';
 import { STORE_SILENCE_MS } from '../kit/limits.ts';
@@ -25,23 +25,14 @@ const [plain, locked, secured, crowded, lacking, node, group] = await Promise.al
   startRedis({ args: ['--cluster-enabled', 'yes'] }),
   startRedisSentinel({ password: PASSWORD }),
 ]);
-/** A server that is no Redis, or not a whole one; returns its port. */
-async function serve(
-  onRequest: (socket: Socket, request: string) => void,
-  onConnection?: (socket: Socket) => void,
-): Promise<number> {
-  const server = await serveBytes((socket, _, request) => onRequest(socket, request), onConnection);
-  return server.port;
-}
-
 const NOT_REDIS = 'HTTP/1.1 400 Bad Request\r\n\r\n';
-const silent = await serve(() => {});
-const closing = await serve(
+const silent = await serveBytes(() => {});
+const closing = await serveBytes(
   () => {},
-  (socket) => socket.destroy(),
+  (socket) => void socket.destroy(),
 );
-const web = await serve((socket) => socket.end(NOT_REDIS));
-const lingering = await serve((socket) => socket.write(NOT_REDIS));
+const web = await serveBytes((socket) => void socket.end(NOT_REDIS));
+const lingering = await serveBytes((socket) => void socket.write(NOT_REDIS));
 await crowded.cli('CONFIG', 'SET', 'maxclients', 1);
 const itsOnlyClient = connect(crowded.port, '127.0.0.1');
 itsOnlyClient.write('PING\r\n');
@@ -69,13 +60,13 @@ test.concurrent.each([
   ['the server requires a password', `redis://${at(locked.port)}`],
   ['nothing listens there (ECONNREFUSED)', `redis://:${WRONG}@${at(nobody)}`],
   ['the host name is unknown (', `redis://:${WRONG}@nosuch.invalid`],
-  ['the server does not answer', `redis://:${WRONG}@${at(silent)}`],
-  ['the server closes the connection', `redis://:${WRONG}@${at(closing)}`],
-  ['the server there is not Redis', `redis://:${WRONG}@${at(web)}`],
-  ['the server there is not Redis', `redis://:${WRONG}@${at(lingering)}`],
+  ['the server does not answer', `redis://:${WRONG}@${at(silent.port)}`],
+  ['the server closes the connection', `redis://:${WRONG}@${at(closing.port)}`],
+  ['the server there is not Redis', `redis://:${WRONG}@${at(web.port)}`],
+  ['the server there is not Redis', `redis://:${WRONG}@${at(lingering.port)}`],
   ['the server closes the connection; one that speaks TLS requires', `redis://${at(secured.port)}`],
   ['the certificate is not trusted (', `rediss://${at(secured.port)}`],
-  ['the server does not speak TLS', `rediss://:${WRONG}@${at(web)}`],
+  ['the server does not speak TLS', `rediss://:${WRONG}@${at(web.port)}`],
   ['the server does not answer; does it speak TLS?', `rediss://${at(plain.port)}`],
   ['the server has as many connections as it may', `redis://${at(crowded.port)}`],
   ['the server lacks a command that docs/scaling.md lists', `redis://${at(lacking.port)}`],
@@ -109,7 +100,12 @@ test('a Cluster of which REDIS_URL names one node is refused before a sign-in st
 describe('while the relay tries', () => {
   test.concurrent.each([
     ['the reason is logged at once', nobody, 'nothing listens there (ECONNREFUSED)', 0],
-    ['silence is logged after a second', silent, 'the server does not answer', STORE_SILENCE_MS],
+    [
+      'silence is logged after a second',
+      silent.port,
+      'the server does not answer',
+      STORE_SILENCE_MS,
+    ],
   ])('%s, with the time that is left', async (_, port, problem, afterMs) => {
     const { events } = await open(`redis://:${WRONG}@${at(port)}`);
     const secondsLeft = WAIT_SECONDS - afterMs / 1_000;
@@ -118,7 +114,7 @@ describe('while the relay tries', () => {
 
   test('it gives up if its time ends between two attempts', async () => {
     let connections = 0;
-    const port = await serve(
+    const { port } = await serveBytes(
       () => {},
       (socket) => {
         connections += 1;
