@@ -130,15 +130,13 @@ describe('a relay that refuses to start', () => {
 
   withCommands.each(RUNTIMES)('reads small regular files in UTF-8, on %s', async (_, command) => {
     const own = mkdtempSync(join(folder, 'files-'));
-    const names = ['pipe', 'huge', 'latin', 'secret', 'link'];
-    const [pipe = '', huge = '', latin = '', secret = '', link = ''] = names.map((name) =>
-      join(own, name),
-    );
+    const at = (name: string) => join(own, name);
+    const [pipe, huge, latin, link] = [at('pipe'), at('huge'), at('latin'), at('link')];
     expect((await runChild(['mkfifo', pipe])).exitCode).toBe(0);
     writeFileSync(huge, '');
     truncateSync(huge, 400_000_000);
     writeFileSync(latin, 'caf\xE9', 'latin1');
-    writeFileSync(secret, `${plantSecret('a-secret-behind-a-link')}\n`);
+    writeFileSync(at('secret'), `${plantSecret('a-secret-behind-a-link')}\n`);
     // As Kubernetes mounts secrets.
     symlinkSync('secret', link);
     const settings = {
