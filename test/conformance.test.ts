@@ -48,7 +48,7 @@ const BEHIND_PROXY: Omit<Target, 'start'> = {
   scheme: 'https',
   options: [
     ALL_EXTENSIONS,
-    '--only=journey,start,authorize,callback,callback-pages,result,paths,methods,unconfigured,rate-limit,races,hold,wait,user-code,cancel,cors,qr,device-grant,device-token',
+    '--only=journey,start,authorize,callback,result,paths,methods,unconfigured,rate-limit,races,hold,wait,user-code,cancel,cors,qr,device-grant,device-token',
     '--proxy-address=none',
   ],
 };

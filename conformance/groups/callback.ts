@@ -59,9 +59,7 @@ export const callback = cases((test) => {
     expect.successPage(await relay.callback(session, { error: '', code }));
     await expectResult(kit, session, tokens);
   });
-});
 
-export const callbackPages = cases((test) => {
   test('What the browser does: no page contains anything that the callback was sent, escaped or not', async (kit) => {
     const mark = 'conformance7341';
     for (const sent of [`<script>${mark}</script>`, `"><img src=x onerror=${mark}>`, mark]) {

@@ -1,7 +1,7 @@
 /** Blind sign-ins: a device that keeps the verifier and exchanges the code itself (docs/extensions.md, RFC 7636). */
 
 import * as expect from '../answers.ts';
-import { expectRequests, expectResult, makeChallenge } from '../device.ts';
+import { expectRequests, expectResult, makeChallenge, pollGrant } from '../device.ts';
 import { equal, present } from '../expect.ts';
 import { registrationAt, SERVICE_A, SERVICE_B, SERVICE_S256 } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
@@ -22,6 +22,10 @@ export const challenge = cases((test) => {
     const { searchParams } = expect.location(await kit.relay.open(session));
     equal('code_challenge', searchParams.get('code_challenge'), sent);
     equal('code_challenge_method', searchParams.get('code_challenge_method'), 'S256');
+    if (!kit.options.extensions.has('device-grant')) return;
+    // Its token endpoint has no response for a code.
+    await kit.relay.callback(session, { code: kit.provider.issueCode().code });
+    expect.oauthError(await pollGrant(kit, session), 'invalid_grant');
   });
 
   test('docs/extensions.md "Blind sign-ins": the result is the code with what the exchange needs, once; no relay exchanges it', async (kit) => {

@@ -51,6 +51,8 @@ export const deviceAuthorization = cases((test) => {
 
   test('RFC 8628 §3.1: unknown parameters are accepted, as a form or JSON; so is an empty body', async (kit) => {
     await startGrant(kit, { body: 'client_id=any&scope=a+b&novel=x' });
+    // RFC 8707 §2: this one may be repeated.
+    await startGrant(kit, { body: 'resource=https://a.example&resource=https://b.example' });
     const json = JSON.stringify({ client_id: 'any', scope: 'a b', novel: ['x'] });
     await startGrant(kit, { body: json, headers: JSON_TYPE });
     await startGrant(kit, { body: '' });

@@ -126,10 +126,14 @@ export const deviceToken = cases((test) => {
     }
   });
 
-  test('RFC 8628 §5.2: the user code and the browser state do not work as a device code', async (kit) => {
+  test('RFC 8628 §5.2: user code, browser state, or at another provider: no device code', async (kit) => {
     const session = await startAndContinue(kit);
-    for (const pollSecret of [session.userCode ?? '', session.state]) {
-      await expectPollError(kit, { ...session, pollSecret }, /^(invalid_grant|expired_token)$/);
+    for (const wrong of [
+      { pollSecret: session.userCode ?? '' },
+      { pollSecret: session.state },
+      { service: SERVICE_B },
+    ]) {
+      await expectPollError(kit, { ...session, ...wrong }, /^(invalid_grant|expired_token)$/);
     }
     await expectPollError(kit, session, 'authorization_pending');
   });

@@ -5,7 +5,7 @@
 
 import type { Group } from '../runner.ts';
 import { authorize } from './authorize.ts';
-import { callback, callbackPages, refused } from './callback.ts';
+import { callback, refused } from './callback.ts';
 import { challenge } from './challenge.ts';
 import { confirm } from './confirm.ts';
 import { cors } from './cors.ts';
@@ -24,18 +24,16 @@ import { revoke } from './revoke.ts';
 import { methods, paths, unconfigured } from './routes.ts';
 import { details, services } from './services.ts';
 import { capabilities, journey } from './sign-in.ts';
-import { clientAddress, start, startRefused } from './start.ts';
+import { clientAddress, start } from './start.ts';
 import { cap, rateLimit } from './start-limits.ts';
 import { codeLimits, userCode } from './user-code.ts';
 
 export const GROUPS: readonly Group[] = [
   { name: 'journey', cases: journey },
   { name: 'start', cases: start },
-  { name: 'start-refused', cases: startRefused },
   { name: 'client-address', cases: clientAddress },
   { name: 'authorize', cases: authorize },
   { name: 'callback', cases: callback },
-  { name: 'callback-pages', cases: callbackPages },
   { name: 'refused', cases: refused },
   { name: 'exchange', cases: requests },
   { name: 'token-response', cases: tokenResponses },

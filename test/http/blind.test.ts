@@ -5,7 +5,6 @@ import {
   DEVICE_CODE_GRANT,
   poll,
   pollOnce,
-  pollToken,
   refresh,
   requestAuthorization,
   requestToken,
@@ -52,14 +51,6 @@ describe('a start with a challenge', () => {
       expect(await page.text()).toContain(shown);
       expect(await (await pollOnce(service, session)).json()).toMatchObject(expected);
     }
-  });
-
-  test('has no result at the token endpoint', async () => {
-    const service = createTestService({ providers: PROVIDERS });
-    const { session, state } = await startBlind(service);
-    await callback(service, state, 'code=c', 'acme');
-    const { status, body } = await pollToken(service, session, {}, {}, 'acme');
-    expect([status, body.error]).toEqual([400, 'invalid_grant']);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { isPending, runReady } from '../kit/clock.ts';
 import { authorizeDevice, pollToken, requestAuthorization } from '../kit/device.ts';
 import { BASE_URL, createTestService, type TestService } from '../kit/service.ts';
-import { callback, continueWithCode } from '../kit/user.ts';
+import { continueWithCode } from '../kit/user.ts';
 
 /** A device code, and the browser state of its sign-in. */
 async function authorize(service: TestService) {
@@ -15,13 +15,6 @@ const errorOf = async (service: TestService, deviceCode: string) =>
   (await pollToken(service, deviceCode)).body.error;
 
 describe('device authorization', () => {
-  test('RFC 8707 §2: a parameter that the relay does not read may be repeated', async () => {
-    const body = 'resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example';
-    const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
-    const answer = await requestAuthorization(createTestService(), {}, { body, headers });
-    expect(answer.status).toBe(200);
-  });
-
   test('at MAX_SESSIONS, or when the store fails, it is refused for now, as JSON', async () => {
     const full = createTestService({ maxSessions: 1 });
     await authorizeDevice(full);
@@ -48,15 +41,6 @@ test.each([
   expect(answer.status).toBe(status);
   if (status !== 200) return;
   expect(await answer.json()).toMatchObject({ issuer: `${BASE_URL}/relay/oauth2/mal` });
-});
-
-test('a device code is good at the token endpoint of its own provider only', async () => {
-  const service = createTestService();
-  const { deviceCode, state } = await authorize(service);
-  await callback(service, state);
-  const { body } = await pollToken(service, deviceCode, {}, {}, 'anilist');
-  expect(body).toMatchObject({ error: 'expired_token' });
-  expect((await pollToken(service, deviceCode)).status).toBe(200);
 });
 
 test('RFC 8628 §3.5: no slow_down for two polls an interval, a clock a third too fast', async () => {
