@@ -4,7 +4,7 @@ import { addressProblem, originOf } from '../../client/src/ask.ts';
 import { SignInError, type SignInErrorCode } from '../../client/src/errors.ts';
 import { createSession, type Session } from '../../client/src/index.ts';
 import { createMemory, keyOf, type SessionStorage } from '../../client/src/storage.ts';
-import { refresh, type Tokens } from '../../client/src/tokens.ts';
+import type { Tokens } from '../../client/src/tokens.ts';
 import { createRandom, testSeed } from '../kit/random.ts';
 import { failureOf } from '../kit/wait.ts';
 import {
@@ -130,7 +130,7 @@ describe('starting', () => {
     [200, HTML],
     [302, ''],
     [511, HTML],
-  ])('is given up after three pages of a captive portal: %s', async (status, text) => {
+  ])('is given up after three pages of a captive portal: %d', async (status, text) => {
     const { network, ends } = await signIn(3_000, { '/services': [[status, text]] });
     expect(ends.map(({ failure }) => codeOf(failure))).toEqual(['unreachable']);
     expect(network.asked.length).toBe(3);
@@ -416,7 +416,7 @@ describe('where a secret may go', () => {
       [HOST, 'https:///', '/users/@me', ''],
     ];
 
-  test.each(ADDRESSES)('%s: %s and alike', (problem, ...urls) => {
+  test.each(ADDRESSES)('%p: %s and alike', (problem, ...urls) => {
     for (const url of urls) {
       expect([url, addressProblem(url, false)]).toEqual([url, problem]);
       expect([url, addressProblem(url, true)]).toEqual([
@@ -488,15 +488,21 @@ describe('where a secret may go', () => {
   });
 });
 
+/** A session whose tokens expire then, at a relay that answers refreshes so. */
+function keep(expiresAt: number, answers: readonly Answer[], own: Partial<SessionStorage> = {}) {
+  const network = createNetwork({ '/refresh': answers });
+  const items = { ...createMemory(), ...own } as SessionStorage;
+  items.setItem(KEY, JSON.stringify({ ...OLD, expiresAt }));
+  return { ...network, ...open(network, { items }) };
+}
+
 describe('refreshing', () => {
+  /** The tokens that are stored then, or why there are none. */
   async function refreshOnce(...answers: readonly Answer[]) {
-    const { platform, advance } = createNetwork({ '/refresh': answers });
-    const place = { relay: RELAY, service: 'mal' };
-    const refreshed = refresh({ platform, options: place }, OLD).catch(
-      (failure: SignInError) => failure,
-    );
+    const { session, advance, stored } = keep(0, answers);
+    const failed = failureOf(session.getToken());
     await advance(120_000);
-    return refreshed;
+    return (await failed) ?? stored();
   }
 
   test('keeps the old refresh token unless there is a new one', async () => {
@@ -529,33 +535,27 @@ describe('refreshing', () => {
 describe('keeping tokens', () => {
   const FRESH: Answer = [200, '{"accessToken":"new","refreshToken":"r2","expiresIn":3600}'];
 
-  function keep(expiresAt: number, answers: readonly Answer[], own: Partial<SessionStorage> = {}) {
-    const network = createNetwork({ '/refresh': answers });
-    const items = { ...createMemory(), ...own } as SessionStorage;
-    items.setItem(KEY, JSON.stringify({ ...OLD, expiresAt }));
-    const { session } = open(network, { items });
+  function startTaking(...args: Parameters<typeof keep>) {
+    const kept = keep(...args);
     const given: unknown[] = [];
-    const take = () =>
-      void session
-        .getToken()
-        .catch(codeOf)
-        .then((each) => given.push(each));
-    return { ...network, given, take };
+    /** Asks for a token, and waits so long. */
+    async function takeFor(ms: number): Promise<void> {
+      const taken = kept.session.getToken().catch(codeOf);
+      void taken.then((each) => given.push(each));
+      await kept.advance(ms);
+    }
+    return { ...kept, given, takeFor };
   }
 
   test('tries to refresh a valid token again 10 s after a failure', async () => {
     const refused: Answer = [401, '{"error":"invalid_client"}'];
-    const { take, advance, asked, given } = keep(30_000, [refused, FRESH]);
-    take();
-    await advance(9_000);
-    take();
-    await advance(0);
+    const { takeFor, advance, asked, given } = startTaking(30_000, [refused, FRESH]);
+    await takeFor(9_000);
+    await takeFor(0);
     expect(asked.length).toBe(1);
     await advance(2_000);
-    take();
-    await advance(100);
-    take();
-    await advance(0);
+    await takeFor(100);
+    await takeFor(0);
     expect([given, asked.length]).toEqual([['old', 'old', 'old', 'new'], 2]);
   });
 
@@ -565,17 +565,15 @@ describe('keeping tokens', () => {
       new Promise<void>((resolve) => {
         held.push(() => run().then(resolve));
       });
-    const { take, advance, asked, given, clock } = keep(-5, [FRESH], { lock });
-    take();
-    await advance(74_000);
+    const { takeFor, advance, asked, given, clock } = startTaking(-5, [FRESH], { lock });
+    await takeFor(74_000);
     expect(given).toEqual([]);
     await advance(2_000);
     expect(given).toEqual(['busy']);
     void held[0]?.();
     await advance(1_000);
     expect(asked.length).toBe(0);
-    take();
-    await advance(0);
+    await takeFor(0);
     void held[1]?.();
     await advance(1_000);
     expect([given, asked.length, clock.timers]).toEqual([['busy', 'new'], 1, 0]);
