@@ -1,7 +1,7 @@
 /** Which language a page is in. RFC 9110 §12.5.4: Accept-Language. */
 import { describe, expect, test } from 'bun:test';
-import { chooseLanguage } from '../../src/pages/language.ts';
 import { LANGUAGES } from '../../src/pages/messages/catalogue.ts';
+import { chooseLanguage } from '../../src/pages/pages.ts';
 
 describe('Accept-Language', () => {
   test.each(LANGUAGES)('%s is available, in any case', (language) => {
