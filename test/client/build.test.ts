@@ -78,7 +78,7 @@ test('the TV build is ES5, to a parser that knows no more, and declares nothing'
   expect(body.map(({ type }) => type)).toEqual(['ExpressionStatement']);
 });
 
-test('the TV build has one global, and its errors a cause, though old engines take none', async () => {
+test('the TV build has one global, and its errors have a cause in old engines too', async () => {
   const old = (text: string) => Error(text);
   old.prototype = Error.prototype;
   const self = { addEventListener() {}, location: {}, Error: old } as Record<string, unknown>;
