@@ -116,8 +116,6 @@ export async function serveBytes(
     origin: `http://127.0.0.1:${port}`,
     url: `http://127.0.0.1:${port}/token`,
     port,
-    /** Connections so far. */
-    connections: () => sockets.size,
     /** Requests so far, as far as each arrives in one piece. */
     requests: () => requests,
     ...stoppable(() => {
