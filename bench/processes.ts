@@ -1,5 +1,5 @@
-/** The measured processes: how they start, on which core they run, and what they use. Linux with glibc. */
-import { dlopen, ptr } from 'bun:ffi';
+/** The measured processes: how they start, on which core they run, and what they use. Linux. */
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { FETCHES_AT_ONCE } from '../src/limits.ts';
@@ -52,13 +52,12 @@ async function startRelay(env: Env, command: readonly string[] = [process.execPa
   return relay;
 }
 
-export type Column = 'memory' | 'one file' | 'Redis, one relay' | 'Redis, two relays';
+const COLUMNS = ['memory', 'one file', 'Redis, one relay', 'Redis, two relays'] as const;
+export type Column = (typeof COLUMNS)[number];
 
 /** A relay with each store. */
-export const relayColumns = ({ redis }: Bench): Column[] =>
-  redis === undefined
-    ? ['memory', 'one file']
-    : ['memory', 'one file', 'Redis, one relay', 'Redis, two relays'];
+export const relayColumns = ({ redis }: Bench) =>
+  COLUMNS.filter((column) => redis !== undefined || !column.startsWith('Redis'));
 
 export interface Target {
   readonly column: Column;
@@ -103,21 +102,10 @@ export async function startWarm(bench: Bench, column: Column, command?: readonly
   return target;
 }
 
-/** In nanoseconds, while /proc counts in hundredths of a second. */
-const { symbols: libc } = dlopen('libc.so.6', {
-  clock_getcpuclockid: { args: ['int', 'ptr'], returns: 'int' },
-  clock_gettime: { args: ['int', 'ptr'], returns: 'int' },
-});
-
-/** User and system time of all threads, those that have ended too. */
+/** User and system time of all threads, those that have ended too. Linux counts it in hundredths of a second: proc_pid_stat(5). */
 function cpuMicroseconds(pid: number): number {
-  const clock = new Int32Array(1);
-  const time = new BigInt64Array(2);
-  const failed =
-    libc.clock_getcpuclockid(pid, ptr(clock)) || libc.clock_gettime(clock[0] ?? 0, ptr(time));
-  if (failed) throw new Error(`process ${pid} has ended`);
-  const [seconds = 0n, nanoseconds = 0n] = time;
-  return Number(seconds) * 1_000_000 + Number(nanoseconds) / 1_000;
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
 }
 
 /** Sign-ins at the target, and what each process spends on one of them, in microseconds. */
