@@ -12,47 +12,33 @@ export type Hooks = Required<Pick<TestServiceOptions, 'fetch' | 'beforeStore'>>;
 
 export interface Kind {
   /** The store, as one process opens it. */
-  open(time: FakeClock, maxSessions: number): Promise<Opened>;
+  open(options: { time: FakeClock; maxSessions: number }): Promise<Opened>;
   /** The relays are processes, each with its own connections. Otherwise both are in one. */
   readonly areApart: boolean;
   readonly storeSurvives: boolean;
 }
 
-interface Opened {
+type Opened = Pick<Awaited<ReturnType<typeof openFile>>, 'close' | 'store'> & {
   readonly stores: Stores;
-  /** What is left in it. */
-  countKept(): number | Promise<number>;
-  close(): void;
-}
+  /** What is kept in memory. */
+  sizes?(): { readonly sessions: number };
+};
 
 export const inMemory = (): Kind => ({
-  async open(time, maxSessions) {
-    const { sizes, ...opened } = openMemory({ time, maxSessions });
-    return { ...opened, countKept: () => sizes().sessions };
-  },
+  open: async (options) => openMemory(options),
   areApart: false,
   storeSurvives: false,
 });
 
 export function onFile(): Kind {
   const path = join(newFolder(), 'sessions.db');
-  return {
-    async open(time, maxSessions) {
-      const opened = await openFile(path, { time, maxSessions });
-      return { ...opened, countKept: opened.store.countLive };
-    },
-    areApart: false,
-    storeSurvives: true,
-  };
+  return { open: (options) => openFile(path, options), areApart: false, storeSurvives: true };
 }
 
 export function overRedis(url: string): Kind {
   const prefix = `model-${randomUUID()}:`;
   return {
-    async open(time, maxSessions) {
-      const opened = await openTestRedis(url, { prefix, time, maxSessions });
-      return { ...opened, countKept: opened.store.countLive };
-    },
+    open: (options) => openTestRedis(url, { prefix, ...options }),
     areApart: true,
     storeSurvives: true,
   };
@@ -67,7 +53,7 @@ export async function createWorld(
 ) {
   const clock = createFakeClock();
   async function start(relays: readonly (0 | 1)[]) {
-    const opened = await open(clock, maxSessions);
+    const opened = await open({ time: clock, maxSessions });
     // Closed once, and not with each relay.
     const stores = { ...opened.stores, close() {} };
     const services = relays.map((relay) =>
@@ -95,7 +81,11 @@ export async function createWorld(
     },
     /** How often the test looks whether a relay has done what it must: over Redis for ten seconds and more. */
     tries: areApart ? 5_000 : 200,
-    countKept: async () => processes[0]?.opened.countKept(),
+    /** What is left in the store. */
+    async countKept() {
+      const opened = processes[0]?.opened;
+      return opened?.sizes?.().sessions ?? opened?.store.countLive();
+    },
     /** The relays that a restart of this one kills. */
     killedWith: (relay: 0 | 1) => relaysOf.find((relays) => relays.includes(relay)) ?? [],
     async restart(relay: 0 | 1) {
