@@ -1,6 +1,6 @@
 /** One process or tab at a time refreshes the tokens of a session. */
 import { SignInError } from './errors.ts';
-import { type Platform, sleep } from './platform.ts';
+import type { Platform } from './platform.ts';
 import type { SessionStorage } from './storage.ts';
 
 /** Runs a function while no other process that shares the storage does. Rejects with its error. */
@@ -30,7 +30,8 @@ export const lockFor =
         // A run after the time limit has no caller any more, and could spend a refresh token.
         return isGivenUp ? Promise.resolve() : run().then(resolve, reject);
       };
-      const runAndWait = () => runAlone().then(() => sleep(platform, LAG_MS));
+      const lag = () => new Promise<void>((end) => void platform.later(LAG_MS, end));
+      const runAndWait = () => runAlone().then(lag);
       const take = async () => {
         const { locks } = globalThis.navigator || {};
         if (items.lock) await items.lock(key, runAlone);

@@ -118,7 +118,7 @@ export const signOut: Event = ({ version, attempt, tokens, unsaved, signIn }) =>
 /* What happens in a sign-in. */
 
 const inAttempt =
-  (attempt: number | undefined, event: (state: State, signIn: SignIn) => Step): Event =>
+  (attempt: number, event: (state: State, signIn: SignIn) => Step): Event =>
   (state) =>
     state.signIn && state.attempt === attempt ? event(state, state.signIn) : [state];
 
@@ -143,7 +143,7 @@ export const granted =
     return withTokens({ ...state, version: state.version + 1, signIn }, tokens, dateMs);
   };
 
-export const failed = (attempt: number | undefined, error: SignInError): Event =>
+export const failed = (attempt: number, error: SignInError): Event =>
   inAttempt(attempt, (state) => [
     { ...state, signIn: undefined, failure: { status: 'failed', error } },
     { type: 'end', how: 'failed', error },

@@ -61,11 +61,6 @@ export function onStored(changed: (key: string | null) => void): void {
   });
 }
 
-export const sleep = (platform: Platform, ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    platform.later(ms, resolve);
-  });
-
 /** Settles like `answer`, but rejects if that takes longer. */
 export const within = <Value>(
   platform: Platform,

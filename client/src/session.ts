@@ -1,10 +1,10 @@
 /** The session object: it runs the effects of the state machine (machine.ts), and refreshes tokens. */
-import { type Call, stop } from './ask.ts';
+import { type Call, pause, stop } from './ask.ts';
 import { SignInError, type SignInErrorCode } from './errors.ts';
 import { type Link, poll, resume, type StartOptions, sendAckOrCancel, start } from './link.ts';
 import type { Lock } from './lock.ts';
 import * as machine from './machine.ts';
-import { type Platform, sleep } from './platform.ts';
+import type { Platform } from './platform.ts';
 import { notRevoked, revoke, type SignedOut } from './revoke.ts';
 import { createMemory, keyOf, type Owner, openStorage, type SessionStorage } from './storage.ts';
 import { isClockGood, isDue, isExpired, refresh, type Tokens } from './tokens.ts';
@@ -280,7 +280,7 @@ export function createCore(
           apply(machine.saveFailed(error));
           throw error;
         }
-        return sleep(platform, pauseMs)
+        return pause(call, pauseMs)
           .then(() => state.tokens && read().catch(ignore))
           .then(() => store(current() === tried ? pauseMs * 2 : SAVE_PAUSE_MS));
       },
@@ -358,7 +358,7 @@ export function createCore(
       // Another process may have used this single-use token. Then it stores its new tokens soon.
       for (let nth = 0; state.tokens?.refreshToken === spent; nth += 1) {
         if (nth === RECHECKS) return apply(machine.ended(version, error));
-        await sleep(platform, nth && RECHECK_MS);
+        await pause(call, nth && RECHECK_MS);
         await readNow();
       }
     });

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { attempt } from './errors.ts';
 import type { Prompt, SessionState } from './index.ts';
 
 export interface DevRelayOptions {
@@ -62,11 +63,8 @@ function linkOf(user: DevUser): string {
 /** Resolves the package from the app's folder, then from this module: in a monorepo they may differ. */
 function findPackage(): string {
   for (const from of [join(process.cwd(), 'test.js'), import.meta.url]) {
-    try {
-      return createRequire(from).resolve('sign-in-relay/package.json');
-    } catch {
-      // Not there.
-    }
+    const path = attempt(() => createRequire(from).resolve('sign-in-relay/package.json'));
+    if (path) return path;
   }
   throw new Error('The package sign-in-relay is not installed: npm i -D sign-in-relay');
 }
