@@ -7,8 +7,8 @@ import { equal, matches } from '../expect.ts';
 import type { Answer } from '../http.ts';
 import { after, hangUp, json, type MockProvider, redirect, text } from '../mock-provider.ts';
 import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
-import { type Case, cases } from '../runner.ts';
-import { type Endpoint, oauthEndpoint, ownEndpoint, testEndpoint } from './tokens.ts';
+import { type Case, cases, type Kit } from '../runner.ts';
+import { type Endpoint, oauthEndpoint, ownEndpoint, testEndpoint, testLimit } from './tokens.ts';
 
 const OWN = ownEndpoint('docs/extensions.md "Refreshing"', '/refresh', 'refreshToken');
 
@@ -61,6 +61,9 @@ function testRefresh(
   testEndpoint(endpoint, REPLIES, test);
 }
 
+const endpointsOf = ({ options }: Kit) =>
+  options.extensions.has('device-grant') ? [OWN, OAUTH] : [OWN];
+
 export const refresh = cases((test) => {
   testRefresh(
     OWN,
@@ -72,12 +75,18 @@ export const refresh = cases((test) => {
     test,
   );
 
+  testLimit(endpointsOf, REPLIES, test);
+
   test('docs/extensions.md "Refreshing": of refreshes with one token, and a repeat, one asks the provider; all get tokens', async (kit) => {
     const { access_token } = kit.provider.makeOAuthTokens();
     const token = kit.provider.issue(after(800, json({ access_token })));
     const answers = await Promise.all(times(5, () => OWN.ask(kit, SERVICE_B, token)));
     for (const answer of [...answers, await OWN.ask(kit, SERVICE_B, token)]) {
       expect.json(answer, { accessToken: access_token });
+    }
+    if (kit.options.extensions.has('device-grant')) {
+      const repeated = expect.oauth(await OAUTH.ask(kit, SERVICE_B, token), 200);
+      equal('access_token', repeated.access_token, access_token);
     }
     expectRequests(kit, token, 1);
   });

@@ -7,7 +7,7 @@ import { hangUp, json, redirect, text } from '../mock-provider.ts';
 import { registrationAt, SERVICE_A, SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 import { listServices } from './services.ts';
-import { oauthEndpoint, ownEndpoint, testEndpoint } from './tokens.ts';
+import { oauthEndpoint, ownEndpoint, testEndpoint, testLimit } from './tokens.ts';
 
 const OWN = ownEndpoint('docs/extensions.md "Signing out"', '/revoke', 'accessToken');
 const OAUTH = oauthEndpoint('RFC 7009 §2.2.1; RFC 6749 §3.2', 'revoke', 'token');
@@ -44,6 +44,7 @@ function requestOf({ options }: Kit, token: string, hint?: string) {
 export const revoke = cases((test) => {
   testEndpoint(OWN, REPLIES, test);
   testEndpoint(OAUTH, REPLIES, test);
+  testLimit(() => [OWN, OAUTH], REPLIES, test);
 
   test('docs/extensions.md "Signing out": both tokens go to the provider with the client id and secret: 200 {}', async (kit) => {
     const [refreshToken, accessToken] = [kit.provider.issue(REVOKED), kit.provider.issue(REVOKED)];

@@ -98,6 +98,7 @@ export function oauthEndpoint(
 const WORDS = 'conformance-words-of-a-provider';
 /** How many refreshes or revocations one address may send at once. */
 const BURST = 10;
+const SECONDS_PER_REQUEST = 2;
 
 /** What a provider may reply. */
 interface Replies {
@@ -110,7 +111,7 @@ interface Replies {
 }
 
 export function testEndpoint(
-  { section, ask, expectMalformed, expectRefused, expectFailed, expectLimited }: Endpoint,
+  { section, ask, expectMalformed, expectRefused, expectFailed }: Endpoint,
   { errors, explained, undecided, granted }: Replies,
   test: (title: string, run: Case['run']) => void,
 ): void {
@@ -138,19 +139,30 @@ export function testEndpoint(
     await expectMalformed(kit, token);
     expectRequests(kit, token, 0);
   });
+}
 
-  test(`${section}: each address has a limit of its own beside that of starts: with Retry-After`, async (kit) => {
+/** Both protocols of the relay, if there are two. */
+export function testLimit(
+  endpointsOf: (kit: Kit) => readonly Endpoint[],
+  { granted }: Replies,
+  test: (title: string, run: Case['run']) => void,
+): void {
+  test('Limits; docs/extensions.md "Refreshing": each address has one limit in both protocols, beside that of starts', async (kit) => {
+    const endpoints = endpointsOf(kit);
     const from = kit.relay.nextAddress();
+    const startedAt = performance.now();
     // All at once: on a slow machine a bucket fills as fast as one request follows another.
-    const asked = times(2 * BURST, () =>
-      ask(kit, SERVICE_B, kit.provider.issue(granted), {}, from),
-    );
-    const refused = (await Promise.all(asked)).filter(({ status }) => status !== 200);
-    between('refused', refused.length, 1, BURST);
-    for (const answer of refused) {
+    const asked = times(2 * BURST, async (nth) => {
+      const { ask, expectLimited } = endpoints[nth % endpoints.length] as Endpoint;
+      const answer = await ask(kit, SERVICE_B, kit.provider.issue(granted), {}, from);
+      if (answer.status === 200) return true;
       expectLimited(answer);
-      expect.retryAfter(answer);
-    }
+      between('Retry-After', Number(answer.headers['retry-after']), 1, SECONDS_PER_REQUEST);
+      return false;
+    });
+    const accepted = (await Promise.all(asked)).filter(Boolean).length;
+    const seconds = (performance.now() - startedAt) / 1000;
+    between('accepted', accepted, BURST, BURST + Math.floor(seconds / SECONDS_PER_REQUEST));
     await kit.relay.start({ from });
   });
 }

@@ -24,8 +24,8 @@ const PROVIDERS: readonly ProviderConfig[] = [
 const createAcme = (fetch: Fetch = async () => new Response(''), options = {}) =>
   createTestService({ providers: PROVIDERS, fetch, ...options });
 
-const revoke = ({ ask }: TestService, body: object, peer?: string) =>
-  ask('/revoke', { method: 'POST', body: JSON.stringify(body) }, peer);
+const revoke = ({ ask }: TestService, body: object) =>
+  ask('/revoke', { method: 'POST', body: JSON.stringify(body) });
 
 const revokeOAuth = ({ ask }: TestService, form: Record<string, string>, service = 'acme') =>
   ask(`/oauth2/${service}/revoke`, { method: 'POST', body: new URLSearchParams(form) });
@@ -142,22 +142,6 @@ describe('a provider that takes only access tokens', () => {
     const asked = { service: 'bearer', accessToken: 'old', refreshToken: 'good' };
     expect((await revoke(service, asked)).status).toBe(503);
   });
-});
-
-test('both protocols share the limit on revocations of an address', async () => {
-  const service = createAcme();
-  const peer = '192.0.2.1';
-  const ask = () => {
-    const init = { method: 'POST', body: new URLSearchParams({ token: 't' }) };
-    return service.ask('/oauth2/acme/revoke', init, peer);
-  };
-  for (let count = 0; count < 5; count += 1) {
-    expect((await revoke(service, TOKENS, peer)).status).toBe(200);
-    expect((await ask()).status).toBe(200);
-  }
-  expect((await revoke(service, TOKENS, peer)).status).toBe(429);
-  const oauth = await ask();
-  expect([oauth.status, await oauth.json()]).toMatchObject([429, { error: 'slow_down' }]);
 });
 
 test('a store that is unavailable: 503 with Retry-After: the tokens may be valid', async () => {
