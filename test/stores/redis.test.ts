@@ -78,22 +78,6 @@ test('a server that requires a client certificate, as is the default, is named',
   await expect(opening).rejects.toThrow('the server requires a client certificate');
 });
 
-test('REDIS_PREFIX is the start of every key, and each limit has buckets of its own', async () => {
-  await redis.cli('FLUSHALL');
-  const { store, createRateLimiter, refreshes } = await openTestRedis(redis.url, {
-    prefix: 'relay:2:',
-  });
-  await createCompleted(store, { withUserCode: true });
-  for (const limit of ['some', 'others']) {
-    await createRateLimiter(limit, { burst: 1, ratePerSecond: 1 }).take('192.0.2.1');
-  }
-  await refreshes.begin('mal token');
-  const keys = await redis.keys('*');
-  // Live sessions, the session, what leads to it by its poll secret and its code, two buckets, a refresh.
-  expect(keys).toHaveLength(7);
-  expect(keys.filter((key) => !key.startsWith('relay:2:'))).toEqual([]);
-});
-
 test('how long ago a sign-in started is by the clock of the store, not of the relay', async () => {
   const { stores, time } = await openTestRedis(redis.url, { prefix: 'age:' });
   const service = createTestService({ stores });

@@ -16,7 +16,8 @@ async function take(limiter: RateLimiter, count: number, address = ADDRESS): Pro
 export function testRateLimiter(open: OpenStores): void {
   async function openLimiter(policy = { burst: 3, ratePerSecond: 1 }) {
     const { createRateLimiter, time } = await open();
-    return { limiter: createRateLimiter?.('start', policy) ?? expect.unreachable(), time };
+    const limiter = createRateLimiter?.('start', policy) ?? expect.unreachable();
+    return { limiter, createRateLimiter, time };
   }
 
   test('a burst at once, then one a second; left alone the bucket is full again', async () => {
@@ -28,10 +29,12 @@ export function testRateLimiter(open: OpenStores): void {
     expect(await take(limiter, 4)).toEqual([0, 0, 0, 1_000]);
   });
 
-  test('each address has a bucket of its own', async () => {
-    const { limiter } = await openLimiter();
+  test('each address has a bucket of its own, and each limit', async () => {
+    const { limiter, createRateLimiter } = await openLimiter();
     await take(limiter, 3);
     expect(await take(limiter, 4, '2001:db8::')).toEqual([0, 0, 0, 1_000]);
+    const other = createRateLimiter?.('others', { burst: 1, ratePerSecond: 1 });
+    expect(await other?.take(ADDRESS)).toBe(0);
   });
 
   test.each([
