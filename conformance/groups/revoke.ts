@@ -58,6 +58,11 @@ export const revoke = cases((test) => {
     ] as const) {
       equal('requests', formsFor(kit, token), [requestOf(kit, token, hint)]);
     }
+    // One that no provider can have issued, beside a good one.
+    const good = kit.provider.issue(REVOKED);
+    const refused = await OWN.ask(kit, SERVICE_B, good, { refreshToken: 'a\nb' });
+    OWN.expectRefused(refused, 'invalid_request');
+    expectRequests(kit, good, 0);
   });
 
   test('RFC 7009 §2.1; RFC 7009 §2.2: a token goes to the provider with its hint, if that is a known one: 200, empty', async (kit) => {

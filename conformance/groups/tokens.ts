@@ -35,6 +35,8 @@ export interface Endpoint {
 }
 
 const MAX_BODY_BYTES = 16_384;
+/** No provider can have issued these (RFC 6749 appendix A), so a relay sends them to none. */
+const IMPOSSIBLE = ['a\nb', 'a\0b', 't\u00e9'];
 
 /** At `path`, where `member` has the token. */
 export function ownEndpoint(section: string, path: string, member: string): Endpoint {
@@ -49,7 +51,7 @@ export function ownEndpoint(section: string, path: string, member: string): Endp
       for (const body of ['null', { [member]: token }, { service: 'nosuch', [member]: token }]) {
         expect.text(await postJson(kit, path, body), 400, 'Unknown service');
       }
-      for (const wrong of [undefined, '', 1]) {
+      for (const wrong of [undefined, '', 1, ...IMPOSSIBLE]) {
         endpoint.expectRefused(await endpoint.ask(kit, SERVICE_B, wrong), 'invalid_request');
       }
     },
@@ -82,6 +84,10 @@ export function oauthEndpoint(
       const { body = '', ...rest } = call(SERVICE_B, {});
       for (const wrong of ['', `&${member}=`, `&${member}=${token}&${member}=${token}`]) {
         const answer = await relay.send({ ...rest, body: body + wrong });
+        expect.oauthError(answer, 'invalid_request');
+      }
+      for (const wrong of IMPOSSIBLE) {
+        const answer = await relay.send(call(SERVICE_B, { [member]: wrong }));
         expect.oauthError(answer, 'invalid_request');
       }
       expect.oauthError(await relay.send(call('nosuch', { [member]: token })), 'not_found', 404);
@@ -134,7 +140,7 @@ export function testEndpoint(
     }
   });
 
-  test(`${section}: a malformed request is refused, and sent to no provider`, async (kit) => {
+  test(`${section}: a malformed request or token is refused, and sent to no provider`, async (kit) => {
     const token = kit.provider.issue(granted);
     await expectMalformed(kit, token);
     expectRequests(kit, token, 0);

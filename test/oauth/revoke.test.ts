@@ -46,34 +46,6 @@ test('without a revocation endpoint a refusal says where the user removes the ap
   });
 });
 
-describe.each([
-  ['a line break', 'a\nb'],
-  ['a NUL', 'a\0b'],
-  ['a letter outside ASCII', 'té'],
-])('RFC 6749 appendix A: a token with %s is invalid_request, and sent nowhere', (_, token) => {
-  const [good, service] = ['access/1', 'bearer'];
-  const json = (asked: object) => JSON.stringify({ service, ...asked });
-  const form = (asked: Record<string, string>) => new URLSearchParams(asked);
-
-  test.each([
-    ['/refresh', json({ refreshToken: token })],
-    ['/revoke', json({ accessToken: token })],
-    ['/revoke', json({ refreshToken: token, accessToken: good })],
-    [`/oauth2/${service}/token`, form({ grant_type: 'refresh_token', refresh_token: token })],
-    [`/oauth2/${service}/revoke`, form({ token })],
-  ])('%s', async (path, body) => {
-    const service = createAcme();
-    const log = captureLog();
-    const response = await service.ask(path, { method: 'POST', body });
-    expect([response.status, await response.json()]).toMatchObject([
-      400,
-      { error: 'invalid_request' },
-    ]);
-    expect(service.sent).toEqual([]);
-    expect(log.events).toEqual([]);
-  });
-});
-
 const INVALID = { error: 'invalid_request' };
 const OLD_AT_TWITCH = { status: 400, message: 'Invalid token' };
 
