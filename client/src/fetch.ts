@@ -1,5 +1,5 @@
 /** The platform of every runtime that has `fetch`. */
-import { MAX_CHARACTERS, onStored, type Platform, shared } from './platform.ts';
+import { common, MAX_CHARACTERS, onStored, type Platform } from './platform.ts';
 
 export interface FetchResponse {
   readonly status: number;
@@ -62,6 +62,6 @@ export const createPlatform = (
     );
     return () => control.abort();
   },
-  ...shared,
+  ...common,
   ...(isPage && { onStored, origin: location.origin }),
 });

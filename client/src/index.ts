@@ -54,10 +54,7 @@ type RuntimeFetch = typeof globalThis extends { fetch: infer Own }
   ? Own
   : (url: string, init?: object) => Promise<FetchResponse>;
 
-export interface TokenOptions extends Cancellable {
-  /** The access token that the API refused, so that it is replaced. */
-  readonly rejected?: string | undefined;
-}
+export interface TokenOptions extends core.RejectedToken, Cancellable {}
 
 export interface Session extends core.Session {
   /** An aborted signal cancels the sign-in. */

@@ -47,18 +47,16 @@ export interface Platform {
   random(): number;
   /** A new verifier and its S256 challenge (RFC 7636 §4). Undefined if the platform has no cryptography. */
   challenge(): Promise<{ readonly verifier: string; readonly challenge: string } | undefined>;
-  /** Calls back with the localStorage key that may have changed. Null for all keys. */
-  onStored?(changed: (key: string | null) => void): void;
+  /** Calls back when localStorage may have changed. */
+  onStored?(changed: () => void): void;
   /** The origin of a web page, where CORS may block responses. */
   readonly origin?: string | undefined;
 }
 
 /** Another tab has written, or the page is back from the back/forward cache, where it may have missed that. */
-export function onStored(changed: (key: string | null) => void): void {
-  addEventListener('storage', (event) => changed((event as StorageEvent).key));
-  addEventListener('pageshow', (event) => {
-    if ((event as PageTransitionEvent).persisted) changed(null);
-  });
+export function onStored(changed: () => void): void {
+  addEventListener('storage', changed);
+  addEventListener('pageshow', changed);
 }
 
 /** Settles like `answer`, but rejects if that takes longer. */
@@ -81,7 +79,7 @@ const encode = (bytes: Uint8Array) =>
     .replace(/=/g, '');
 
 /** What is the same in both builds. */
-export const shared = {
+export const common = {
   now: () => performance.now(),
   // A test may replace `Date`.
   date: () => Date.now(),

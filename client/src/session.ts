@@ -14,6 +14,11 @@ export interface SessionOptions extends StartOptions, Owner {
   readonly storage?: SessionStorage | undefined;
 }
 
+export interface RejectedToken {
+  /** The access token that the API refused, so that it is replaced. */
+  readonly rejected?: string | undefined;
+}
+
 /** One account at one service. Its functions need no `this`. */
 export interface Session {
   readonly state: machine.SessionState;
@@ -36,7 +41,7 @@ export interface Session {
    * An access token that is valid as far as the device knows. It is refreshed in time, once for
    * all callers. Rejects with `signed_out` or `invalid_grant` if the user has to sign in.
    */
-  getToken(options?: { readonly rejected?: string | undefined }): Promise<string>;
+  getToken(options?: RejectedToken): Promise<string>;
   /** Everything that is stored, without a refresh. Undefined if nobody is signed in. */
   getTokens(): Promise<Tokens | undefined>;
 }
@@ -95,6 +100,7 @@ const hasCode = (code: SignInErrorCode, error: unknown) => (error as SignInError
 
 /** The sign-in in progress. */
 interface Running extends Call<SessionOptions> {
+  readonly attempt: number;
   readonly ended: Promise<boolean>;
   settle(isSignedIn: boolean, error: unknown): void;
   link?: Link | undefined;
@@ -150,10 +156,8 @@ export function createCore(
   function carryOut(effect: machine.Effect): void {
     switch (effect.type) {
       case 'sign-in':
-        running = newRunning();
-        signIn(running, effect.attempt).catch((error) =>
-          apply(machine.failed(effect.attempt, error)),
-        );
+        running = newRunning(effect.attempt);
+        signIn(running).catch((error) => apply(machine.failed(effect.attempt, error)));
         break;
       case 'end':
         end(effect.how, effect.error);
@@ -170,17 +174,18 @@ export function createCore(
     }
   }
 
-  function newRunning(): Running {
+  function newRunning(attempt: number): Running {
     let settle: Running['settle'] = ignore;
     const ended = new Promise<boolean>((resolve, reject) => {
       settle = (isSignedIn, error) => (error ? reject(error) : resolve(isSignedIn));
     });
     // An app that only renders the state need not handle this rejection.
     ended.catch(ignore);
-    return { platform, options, ended, settle };
+    return { platform, options, attempt, ended, settle };
   }
 
-  async function signIn(own: Running, attempt: number): Promise<void> {
+  async function signIn(own: Running): Promise<void> {
+    const { attempt } = own;
     own.onReply = (detail) => {
       apply(machine.connectionChanged(attempt, detail));
       // Another process may have signed in, and no event reports that.
@@ -196,18 +201,18 @@ export function createCore(
     }
     // Tokens that could not be stored are stored now: their code cannot be exchanged again.
     const isHeld = received && state.unsaved?.value === received;
-    if (!isHeld) received = await waitForTokens(own, attempt, 0);
+    if (!isHeld) received = await waitForTokens(own, 0);
     apply(machine.granted(attempt, received as Tokens));
   }
 
   /** Waits for the tokens. Replaces the link when it expires. */
-  async function waitForTokens(own: Running, attempt: number, renewals: number): Promise<Tokens> {
+  async function waitForTokens(own: Running, renewals: number): Promise<Tokens> {
     const link = await (own.link || startLink(own));
     const { prompt } = link;
     // An expired link is not shown, but its result may still arrive.
     const isValid = prompt.secondsLeft() > 0;
     const show = (status: 'waiting' | 'opened') => {
-      if (isValid) apply(machine.linkShown(attempt, status, prompt));
+      if (isValid) apply(machine.linkShown(own.attempt, status, prompt));
     };
     show('waiting');
     return poll(own, link, () => show('opened')).catch((error) => {
@@ -217,7 +222,7 @@ export function createCore(
       return read()
         .catch(ignore)
         .then(storage.unfinished.remove)
-        .then(() => waitForTokens(own, attempt, renewals + 1));
+        .then(() => waitForTokens(own, renewals + 1));
     });
   }
 
@@ -314,7 +319,7 @@ export function createCore(
   const isUsable = (tokens: Tokens) =>
     !state.unsaved && tokens.accessToken !== refused && !isExpired(tokens, date());
 
-  async function tokenFor(rejected?: string): Promise<string> {
+  async function getToken({ rejected }: RejectedToken = {}): Promise<string> {
     await read();
     const tokens = requireTokens();
     if (tokens.accessToken === rejected) refused = rejected;
@@ -370,9 +375,7 @@ export function createCore(
   }
 
   read().catch(ignore);
-  platform.onStored?.((changed) => {
-    if (changed === null || changed.indexOf(key) >= 0) read().catch(ignore);
-  });
+  platform.onStored?.(() => read().catch(ignore));
   return {
     get state() {
       return shown;
@@ -394,7 +397,7 @@ export function createCore(
       apply(machine.signOut);
       return signingOut;
     },
-    getToken: ({ rejected } = {}) => tokenFor(rejected),
+    getToken,
     getTokens: () => read().then(() => state.tokens),
   };
 }

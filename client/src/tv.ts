@@ -1,6 +1,6 @@
 /** The build for old TV engines (webOS 3, Tizen 3). It uses XMLHttpRequest, and has no `fetch`, no signals and no lock. Its global is `SignInRelay`. */
 import { discover, type Offer } from './offer.ts';
-import { onStored, type Platform, type RequestOptions, shared } from './platform.ts';
+import { common, onStored, type Platform, type RequestOptions } from './platform.ts';
 import { createCore, openOnce, type Session, type SessionOptions } from './session.ts';
 
 export type * from './index.ts';
@@ -28,7 +28,7 @@ const platform: Platform = {
       request.abort();
     };
   },
-  ...shared,
+  ...common,
   onStored,
   origin: location.origin,
 };
