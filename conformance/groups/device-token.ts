@@ -2,7 +2,7 @@
 
 import * as expect from '../answers.ts';
 import { sleep, times } from '../async.ts';
-import { DEVICE_CODE, pollGrant, startGrant, tokenPath } from '../device.ts';
+import { DEVICE_CODE, pollGrant, signIn, startGrant, tokenPath } from '../device.ts';
 import { equal, holds, matches } from '../expect.ts';
 import { type Call, FORM, formCall } from '../http.ts';
 import { json, text } from '../mock-provider.ts';
@@ -95,6 +95,13 @@ export const deviceToken = cases((test) => {
     const answers = await Promise.all(times(5, () => pollGrant(kit, session)));
     for (const answer of answers) equal('fields', expect.oauth(answer, 200), tokens);
     await expectPollResult(kit, session, tokens);
+    // What /auth/start began is delivered once, here too.
+    const { session: own } = await signIn(kit);
+    expect.oauth(await pollGrant(kit, own), 200);
+    const denied = await kit.relay.start();
+    await kit.relay.callback(denied, { error: 'access_denied' });
+    await expectPollError(kit, denied, 'access_denied');
+    for (const over of [own, denied]) await expectPollError(kit, over, 'expired_token');
   });
 
   test('RFC 8628 §3.4; RFC 6749 §3.2; RFC 6749 §5.2: unknown parameters are ignored; missing, repeated and wrong ones have an error', async (kit) => {

@@ -3,14 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { hash } from 'node:crypto';
 import { PROVIDER_SHARES, RESERVED_FOR_DISCOVERY } from '../../src/providers/token-endpoint.ts';
 import { isPending, runReady } from '../kit/clock.ts';
-import {
-  authorizeDevice,
-  poll,
-  pollToken,
-  start,
-  startWithCode,
-  UNKNOWN_SECRET,
-} from '../kit/device.ts';
+import { authorizeDevice, poll, start, startWithCode, UNKNOWN_SECRET } from '../kit/device.ts';
 import {
   type Asked,
   BASE_URL,
@@ -18,7 +11,7 @@ import {
   SETTINGS,
   StoreUnavailable,
 } from '../kit/service.ts';
-import { callback, decision, deny } from '../kit/user.ts';
+import { callback, decision } from '../kit/user.ts';
 
 /** An operator may change a provider's PKCE method while sign-ins are under way, one relay after the other. */
 describe('RFC 7636 §4: PKCE', () => {
@@ -160,16 +153,6 @@ test('where POLL_SECONDS is 5 no poll is held longer, whatever it asks for', asy
   expect(await isPending(polled)).toBe(true);
   service.clock.advance(1);
   expect((await polled).status).toBe(204);
-});
-
-test('a session of /auth/start delivers its result once, at the token endpoint too', async () => {
-  for (const end of [callback, deny]) {
-    const service = createTestService();
-    const { session, state } = await start(service);
-    await end(service, state);
-    expect((await pollToken(service, session)).body.error).not.toBe('expired_token');
-    expect((await pollToken(service, session)).body.error).toBe('expired_token');
-  }
 });
 
 test('the name of a device is cleaned, with a start of either protocol', async () => {
