@@ -9,42 +9,39 @@ import { tokensFor } from '../kit/provider.ts';
 import { untilFrozen } from '../kit/redis/server.ts';
 import { type CutOffPair, startCutOffPair, untilSessionIs } from '../kit/relay-pair.ts';
 import { bringCode, makeCode } from '../kit/user.ts';
+import { failureOf } from '../kit/wait.ts';
 
 setDefaultTimeout(150_000);
 
-/** A completed session, and what its device should receive. */
-async function complete({ other }: CutOffPair) {
+/** Redis has delivered the result of a session to a poll, and the reply is held back. */
+async function stallDelivery({ other, cutOff, proxy, redis }: CutOffPair) {
   const { session, state } = await start(other);
   const code = makeCode();
   expect((await bringCode(other, state, code)).status).toBe(200);
-  return { session, tokens: tokensFor(code) };
+  const asked = proxy.stallFrom('commit');
+  const answer = poll(cutOff, session);
+  // A rejection counts when it is awaited.
+  answer.catch(() => {});
+  await asked;
+  await untilSessionIs(redis, 'ended');
+  return { session, tokens: tokensFor(code), answer };
 }
 
 test.concurrent('a relay is killed with a delivery: no other poll gets what its device may have', async () => {
   await using pair = await startCutOffPair();
-  const { redis, proxy, cutOff, other } = pair;
-  const { session } = await complete(pair);
-  const asked = proxy.stallFrom('commit');
-  const device = poll(cutOff, session).catch(() => 'cut');
-  await asked;
-  await untilSessionIs(redis, 'ended');
-  await cutOff.stop('SIGKILL');
-  expect(await device).toBe('cut');
-  expect(await pollUntilDone([other], session)).toBe('gone');
+  const { session, answer } = await stallDelivery(pair);
+  await pair.cutOff.stop('SIGKILL');
+  expect(await failureOf(answer)).toBeDefined();
+  expect(await pollUntilDone([pair.other], session)).toBe('gone');
 });
 
 test.concurrent('SIGTERM before the reply to a delivery is read: the device gets its tokens', async () => {
   await using pair = await startCutOffPair();
-  const { redis, proxy, cutOff: stopping } = pair;
-  const { session, tokens } = await complete(pair);
-  const asked = proxy.stallFrom('commit');
-  const answer = poll(stopping, session);
-  await asked;
-  await untilSessionIs(redis, 'ended');
-  const exited = stopping.stop('SIGTERM');
+  const { tokens, answer } = await stallDelivery(pair);
+  const exited = pair.cutOff.stop('SIGTERM');
   // Longer than responses may take: a relay that overlooks what is in progress has ended by then.
   await Promise.race([exited, Bun.sleep(DRAIN_FLUSH_MS + 1_000)]);
-  proxy.stall(false);
+  pair.proxy.stall(false);
   expect(await (await answer).json()).toEqual(tokens);
   expect(await exited).toBe(0);
 });
@@ -89,11 +86,7 @@ describe.concurrent('a relay is suspended between asking and reading the answer'
     'Redis for a delivery; %s: the device gets its tokens, and no 204',
     async (meanwhile) => {
       await using pair = await startCutOffPair();
-      const { session, tokens } = await complete(pair);
-      const asked = pair.proxy.stallFrom('commit');
-      const answer = poll(pair.cutOff, session);
-      await asked;
-      await untilSessionIs(pair.redis, 'ended');
+      const { tokens, answer } = await stallDelivery(pair);
       await suspendFor(LONG_MS, pair, meanwhile);
       expect([(await answer).status, await (await answer).json()]).toEqual([200, tokens]);
     },

@@ -87,8 +87,9 @@ export async function launchServer(options: LaunchOptions) {
   const stop = () => kill();
   endWithFile(stop);
   /** What redis-cli prints, run as the default user. Rejects when Redis answers with an error. */
+  const trust = tls ? ['--tls', '--cacert', tls.certificateFile] : [];
   const cli = (...args: readonly (string | number)[]) =>
-    runRedisCli([...cliArgs(port, tls), ...args.map(String)], adminPassword);
+    runRedisCli(['-p', `${port}`, ...trust, ...args.map(String)], adminPassword);
 
   return {
     /** As `REDIS_URL` has it, with the user that was asked for. */
@@ -175,18 +176,13 @@ export function untilFrozen(pid: number): Promise<unknown> {
   });
 }
 
-function cliArgs(port: number, tls: CertificateFiles | undefined): string[] {
-  const trust = tls ? ['--tls', '--cacert', tls.certificateFile] : [];
-  return ['-h', '127.0.0.1', '-p', String(port), ...trust];
-}
-
 /** A frozen server never answers. */
 const CLI_TIMEOUT_MS = 10_000;
 const MAX_OUTPUT_BYTES = 64 * 1_024 * 1_024;
 
 async function runRedisCli(args: readonly string[], password: string): Promise<string> {
   // -e: an error is an exit code, not a text that looks like an answer.
-  const { stdout } = await promisify(execFile)('redis-cli', ['-e', ...args], {
+  const { stdout } = await promisify(execFile)('redis-cli', ['-e', '-h', '127.0.0.1', ...args], {
     env: { PATH: process.env.PATH ?? '', ...(password !== '' && { REDISCLI_AUTH: password }) },
     timeout: CLI_TIMEOUT_MS,
     maxBuffer: MAX_OUTPUT_BYTES,
