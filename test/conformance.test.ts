@@ -10,7 +10,7 @@ import { has, type Need } from './kit/needs.ts';
 import { findFreePort, NODE, runChild } from './kit/process.ts';
 import { type ProxyName, startProxy } from './kit/proxies.ts';
 import { startRedis } from './kit/redis/server.ts';
-import { buildForNode, ROOT, startRelay } from './kit/relay.ts';
+import { ROOT, startRelay } from './kit/relay.ts';
 import { writeCertificate } from './kit/tls.ts';
 import { startWorkers } from './kit/workers.ts';
 
@@ -56,7 +56,11 @@ const BEHIND_PROXY: Omit<Target, 'start'> = {
 const TARGETS: Readonly<Record<string, Target>> = {
   // These two are installed (docs/install.md); the targets below run the sources on Bun.
   'executable, on Bun': { options: ALL_BUT_EXPIRY, start: startExecutable },
-  'npm package, on Node': { options: ALL_BUT_EXPIRY, start: startPackage },
+  // As `npx sign-in-relay` starts it where there is no Bun; test/deploy installs the package.
+  'npm package, on Node': {
+    options: ALL_BUT_EXPIRY,
+    start: (env, port) => startRelay(env, { port, command: [NODE, `${ROOT}dist/cli/main.js`] }),
+  },
   'a sessions file': {
     isLater: true,
     options: [
@@ -220,12 +224,6 @@ function recordCounts(ending: string): void {
 
 async function startWithFile(env: Env, port: number): Promise<AsyncDisposable> {
   return startRelay({ ...env, SESSIONS_FILE: join(newFolder(), 'sessions.db') }, { port });
-}
-
-/** As `npx sign-in-relay` starts it where there is no Bun; test/deploy installs the package. */
-async function startPackage(env: Env, port: number) {
-  await buildForNode();
-  return startRelay(env, { port, command: [NODE, `${ROOT}dist/cli/main.js`] });
 }
 
 const executable = join(newFolder(), 'sign-in-relay');
