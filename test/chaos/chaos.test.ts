@@ -32,12 +32,6 @@ async function run(startStore: Topology[1], history: History): Promise<readonly 
   const random = createRandom(testSeed);
   await using store = await startStore();
   using provider = await startProvider(history);
-  await using relays = await createRelays({
-    REDIS_URL: store.url,
-    MAL_TOKEN_URL: provider.tokenUrl,
-    // Longer than any fault lasts; short, since some users leave.
-    SESSION_SECONDS: '120',
-  });
   // A load balancer: each connection to the next relay, and some of them cut.
   let relay = 0;
   const nextUrl = () => {
@@ -51,7 +45,13 @@ async function run(startStore: Topology[1], history: History): Promise<readonly 
     if (!fate.losesRequest) history.push({ type: 'forwarded', id, relay, atMs: nowMs() });
     return fate;
   });
-  await relays.start(front.url);
+  await using relays = await createRelays({
+    OAUTH_BASE_URL: front.url,
+    REDIS_URL: store.url,
+    MAL_TOKEN_URL: provider.tokenUrl,
+    // Longer than any fault lasts; short, since some users leave.
+    SESSION_SECONDS: '120',
+  });
   await using _watching = await watchPrimaries(store, history);
   let isOver = false;
   const faults = runFaults({ relays, store, front, history, random }, () => isOver);

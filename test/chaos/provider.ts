@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { pickFrom } from '../kit/random.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { type History, nowMs } from './history.ts';
@@ -52,12 +53,8 @@ export async function startProvider(history: History) {
     history.push({ type: 'granted', atMs, code, token, afterMs });
     send(response, 200, { access_token: token, expires_in: 3600 });
   }
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (chunk) => {
-      body += chunk;
-    });
-    request.on('end', () => void answer(new URLSearchParams(body), response));
+  const server = createServer(async (request, response) => {
+    await answer(new URLSearchParams(await text(request)), response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

@@ -20,12 +20,11 @@ export async function createRelays(env: Readonly<Record<string, string>>) {
     // As `npm start` has it: more exchanges at once than the runtime's default.
     BUN_CONFIG_MAX_HTTP_REQUESTS: '5000',
   };
-  let baseUrl = '';
   let turn = 0;
   async function restart(nth: number): Promise<void> {
     const port = ports[nth];
     if (port === undefined) throw new RangeError(`no relay ${nth}`);
-    const relay = await startRelay({ ...settings, ...env, OAUTH_BASE_URL: baseUrl }, { port });
+    const relay = await startRelay({ ...settings, ...env }, { port });
     processes[nth] = relay;
     all.push(relay);
   }
@@ -36,12 +35,8 @@ export async function createRelays(env: Readonly<Record<string, string>>) {
   }
   const signal = (nth: number, name: 'SIGSTOP' | 'SIGCONT') =>
     process.kill(processes[nth]?.pid ?? Number.NaN, name);
+  await Promise.all(ports.map((_, nth) => restart(nth)));
   return {
-    /** Starts all of them. `url`: where users reach them. */
-    async start(url: string) {
-      baseUrl = url;
-      await Promise.all(ports.map((_, nth) => restart(nth)));
-    },
     /** The next one in turn that was not ended, as a load balancer finds it. */
     next() {
       do turn = (turn + 1) % RELAYS;
