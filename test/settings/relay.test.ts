@@ -58,6 +58,16 @@ const noLinks = {
     'http://acme.example | acme.example | javascript:alert(1) | https://me@acme.example',
 };
 
+function redisAt(target: object, ...hosts: string[]) {
+  const addresses = hosts.map((each) => {
+    const [, host, port] = /(.+):(\d+)/.exec(each) ?? [];
+    return { host, port: Number(port) };
+  });
+  return expect.objectContaining({
+    target: expect.objectContaining({ ...target, ...(hosts.length > 0 && { addresses }) }),
+  });
+}
+
 testRules([
   {
     setting: 'OAUTH_BASE_URL',
@@ -156,13 +166,22 @@ testRules([
     path: 'redis',
     reads: {
       ' redis://redis.example ': expect.objectContaining({ prefix: 'sign-in-relay:' }),
-      'rediss+sentinel://one,other/primary': expect.objectContaining({
-        target: expect.objectContaining({ type: 'sentinel', tls: true }),
-      }),
+      'rediss+sentinel://one,other/primary': redisAt({ type: 'sentinel', tls: true }),
+      'redis://localhost': redisAt({ type: 'single', tls: false }, 'localhost:6379'),
+      'redis://127.0.0.1:70/3': redisAt({ type: 'single', database: 3 }, '127.0.0.1:70'),
+      'rediss://[::1]:7000': redisAt({ type: 'single', tls: true }, '::1:7000'),
+      'redis://:p%40ss@h': redisAt({ password: 'p@ss' }),
+      'redis://user:p:a@ss@h': redisAt({ username: 'user', password: 'p:a@ss' }),
+      'redis://a:1,b:2,c': redisAt({ type: 'cluster' }, 'a:1', 'b:2', 'c:6379'),
+      'redis+sentinel://u:p@a,b:5/main': redisAt(
+        { type: 'sentinel', primaryName: 'main', username: 'u' },
+        'a:26379',
+        'b:5',
+      ),
     },
     refuses: {
       'must be redis://host:port or rediss:// (TLS), with several hosts for a Cluster, or redis+sentinel://host:port,…/primary; percent-encode %, @ and / in a password':
-        'http://redis.example | redis.example | redis://:50%off@redis.example',
+        'http://redis.example | redis.example | localhost:6379 | redis:// | redis://a:99999 | redis://a:1,b:2/3 | redis+sentinel://a | redis://a/x | redis://a b | redis://a, | redis://:50%off@redis.example | redis://%zz:x@a',
     },
   },
   {

@@ -13,7 +13,6 @@ import { createStoreHealth } from '../../src/stores/redis/health.ts';
 import { createNotices } from '../../src/stores/redis/notices.ts';
 import scripts from '../../src/stores/redis/scripts.lua' with { type: 'text' };
 import { createRecentRecords, REMEMBERED_CHARACTERS } from '../../src/stores/redis/store.ts';
-import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { advance, createFakeClock, isPending } from '../kit/clock.ts';
 import { poll, start } from '../kit/device.ts';
 import { STORE_LATEST_MS } from '../kit/limits.ts';
@@ -26,46 +25,6 @@ import { startWaiting } from '../kit/user.ts';
 import { failureOf, pollUntil } from '../kit/wait.ts';
 
 const redis = await startRedis();
-
-describe('REDIS_URL', () => {
-  const at = (host: string, port: number) => ({ host, port });
-
-  test.each([
-    ['redis://localhost', { type: 'single', tls: false, addresses: [at('localhost', 6379)] }],
-    ['redis://127.0.0.1:70/3', { type: 'single', database: 3, addresses: [at('127.0.0.1', 70)] }],
-    ['rediss://[::1]:7000', { type: 'single', tls: true, addresses: [at('::1', 7000)] }],
-    ['redis://:p%40ss@h', { password: 'p@ss' }],
-    ['redis://user:p:a@ss@h', { username: 'user', password: 'p:a@ss' }],
-    ['redis://a:1,b:2,c', { type: 'cluster', addresses: [at('a', 1), at('b', 2), at('c', 6379)] }],
-    [
-      'redis+sentinel://u:p@a,b:5/main',
-      {
-        type: 'sentinel',
-        primaryName: 'main',
-        username: 'u',
-        addresses: [at('a', 26_379), at('b', 5)],
-      },
-    ],
-    ['rediss+sentinel://a/main', { type: 'sentinel', tls: true }],
-  ])('%s is understood', (url, target) => {
-    expect(parseRedisUrl(url)).toMatchObject(target);
-  });
-
-  test.each([
-    'localhost:6379',
-    'http://localhost',
-    'redis://',
-    'redis://a:99999',
-    'redis://a:1,b:2/3',
-    'redis+sentinel://a',
-    'redis://a/x',
-    'redis://a b',
-    'redis://a,',
-    'redis://%zz:x@a',
-  ])('%s is refused', (url) => {
-    expect(parseRedisUrl(url)).toBeUndefined();
-  });
-});
 
 test('commands have a deadline by the clock of the store, also after a suspension', async () => {
   const AHEAD_MS = 3_600_000;
