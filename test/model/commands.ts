@@ -1,6 +1,7 @@
 /** The random commands that run.ts gives to a relay and to the model. */
 import fc from 'fast-check';
 import { LEASE_MS, POLL_MS, REPEAT_MS, SESSION_MS } from './model.ts';
+import { REQUESTS } from './requests.ts';
 
 const SERVICES = ['mal', 'mal', 'anilist'] as const;
 
@@ -13,20 +14,6 @@ const pauses = fc.oneof(
   },
   { weight: 1, arbitrary: fc.constantFrom(SESSION_MS, SESSION_MS + 1) },
 );
-
-/** One request with one answer at once. Any two of them may be in progress at the same time. */
-export const REQUESTS = [
-  'open',
-  'continue',
-  'decline',
-  'code comes back at another service',
-  'error comes back',
-  'nothing comes back',
-  'poll once',
-  'acknowledge',
-  'cancel',
-  'poll with the state of the link',
-] as const;
 
 const COMMANDS = {
   start: 10,

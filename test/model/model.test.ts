@@ -8,7 +8,8 @@ import fc from 'fast-check';
 import { has } from '../kit/needs.ts';
 import { IS_SOAK, testSeed } from '../kit/random.ts';
 import { startRedis } from '../kit/redis/server.ts';
-import { command, REQUESTS } from './commands.ts';
+import { command } from './commands.ts';
+import { REQUESTS } from './requests.ts';
 import { Run } from './run.ts';
 import { inMemory, type Kind, onFile, overRedis } from './worlds.ts';
 

@@ -2,7 +2,6 @@
 import { acknowledge } from '../kit/device.ts';
 import type { TestService } from '../kit/service.ts';
 import { callback, decide } from '../kit/user.ts';
-import type { REQUESTS } from './commands.ts';
 import type { Answer, Answered, Model, ModelSession } from './model.ts';
 
 export interface Device {
@@ -11,8 +10,6 @@ export interface Device {
   readonly state: string;
   readonly link: string;
 }
-
-export type RequestName = (typeof REQUESTS)[number];
 
 interface ModelRequest {
   /** A status, or what matters of the page. */
@@ -43,77 +40,75 @@ export function pollFor(
 export const comeBack = (service: TestService, { model, state }: Device, query: string) =>
   callback(service, state, query, model.service);
 
-export function createRequest(name: RequestName, device: Device): ModelRequest {
-  const { model: session, state, link } = device;
-  const fromProvider = (query: string, error: string): ModelRequest => ({
+function fromProvider(device: Device, query: string, error: string): ModelRequest {
+  return {
     ask: (service) => pageOf(comeBack(service, device, query), '404', '503'),
     apply(model) {
-      const answered = model.complete(session, error, 'pending');
+      const answered = model.complete(device.model, error, 'pending');
       return { answer: answered ? 'page' : '404', answered };
     },
-  });
-  switch (name) {
-    case 'open':
-      return {
-        ask: (service) => statusOf(service.ask(`/auth/${session.service}?state=${state}`)),
-        apply: (model) => ({
-          answer: model.isPending(session) ? '302' : '404',
-          answered: model.open(session),
-        }),
-      };
-    case 'continue':
-      return {
-        ask: (service) => pageOf(decide(service, link), '303', '503'),
-        apply: (model) => ({
-          answer: model.isPending(session) ? '303' : 'page',
-          answered: model.open(session),
-        }),
-      };
-    case 'decline':
-      return {
-        ask: (service) => pageOf(decide(service, link, 'decline'), '503'),
-        apply: (model) => ({
-          answer: 'page',
-          answered: model.complete(session, 'access_denied', 'pending'),
-        }),
-      };
-    case 'error comes back':
-      return fromProvider('error=server_error', 'authorization_failed');
-    case 'nothing comes back':
-      return fromProvider('code=', 'missing_code');
-    case 'code comes back at another service': {
-      const other = session.service === 'mal' ? 'anilist' : 'mal';
-      return {
-        ask: (service) => pageOf(callback(service, state, 'code=c', other), '404', '503'),
-        apply: () => ({ answer: '404' }),
-      };
-    }
-    case 'poll once':
-      return {
-        ask: (service) => pollFor(service, device),
-        apply: (model) => ({ answer: model.poll(session, 0, false) as Answer }),
-      };
-    case 'poll with the state of the link':
-      return {
-        ask: async (service) =>
-          describeAnswer(await service.ask(`/auth/result?session=${state}&wait=0`)),
-        apply: () => ({ answer: '410' }),
-      };
-    case 'acknowledge':
-      return {
-        ask: (service) => statusOf(acknowledge(service, device.session)),
-        apply: (model) => ({ answer: String(model.acknowledge(session)) }),
-      };
-    case 'cancel':
-      return {
-        ask: (service) => statusOf(service.ask(`/auth/result?session=${device.session}&cancel=1`)),
-        apply(model) {
-          const { status, answered } = model.cancel(session);
-          return { answer: String(status), answered };
-        },
-      };
-  }
+  };
 }
+
+/** One request with one answer at once. Any two of them may be in progress at the same time. */
+const CREATE = {
+  open: ({ model: session, state }) => ({
+    ask: (service) => statusOf(service.ask(`/auth/${session.service}?state=${state}`)),
+    apply: (model) => ({
+      answer: model.isPending(session) ? '302' : '404',
+      answered: model.open(session),
+    }),
+  }),
+  continue: ({ model: session, link }) => ({
+    ask: (service) => pageOf(decide(service, link), '303', '503'),
+    apply: (model) => ({
+      answer: model.isPending(session) ? '303' : 'page',
+      answered: model.open(session),
+    }),
+  }),
+  decline: ({ model: session, link }) => ({
+    ask: (service) => pageOf(decide(service, link, 'decline'), '503'),
+    apply: (model) => ({
+      answer: 'page',
+      answered: model.complete(session, 'access_denied', 'pending'),
+    }),
+  }),
+  'code comes back at another service': ({ model: session, state }) => ({
+    ask: (service) => {
+      const other = session.service === 'mal' ? 'anilist' : 'mal';
+      return pageOf(callback(service, state, 'code=c', other), '404', '503');
+    },
+    apply: () => ({ answer: '404' }),
+  }),
+  'error comes back': (device) =>
+    fromProvider(device, 'error=server_error', 'authorization_failed'),
+  'nothing comes back': (device) => fromProvider(device, 'code=', 'missing_code'),
+  'poll once': (device) => ({
+    ask: (service) => pollFor(service, device),
+    apply: (model) => ({ answer: model.poll(device.model, 0, false) as Answer }),
+  }),
+  acknowledge: ({ model: session, session: secret }) => ({
+    ask: (service) => statusOf(acknowledge(service, secret)),
+    apply: (model) => ({ answer: String(model.acknowledge(session)) }),
+  }),
+  cancel: ({ model: session, session: secret }) => ({
+    ask: (service) => statusOf(service.ask(`/auth/result?session=${secret}&cancel=1`)),
+    apply(model) {
+      const { status, answered } = model.cancel(session);
+      return { answer: String(status), answered };
+    },
+  }),
+  'poll with the state of the link': (device) => ({
+    ask: (service) => pollFor(service, { ...device, session: device.state }),
+    apply: () => ({ answer: '410' }),
+  }),
+} satisfies Readonly<Record<string, (device: Device) => ModelRequest>>;
+
+export type RequestName = keyof typeof CREATE;
+export const REQUESTS = Object.keys(CREATE) as RequestName[];
+
+export const createRequest = (name: RequestName, device: Device): ModelRequest =>
+  CREATE[name](device);
 
 async function describeAnswer(response: Response): Promise<Answer> {
   if (response.status !== 200) return String(response.status) as Answer;
