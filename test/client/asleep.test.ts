@@ -75,6 +75,8 @@ interface Sleep {
   readonly isCutOff?: boolean;
 }
 
+const NEVER: Sleep = { atMs: HOUR_MS, ms: 0 };
+
 /** The device. While it sleeps nothing runs; when it wakes, its timers do, and then what its sockets have received. */
 function createDevice({ atMs, ms, isDevice = false, isCutOff = false }: Sleep) {
   const clock = createFakeClock(0);
@@ -193,8 +195,7 @@ test.each([HOUR_MS, -HOUR_MS])(
   'a clock set by %d ms in any phase changes nothing; the countdown is right in 5 s',
   async (jumpMs) => {
     for (let atMs = 5; atMs < 29_000; atMs += atMs < 2_000 ? 55 : 740) {
-      const never: Sleep = { atMs: HOUR_MS, ms: 0 };
-      const device = createDevice(never);
+      const device = createDevice(NEVER);
       const { clock, relay } = device;
       const { prompts, ends } = begin(device);
       await advance(clock, atMs);
@@ -212,8 +213,7 @@ test.each([HOUR_MS, -HOUR_MS])(
 );
 
 test('a session is over when the relay says so, whatever the clock says', async () => {
-  const never: Sleep = { atMs: HOUR_MS, ms: 0 };
-  const { platform, clock } = createDevice(never);
+  const { platform, clock } = createDevice(NEVER);
   const patient: Platform = {
     ...platform,
     send(request, headers, receive) {

@@ -160,19 +160,15 @@ session.subscribe(function () {
 session.getToken().then(function (token) { token.charAt(0); });
 `;
 
-/** Strict, as an app may have it, and without the types of browsers and of Node, which React Native lacks. */
-function compile(
-  module: string,
-  resolution: string,
-  files: readonly string[],
-  more: string[] = [],
-) {
-  const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
-  const target = ['--target', 'es2022', '--types', '', '--skipLibCheck', 'false'];
-  const libraries = more.includes('--lib') ? [] : ['--lib', 'es2022'];
-  const how = ['--module', module, '--moduleResolution', resolution];
-  const tsc = [process.execPath, `${ROOT}node_modules/.bin/tsc`, ...strict, ...target];
-  return runChild([...tsc, ...libraries, ...how, ...more, ...files], { cwd: folder });
+const STRICT = '--strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess';
+/** Without the types of browsers and of Node, which React Native lacks. */
+const BARE = ['--lib', 'es2022', '--types', ''];
+
+/** Strict, as an app may have it. */
+function compile(files: readonly string[], how: string, types: readonly string[] = BARE) {
+  const target = `${STRICT} --target es2022 --skipLibCheck false ${how}`.split(' ');
+  const tsc = [process.execPath, `${ROOT}node_modules/.bin/tsc`, ...target, ...types];
+  return runChild([...tsc, ...files], { cwd: folder });
 }
 
 for (const file of ['app.mts', 'app.cts']) writeFileSync(join(folder, file), APP);
@@ -182,11 +178,10 @@ const PROGRAMS = ['app.mts', 'app.cts', 'tv.ts'];
 
 test.each([
   // The programs are run below.
-  ['node16', 'node16', []],
-  ['preserve', 'bundler', ['--noEmit']],
-])('its types are complete by themselves: %s, %s', async (module, resolution, more) => {
-  const checked = await compile(module, resolution, PROGRAMS, more);
-  expect(checked).toEqual({ exitCode: 0, output: '' });
+  '--module node16 --moduleResolution node16',
+  '--module preserve --moduleResolution bundler --noEmit',
+])('its types are complete by themselves: %s', async (how) => {
+  expect(await compile(PROGRAMS, how)).toEqual({ exitCode: 0, output: '' });
 });
 
 /** What the snippets of the README have around them in an app. */
@@ -236,22 +231,10 @@ test('every snippet of the README compiles', async () => {
     mkdirSync(join(folder, 'node_modules', name, '..'), { recursive: true });
     symlinkSync(`${ROOT}node_modules/${name}`, join(folder, 'node_modules', name));
   }
-  const options = [
-    '--noEmit',
-    '--allowJs',
-    '--checkJs',
-    '--jsx',
-    'react-jsx',
-    '--lib',
-    'es2022,dom',
-    '--types',
-    'node',
-  ];
   const checked = await compile(
-    'node16',
-    'node16',
     ['around.d.ts', 'others.d.ts', ...files],
-    options,
+    '--module node16 --moduleResolution node16 --noEmit --allowJs --checkJs --jsx react-jsx',
+    ['--lib', 'es2022,dom', '--types', 'node'],
   );
   for (const name of react) rmSync(join(folder, 'node_modules', name));
   expect(checked).toEqual({ exitCode: 0, output: '' });

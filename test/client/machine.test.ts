@@ -17,6 +17,7 @@ function apply(...events: readonly machine.Event[]) {
 }
 
 const NOBODY = machine.storageRead(1, undefined, undefined, false);
+const HELD = machine.storageRead(1, THEIRS, undefined, false);
 
 test('tokens that are stored after a failure end what was shown as failed', () => {
   const unsaved = [NOBODY, machine.signIn, machine.granted(1, OURS), machine.failed(1, FAILED)];
@@ -25,53 +26,43 @@ test('tokens that are stored after a failure end what was shown as failed', () =
 });
 
 test('a sign-in of another tab ends a failure, and the sign-in here', () => {
-  const theirs = machine.storageRead(1, THEIRS, undefined, false);
-  expect(apply(NOBODY, machine.signIn, machine.failed(1, FAILED), theirs).status).toBe('signed-in');
+  expect(apply(NOBODY, machine.signIn, machine.failed(1, FAILED), HELD).status).toBe('signed-in');
   const expired: Tokens = { accessToken: 'old', expiresIn: 1, expiresAt: 1 };
   const { status, effects } = apply(
     machine.storageRead(1, expired, undefined, false),
     machine.signIn,
-    theirs,
+    HELD,
   );
   expect([status, effects]).toEqual(['signed-in', [{ type: 'end', how: 'overtaken' }]]);
 });
 
 test('tokens of a link that two tabs show are not revoked by the slower tab', () => {
-  const theirs = machine.storageRead(1, THEIRS, undefined, false);
-  const { state, effects } = apply(
-    NOBODY,
-    machine.signIn,
-    theirs,
-    machine.granted(1, { ...THEIRS }),
-  );
+  const { state, effects } = apply(NOBODY, machine.signIn, HELD, machine.granted(1, { ...THEIRS }));
   expect([state.tokens, effects]).toEqual([THEIRS, []]);
 });
 
 test('tokens that were not stored before another tab signed out are revoked', () => {
-  const held = machine.storageRead(1, THEIRS, undefined, false);
-  const { state, effects } = apply(held, machine.refreshed(1, 'other', OURS), NOBODY);
+  const { state, effects } = apply(HELD, machine.refreshed(1, 'other', OURS), NOBODY);
   expect([state.tokens, effects]).toEqual([undefined, [{ type: 'revoke', tokens: OURS }]]);
 });
 
 test('tokens of a refresh that began before a sign-out, or a sign-in, change nothing', () => {
-  const held = machine.storageRead(1, THEIRS, undefined, false);
   const late = machine.refreshed(1, 'other', OURS);
-  const out = apply(held, machine.signOut, late);
+  const out = apply(HELD, machine.signOut, late);
   expect([out.status, out.effects]).toEqual(['signed-out', [{ type: 'revoke', tokens: OURS }]]);
   const again: Tokens = { accessToken: 'again', refreshToken: 'again' };
   const signedIn = [machine.signIn, machine.granted(1, again), machine.saved(again)];
-  const { state, effects } = apply(held, ...signedIn, late);
+  const { state, effects } = apply(HELD, ...signedIn, late);
   expect([state.tokens, effects]).toEqual([again, []]);
 });
 
 test('tokens that an older write preceded are not lost with a failure to store them', () => {
-  const held = machine.storageRead(1, THEIRS, undefined, false);
   const again: Tokens = { accessToken: 'again', refreshToken: 'again' };
   const refreshed = machine.refreshed(1, 'other', OURS);
   const late = [machine.saved(OURS), machine.saveFailed(FAILED)];
   const stored = machine.storageRead(2, OURS, undefined, false);
   const granted = [machine.signIn, machine.granted(1, again)];
-  expect(apply(held, refreshed, ...granted, ...late, stored).state.tokens).toEqual(again);
+  expect(apply(HELD, refreshed, ...granted, ...late, stored).state.tokens).toEqual(again);
 });
 
 test('signing out ends a sign-in, and revokes tokens that are not stored yet', () => {
@@ -90,8 +81,7 @@ test('signing out ends a sign-in, and revokes tokens that are not stored yet', (
 });
 
 test('a failed sign-in is shown until it is dismissed, and ends no earlier one', () => {
-  const held = machine.storageRead(1, THEIRS, undefined, false);
-  const failed = [held, machine.signIn, machine.failed(1, FAILED)];
+  const failed = [HELD, machine.signIn, machine.failed(1, FAILED)];
   expect(apply(...failed)).toMatchObject({ status: 'failed', state: { tokens: THEIRS } });
   expect(apply(...failed, machine.cancel).status).toBe('signed-in');
 });
@@ -115,11 +105,10 @@ test('events of a cancelled sign-in change nothing, and its tokens are revoked',
 });
 
 test('what the provider has ended stays ended, whatever the storage still has', () => {
-  const held = machine.storageRead(1, THEIRS, undefined, false);
   // Read before the end, and after it, if the storage could not delete them.
   for (const version of [1, 2]) {
     const again = machine.storageRead(version, { ...THEIRS }, undefined, false);
-    const { state, status } = apply(held, machine.ended(1, FAILED), again);
+    const { state, status } = apply(HELD, machine.ended(1, FAILED), again);
     expect([status, state.tokens]).toEqual(['signed-out', undefined]);
   }
 });

@@ -14,7 +14,7 @@ import { findFreePort, NODE, runChild, startChild } from '../kit/process.ts';
 import { scanTerminal } from '../kit/qr.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { createUser, readLink } from '../kit/user.ts';
+import { createVisitor, decision, readLink } from '../kit/user.ts';
 import { pollUntil, untilShown } from '../kit/wait.ts';
 
 const dev = await startDev({ args: ['--open'] });
@@ -273,14 +273,7 @@ const relay = await startRelay({
 });
 
 /** The user continues; the authorization server asks nothing. */
-async function answer(link: string): Promise<void> {
-  const user = createUser({
-    ask: (url, init) => fetch(new URL(url, relay.baseUrl), { redirect: 'manual', ...init }),
-  });
-  const decided = await user.decide(link, 'continue', { Origin: relay.baseUrl });
-  const back = await fetch(decided.headers.get('location') ?? '', { redirect: 'manual' });
-  await user.open(back.headers.get('location') ?? '');
-}
+const answer = (link: string) => createVisitor()(new URL(link), decision('continue'));
 
 /** For the programs below. */
 const modules = join(newFolder(), 'node_modules');

@@ -128,7 +128,7 @@ export function sentencesOf(page: string): string {
 }
 
 /** A browser that follows the redirects. `visit` returns the last page. */
-function createVisitor() {
+export function createVisitor() {
   // One jar for relay and provider, whose cookies have different names.
   const user = createUser({
     ask: (address, init) =>
