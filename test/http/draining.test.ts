@@ -1,24 +1,21 @@
 /** A relay that is being stopped, as devices see it (docs/operating.md). How long it waits: test/sign-ins. */
 import { expect, test } from 'bun:test';
-import { isPending, runReady, runTurns } from '../kit/clock.ts';
+import { advance, isPending, runReady, runTurns } from '../kit/clock.ts';
 import { poll, requestAuthorization, start, startRequest } from '../kit/device.ts';
 import { DRAIN_CHECK_MS, DRAIN_DELIVERY_MS } from '../kit/limits.ts';
 import { createTestService, MAL, type TestService } from '../kit/service.ts';
 import { callback } from '../kit/user.ts';
 import { createGate } from '../kit/wait.ts';
 
-/** Starts a drain, and lets time pass in the steps in which it checks. */
+/** Starts a drain. */
 function startDrain({ drain, clock }: TestService) {
   let isOver = false;
   void drain().then(() => {
     isOver = true;
   });
   return async function isOverAfter(ms: number): Promise<boolean> {
+    await advance(clock, ms);
     await runReady();
-    for (let leftMs = ms; leftMs > 0; leftMs -= DRAIN_CHECK_MS) {
-      clock.advance(Math.min(leftMs, DRAIN_CHECK_MS));
-      await runReady();
-    }
     return isOver;
   };
 }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createSignIns, type NewSignIn, type SignIns } from '../../src/sign-ins/sign-ins.ts';
 import { StoreUnavailable } from '../../src/sign-ins/store.ts';
 import { createMemoryStore, plainVault } from '../../src/stores/memory.ts';
-import { createFakeClock, type FakeClock, runReady } from '../kit/clock.ts';
+import { advance, createFakeClock, type FakeClock } from '../kit/clock.ts';
 import { DRAIN_DELIVERY_MS, EXCHANGE_LEASE_MS } from '../kit/limits.ts';
 import { LIFETIME_MS, TOKENS } from '../kit/stores.ts';
 
@@ -46,14 +46,6 @@ async function start(signIns: SignIns, asked: Partial<NewSignIn> = {}) {
   const started = await signIns.start('mal', { ...ASKED, ...asked });
   if (!started.ok) throw new Error(started.refusal);
   return started.secrets;
-}
-
-/** In steps, so that whatever is due can go on. */
-async function pass(ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= 500) {
-    clock.advance(500);
-    await runReady();
-  }
 }
 
 const grant = () => ({ ok: true, result: TOKENS }) as const;
@@ -130,9 +122,9 @@ test('a drain waits for tokens until its limit, not for errors or what was deliv
     void signIns.drained().then(() => over.push(signIns));
   }
   await delivered.poll(pollSecret, NEVER, 0, {});
-  await pass(DRAIN_DELIVERY_MS - 500);
+  await advance(clock, DRAIN_DELIVERY_MS - 500);
   expect(over).toEqual([failed, delivered]);
-  await pass(500);
+  await advance(clock, 500);
   expect(over).toContain(waiting);
 });
 
