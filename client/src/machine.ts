@@ -188,10 +188,9 @@ export const storageRead = (
   });
 
 /** The storage could not be read, so it is unknown who is signed in. */
-export const storageFailed = (version: number, error: SignInError): Event =>
-  inAccount(version, (state) => [
-    state.account.status === 'loading' ? { ...state, account: signedOut(error) } : state,
-  ]);
+export const storageFailed =
+  (error: SignInError): Event =>
+  (state) => [state.account.status === 'loading' ? { ...state, account: signedOut(error) } : state];
 
 /** `spent`: the refresh token that was used. */
 export const refreshed =

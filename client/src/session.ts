@@ -264,7 +264,7 @@ export function createCore(
         apply(machine.storageRead(version, tokens, ended, isResumable));
       },
       (error) => {
-        apply(machine.storageFailed(version, error));
+        apply(machine.storageFailed(error));
         throw error;
       },
     );
