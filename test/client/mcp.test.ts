@@ -167,13 +167,21 @@ test('a token endpoint may have no path, and scopes have %20 between them', asyn
   expect(urls[0]).toContain('scope=a%20b&');
 });
 
-test('token requests are made in turn, and the user is asked once', async () => {
-  const { start, prepareTokenRequest, saveTokens } = createBare();
-  await start(foundAt(OTHER));
-  const [first, second] = [prepareTokenRequest(), prepareTokenRequest()];
+test('token requests are made in turn, in two processes too; the user is asked once', async () => {
+  const [one, other] = [createBare(), createBare()];
+  const tokens = (nth: number) => ({ access_token: `a${nth}`, refresh_token: `r${nth}` });
+  await one.start(foundAt(OTHER));
+  const [first, second] = [one.prepareTokenRequest(), one.prepareTokenRequest()];
   await first;
-  await saveTokens({ access_token: 'a', token_type: 'bearer', refresh_token: 'r' });
-  expect((await second).get('refresh_token')).toBe('r');
+  await one.saveTokens(tokens(1));
+  expect((await second).get('refresh_token')).toBe('r1');
+  await one.saveTokens(tokens(2));
+  await other.start(foundAt(OTHER));
+  const both = [one, other].map(async (each) => ({ each, form: await each.prepareTokenRequest() }));
+  const faster = await Promise.race(both);
+  await faster.each.saveTokens(tokens(3));
+  const forms = (await Promise.all(both)).map(({ form }) => form.get('refresh_token'));
+  expect(forms.toSorted()).toEqual(['r2', 'r3']);
   expect(links).toHaveLength(1);
 });
 
