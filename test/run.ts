@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findUndocumented } from './kit/log-document.ts';
-import { describeLeftOut, FILES, findMissing, forgetFound } from './kit/needs.ts';
+import { describeLeftOut, FILES, findMissing } from './kit/needs.ts';
 import { searchLogs } from './kit/secrets.ts';
 
 /** Installs all programs of kit/needs.ts. */
@@ -85,7 +85,6 @@ async function installMissing(): Promise<readonly string[]> {
   if (missing.length > 0 && isDebianRoot) {
     console.log(`${INSTALL} installs ${missing.join(', ')}`);
     await run([INSTALL]);
-    forgetFound();
     missing = findMissing();
   }
   if (missing.length > 0 && isStrict) {

@@ -50,16 +50,7 @@ const FOUND = {
 
 export type Need = keyof typeof FOUND;
 
-const found = new Map<Need, boolean>();
-
-export function isHere(need: Need): boolean {
-  const known = found.get(need) ?? FOUND[need]();
-  found.set(need, known);
-  return known;
-}
-
-/** After an installation. */
-export const forgetFound = () => found.clear();
+export const isHere = (need: Need): boolean => FOUND[need]();
 
 export const findMissing = () => (Object.keys(FOUND) as Need[]).filter((need) => !isHere(need));
 

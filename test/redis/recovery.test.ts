@@ -8,7 +8,7 @@ import { findFreePort } from '../kit/process.ts';
 import { tokensFor } from '../kit/provider.ts';
 import { startRedisSentinel } from '../kit/redis/groups.ts';
 import { type RedisServer, startRedis } from '../kit/redis/server.ts';
-import { launchRelay, type RelayProcess, runRelay, startRelay } from '../kit/relay.ts';
+import { launchRelay, type RelayProcess, startRelay } from '../kit/relay.ts';
 import { startRelayPair } from '../kit/relay-pair.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { startCuttingProxy } from '../kit/tcp-proxy.ts';
@@ -69,17 +69,15 @@ test('Sentinels are asked with their own password, the data with that of REDIS_U
     await sentinel.cli('ACL', 'SETUSER', user, 'on', `>${password}`, ...RIGHTS);
     await sentinel.cli('ACL', 'SETUSER', 'default', 'off');
   }
-  const env = {
-    OAUTH_BASE_URL: 'http://127.0.0.1:3000',
-    HOST: '127.0.0.1',
-    PORT: '0',
-    MAL_CLIENT_ID: 'mal-client',
-    REDIS_URL: group.url,
-  };
-  const without = await runRelay(env);
-  expect(without.output).toContain('the Sentinels require a password: set REDIS_SENTINEL_PASSWORD');
-  const wrong = await runRelay({ ...env, REDIS_SENTINEL_PASSWORD: 'wrong' });
-  expect(wrong.output).toContain('the Sentinels refuse REDIS_SENTINEL_USERNAME or');
+  async function findRefusal(own: object): Promise<string> {
+    const relay = await launchRelay({ REDIS_URL: group.url, ...own });
+    expect(await relay.exited).toBe(1);
+    return relay.output();
+  }
+  const required = 'the Sentinels require a password: set REDIS_SENTINEL_PASSWORD';
+  expect(await findRefusal({})).toContain(required);
+  const refused = 'the Sentinels refuse REDIS_SENTINEL_USERNAME or';
+  expect(await findRefusal({ REDIS_SENTINEL_PASSWORD: 'wrong' })).toContain(refused);
   const relay = await startRelay({
     REDIS_URL: group.url,
     REDIS_SENTINEL_USERNAME: SENTINEL.user,
