@@ -55,7 +55,7 @@ export function createAdmin(
     { path: '/', methods: page(renderWholePage) },
     { path: '/now', methods: page(renderNow) },
     { path: '/metrics', methods: metrics },
-    { path: '/*', respond: () => textResponse(404, 'Not found: try / or /metrics') },
+    { path: '/*', respond: () => textResponse(404, 'Not found: try / or /metrics\n') },
   ]);
 
   return {
@@ -64,10 +64,10 @@ export function createAdmin(
     handle(request: Request, addresses: Addresses): Response | Promise<Response> {
       const hostname = (request.headers.get('host') ?? '').toLowerCase().replace(/:\d*$/, '');
       if (!cannotBeRegistered(hostname) && !known.includes(hostname)) {
-        return textResponse(421, 'Use the IP address, or list this name in ADMIN_NAMES');
+        return textResponse(421, 'Use the IP address, or list this name in ADMIN_NAMES\n');
       }
       if (isAuthorized(request)) return app(request, addresses);
-      const text = 'Send the ADMIN_TOKEN as a bearer token, or as the password';
+      const text = 'Send the ADMIN_TOKEN as a bearer token, or as the password\n';
       return textResponse(401, text, CHALLENGE);
     },
   };

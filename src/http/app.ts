@@ -10,7 +10,7 @@
 import { describeError, log } from '../log.ts';
 import { StoreUnavailable } from '../sign-ins/store.ts';
 import { type Addresses, RelayRequest, readPath } from './request.ts';
-import { DATA_HEADERS, errorResponse, type Refusal, textResponseTo } from './responses.ts';
+import { DATA_HEADERS, errorResponse, type Refusal, refuse, textResponseTo } from './responses.ts';
 
 /** May throw. */
 export type Handler = (request: RelayRequest) => Response | Refusal | Promise<Response | Refusal>;
@@ -28,8 +28,6 @@ export interface Route {
   readonly isKnown?: (parameter: string) => boolean;
   /** Makes the response to a refusal. Default: text. */
   readonly onRefusal?: (refusal: Refusal, request: RelayRequest) => Response;
-  /** Responds to any other method, and lists those that are allowed. RFC 9110 §15.5.6. */
-  readonly onOtherMethod?: (allow: string) => Response;
   /** Responds after a fault. */
   readonly onFault?: (request: RelayRequest) => Response;
   /** True if devices use it: then web apps of CORS_ORIGINS may use it too. */
@@ -134,13 +132,18 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
 /** A path that no route has. */
 const MISPLACED = '/.well-known/misplaced metadata';
 
+const NOT_FOUND = refuse('not_found');
+const METHOD_NOT_ALLOWED = refuse('method_not_allowed');
+
 async function run(route: Route, request: RelayRequest, onFailure: OnFailure): Promise<Response> {
   const { methods, respond, onRefusal = textResponseTo } = route;
-  if (methods === undefined) return respond?.(request) ?? errorResponse('not_found');
+  if (methods === undefined) return respond?.(request) ?? onRefusal(NOT_FOUND, request);
   const handler = Object.hasOwn(methods, request.method) ? methods[request.method] : undefined;
   if (handler === undefined) {
-    const Allow = Object.keys(methods).join(', ');
-    return route.onOtherMethod?.(Allow) ?? errorResponse('method_not_allowed', { Allow });
+    const response = onRefusal(METHOD_NOT_ALLOWED, request);
+    // RFC 9110 §15.5.6.
+    response.headers.set('Allow', Object.keys(methods).join(', '));
+    return response;
   }
   try {
     const answer = await handler(request);

@@ -8,6 +8,7 @@ import {
   errorResponse,
   type HeaderFields,
   isKeyOf,
+  REFUSALS,
   type Refusal,
   retryAfter,
 } from './responses.ts';
@@ -67,6 +68,9 @@ export function oauthErrorResponse(
   return new Response(body, { status, headers: { ...OAUTH_HEADERS, ...headers } });
 }
 
+export const missingParameter = (name: string) =>
+  oauthErrorResponse('invalid_request', { description: `${name} is missing` });
+
 /**
  * For routes of the device grant. `limitedStatus` is the status for an address above its rate
  * limit. After a 503 a load balancer may try another instance, which may not be stopping, or may
@@ -85,6 +89,9 @@ export function oauthResponseTo(
       return errorResponse(refusal);
     case 'invalid_client_address':
       return oauthErrorResponse('invalid_request', { description: 'Invalid client address' });
+    case 'not_found':
+    case 'method_not_allowed':
+      return oauthErrorResponse(refusal, { status: REFUSALS[refusal].status });
     case 'busy':
       return oauthErrorResponse('temporarily_unavailable');
     case 'draining':

@@ -36,32 +36,20 @@ export const JSON_RESPONSE = {
   status: 200,
   headers: { ...DATA_HEADERS, 'Content-Type': 'application/json' },
 };
+export const JSON_ERROR = { ...JSON_RESPONSE, status: 400 };
 const EMPTY_RESPONSE = { status: 204, headers: DATA_HEADERS };
 
-export function jsonResponse(body: object): Response {
-  return new Response(JSON.stringify(body), JSON_RESPONSE);
-}
-
-export function jsonErrorResponse(body: {
-  readonly error: string;
-  readonly error_description?: string | undefined;
-}): Response {
-  return new Response(JSON.stringify(body), { ...JSON_RESPONSE, status: 400 });
+export function jsonResponse(body: object, init = JSON_RESPONSE): Response {
+  return new Response(JSON.stringify(body), init);
 }
 
 export function emptyResponse(): Response {
   return new Response(null, EMPTY_RESPONSE);
 }
 
-/** Text, with a newline at its end. */
 export function textResponse(status: number, text: string, headers?: HeaderFields): Response {
   const all = headers === undefined ? TEXT_HEADERS : { ...TEXT_HEADERS, ...headers };
-  return new Response(`${text}\n`, { status, headers: all });
-}
-
-/** A text for health checks that compare the whole body. */
-export function textResponseWithoutNewline(status: number, text: string): Response {
-  return new Response(text, { status, headers: TEXT_HEADERS });
+  return new Response(text, { status, headers: all });
 }
 
 /** A redirect that a browser follows with GET; after a POST it is 303. RFC 9700 §4.12. */
@@ -124,13 +112,13 @@ export function undecided(retryAfterMs = 5_000): Refusal {
 
 export function errorResponse(refusal: TextRefusalName, headers?: HeaderFields): Response {
   const { status, text } = REFUSALS[refusal];
-  return textResponse(status, text, headers);
+  return textResponse(status, `${text}\n`, headers);
 }
 
 /** The response to a refusal on routes of the relay's own protocol. */
 export function textResponseTo({ refusal, retryAfterMs, description }: Refusal): Response {
   if (!isKeyOf(REFUSALS, refusal)) {
-    return jsonErrorResponse({ error: refusal, error_description: description });
+    return jsonResponse({ error: refusal, error_description: description }, JSON_ERROR);
   }
   return errorResponse(refusal, retryAfter(retryAfterMs));
 }

@@ -2,11 +2,13 @@
 import type { RequestKind } from '../monitor.ts';
 import { type Branding, createPages } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
+import { OPEN_SERVICE } from '../providers/open.ts';
 import { createAdmission } from './admission.ts';
 import type { Route } from './app.ts';
 import { createContinueCookies } from './continue-cookies.ts';
 import type { Dependencies, RoutesOptions } from './dependencies.ts';
 import { createCallback, createLink } from './endpoints/callback.ts';
+import { confirmLink } from './endpoints/confirmation.ts';
 import { createResult, createStart, respondToResultFault } from './endpoints/device.ts';
 import {
   blindResponse,
@@ -17,7 +19,6 @@ import {
 import {
   createClientDocument,
   createOpenCallback,
-  createOpenLink,
   createOpenStart,
   isOpenLink,
 } from './endpoints/open.ts';
@@ -155,7 +156,8 @@ function createOpenRoutes(endpoints: Dependencies): Route[] {
   const { openEndpoints, pages } = endpoints;
   if (openEndpoints === undefined) return [];
   const page = createPageAnswers(pages);
-  const link = createOpenLink(endpoints);
+  // Always shows the confirmation page first.
+  const link = (request: RelayRequest) => confirmLink(endpoints, request, OPEN_SERVICE);
   const start = createOpenStart(endpoints, openEndpoints);
   return [
     {
@@ -181,17 +183,11 @@ function createOAuthRoutes(endpoints: Dependencies): Route[] {
     ...forDevices,
     isKnown: providers.has,
     onRefusal: (refusal: Refusal) => oauthResponseTo(refusal),
-    onOtherMethod: (allow: string) =>
-      oauthErrorResponse('method_not_allowed', { status: 405, headers: { Allow: allow } }),
     onFault: () => oauthErrorResponse('temporarily_unavailable'),
   };
   // After a fault the device must poll again, and many clients treat any other error as final.
   const polled = { ...oauth, onFault: () => oauthErrorResponse('authorization_pending') };
   const revoked = { ...oauth, onFault: () => oauthResponseTo(undecided()) };
-  const notFound = {
-    ...forDevices,
-    respond: () => oauthErrorResponse('not_found', { status: 404 }),
-  };
   const isBlind = blind === 'always';
   const token = { POST: isBlind ? blindResponse : createToken(endpoints) };
   const authorization = { POST: isBlind ? blindResponse : createDeviceAuthorization(endpoints) };
@@ -203,8 +199,8 @@ function createOAuthRoutes(endpoints: Dependencies): Route[] {
     { path: '/oauth2/:service/revoke', methods: revocation, ...revoked },
     { path: '/oauth2/:service/.well-known/openid-configuration', ...metadata },
     { path: '/.well-known/oauth-authorization-server/oauth2/:service', ...metadata },
-    { path: '/oauth2/*', ...notFound },
-    { path: '/.well-known/oauth-authorization-server/*', ...notFound },
+    { path: '/oauth2/*', ...oauth },
+    { path: '/.well-known/oauth-authorization-server/*', ...oauth },
   ];
 }
 

@@ -8,7 +8,7 @@ import { createApp, type HandleRequest, type Handler, type Route } from '../../h
 import { respondToResultFault } from '../../http/endpoints/device.ts';
 import { oauthErrorResponse } from '../../http/oauth-responses.ts';
 import { basePathOf, type RelayRequest, readPath } from '../../http/request.ts';
-import { errorResponse, retryAfter, textResponseWithoutNewline } from '../../http/responses.ts';
+import { errorResponse, retryAfter, textResponse } from '../../http/responses.ts';
 import { IDLE_MARGIN_SECONDS } from '../../limits.ts';
 import { listen } from '../../server/listen.ts';
 import type { Runtime } from '../../server/runtime.ts';
@@ -70,7 +70,7 @@ export async function startProbeServer(runtime: Runtime, settings: EnabledSettin
 
 function createRoutes(word: string, pollSeconds: number): readonly Route[] {
   const isOurs = (request: RelayRequest) => request.query('check') === word;
-  const answer = () => textResponseWithoutNewline(200, PROBE_TEXT);
+  const answer = () => textResponse(200, PROBE_TEXT);
   const busyResponse = () => errorResponse('busy', retryAfter(RETRY_MS));
   const health: Handler = (request) => (isOurs(request) ? answer() : busyResponse());
   const poll: Handler = async (request) => {

@@ -210,7 +210,6 @@ const STANDARD_ERRORS: ReadonlySet<string> = new Set([
   /* RFC 6749 §4.1.2.1. */
   'invalid_request',
   'unauthorized_client',
-  'access_denied',
   'unsupported_response_type',
   'invalid_scope',
   'server_error',

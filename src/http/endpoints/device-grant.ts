@@ -13,6 +13,7 @@ import { type Handler, logFault } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
   describeOAuthTokens,
+  missingParameter,
   oauthErrorResponse,
   oauthResponse,
   oauthResponseTo,
@@ -35,7 +36,6 @@ const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 const REFRESH_GRANT = 'refresh_token';
 
 const PARAMETERS = ['grant_type', 'device_code', 'refresh_token', 'scope', 'device'];
-type TokenParameters = ReadonlyMap<string, string>;
 
 /**
  * Anyone may start a sign-in, as at `/auth/start`. The client id is ignored, because a
@@ -86,7 +86,7 @@ export function createToken(dependencies: Dependencies): Handler {
         return found.ok ? refresh(dependencies, request, found.provider, parameters) : found;
       }
       case undefined:
-        return oauthErrorResponse('invalid_request', { description: 'grant_type is missing' });
+        return missingParameter('grant_type');
       default:
         return oauthErrorResponse('unsupported_grant_type');
     }
@@ -106,9 +106,7 @@ async function poll(
   deviceCode: string | undefined,
   { signIns, pollLimiter, pollSeconds, monitor }: Dependencies,
 ): Promise<Response> {
-  if (deviceCode === undefined) {
-    return oauthErrorResponse('invalid_request', { description: 'device_code is missing' });
-  }
+  if (deviceCode === undefined) return missingParameter('device_code');
   if (!isCapability(deviceCode)) return oauthErrorResponse('invalid_grant');
   const holdSeconds = Math.min(parsePreferredWait(request.header('prefer')), pollSeconds);
   // RFC 7240 §3.
@@ -142,12 +140,10 @@ async function refresh(
   dependencies: Dependencies,
   request: RelayRequest,
   provider: Provider,
-  parameters: TokenParameters,
+  parameters: ReadonlyMap<string, string>,
 ): Promise<Response | Refusal> {
   const refreshToken = parameters.get('refresh_token');
-  if (refreshToken === undefined) {
-    return oauthErrorResponse('invalid_request', { description: 'refresh_token is missing' });
-  }
+  if (refreshToken === undefined) return missingParameter('refresh_token');
   if (!isToken(refreshToken)) return refuse('invalid_request');
   try {
     const scope = parameters.get('scope');

@@ -8,12 +8,7 @@ import { cleanName } from '../../pages/shown-name.ts';
 import type { BlindPolicy } from '../../providers/config.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { PollOutcome } from '../../sign-ins/polls.ts';
-import {
-  formatUserCode,
-  isCapability,
-  isChallenge,
-  type SessionSecrets,
-} from '../../sign-ins/secrets.ts';
+import { formatUserCode, isCapability, isChallenge } from '../../sign-ins/secrets.ts';
 import type { Delivery, SessionResult } from '../../sign-ins/session.ts';
 import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
@@ -43,8 +38,7 @@ const MEMBERS = {
 
 /** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
 export function createStart(dependencies: Dependencies): Handler {
-  const { signIns, providers, admission, startLimiter, clock } = dependencies;
-  const { signInLog, randomBytes, blind } = dependencies;
+  const { providers, admission, startLimiter, clock, randomBytes, blind } = dependencies;
   return async (request) => {
     const admitted = await admission.admit(request, startLimiter, 'start');
     if (!admitted.ok) return admitted;
@@ -66,15 +60,7 @@ export function createStart(dependencies: Dependencies): Handler {
         ? provider.createDelivery(asked.details === true, randomBytes)
         : readChallenge(asked.challenge, provider, blind);
     if ('refusal' in delivery) return delivery;
-    const started = await signIns.start(service, {
-      delivery,
-      withUserCode: asked.code === true,
-      deviceName: cleanName(asked.device),
-      redeliveryMs: asked.ack === true ? REDELIVERY_MS : undefined,
-    });
-    signInLog.started(request, service, started);
-    if (!started.ok) return started;
-    return jsonResponse(describeStarted(started.secrets, service, dependencies));
+    return startSignIn(dependencies, request, service, delivery, asked);
   };
 }
 
@@ -111,21 +97,35 @@ function logIgnoredMembers(request: RelayRequest, asked: Readonly<Record<string,
   }
 }
 
-/** The response to a start. With a user code it has three more members. */
-export function describeStarted(
-  { browserState, pollSecret, userCode }: SessionSecrets,
+/** The response has three more members with a user code, and `more`. */
+export async function startSignIn(
+  { signIns, signInLog, baseUrl, sessionSeconds }: Dependencies,
+  request: RelayRequest,
   service: string,
-  { baseUrl, sessionSeconds }: Dependencies,
-): object {
-  const url = linkOf(baseUrl, service, browserState);
-  const usual = { session: pollSecret, url, expiresIn: sessionSeconds };
-  if (userCode === undefined) return usual;
-  return {
-    ...usual,
-    userCode: formatUserCode(userCode),
-    link: shortLinkOf(baseUrl, userCode),
-    qr: `${baseUrl}/qr/${formatUserCode(userCode)}.png`,
-  };
+  delivery: Delivery,
+  asked: Readonly<Record<string, unknown>>,
+  more?: object,
+): Promise<Response | Refusal> {
+  const started = await signIns.start(service, {
+    delivery,
+    withUserCode: asked.code === true,
+    deviceName: cleanName(asked.device),
+    redeliveryMs: asked.ack === true ? REDELIVERY_MS : undefined,
+  });
+  signInLog.started(request, service, started);
+  if (!started.ok) return started;
+  const { browserState, pollSecret, userCode } = started.secrets;
+  return jsonResponse({
+    session: pollSecret,
+    url: linkOf(baseUrl, service, browserState),
+    expiresIn: sessionSeconds,
+    ...(userCode !== undefined && {
+      userCode: formatUserCode(userCode),
+      link: shortLinkOf(baseUrl, userCode),
+      qr: `${baseUrl}/qr/${formatUserCode(userCode)}.png`,
+    }),
+    ...more,
+  });
 }
 
 /* The result. */
@@ -133,8 +133,8 @@ export function describeStarted(
 export function createResult({ signIns, pollSeconds }: Dependencies): Handler {
   return (request) => {
     const pollSecret = request.query('session') ?? '';
-    if (isAcknowledgement(request)) return acknowledge(signIns, pollSecret);
-    if (isCancellation(request)) return cancel(signIns, pollSecret, request);
+    const ending = endingOf(request);
+    if (ending !== undefined) return end(signIns, ending, pollSecret, request);
     const waitSeconds = parseWait(request.query('wait'));
     if (Number.isNaN(waitSeconds)) return refuse('invalid_wait');
     if (!isCapability(pollSecret)) return refuse('session_not_found');
@@ -153,16 +153,13 @@ export function createResult({ signIns, pollSeconds }: Dependencies): Handler {
  * repeats it.
  */
 export function respondToResultFault(request: RelayRequest): Response {
-  const isPoll = !isAcknowledgement(request) && !isCancellation(request);
-  return isPoll ? emptyResponse() : errorResponse('busy');
+  return endingOf(request) === undefined ? emptyResponse() : errorResponse('busy');
 }
 
-function isAcknowledgement(request: RelayRequest): boolean {
-  return request.query('ack') === '1';
-}
-
-function isCancellation(request: RelayRequest): boolean {
-  return request.query('cancel') === '1';
+/** Undefined if the request is a poll. */
+function endingOf(request: RelayRequest) {
+  if (request.query('ack') === '1') return 'acknowledge';
+  return request.query('cancel') === '1' ? 'cancel' : undefined;
 }
 
 function respond(outcome: PollOutcome): Response | Refusal {
@@ -183,16 +180,15 @@ function parseWait(wait: string | undefined): number {
   return isWhole ? Number(wait) : Number.NaN;
 }
 
-/** Responds with a 204, also before the delivery. */
-async function acknowledge(signIns: SignIns, pollSecret: string) {
-  const outcome = isCapability(pollSecret) ? await signIns.acknowledge(pollSecret) : 'gone';
-  return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
-}
-
-/** Responds with a 204, also to a repeat, and with a 410 if there is nothing to cancel. */
-async function cancel(signIns: SignIns, pollSecret: string, request: RelayRequest) {
-  const outcome = isCapability(pollSecret) ? await signIns.cancel(pollSecret) : 'gone';
-  log.debug('sign_in_cancelled', { requestId: request.id, outcome });
+/** Responds with a 204, also to an acknowledgement before the delivery and to a repeated cancellation, and with a 410 if there is nothing to end. */
+async function end(
+  signIns: SignIns,
+  ending: 'acknowledge' | 'cancel',
+  pollSecret: string,
+  request: RelayRequest,
+) {
+  const outcome = isCapability(pollSecret) ? await signIns[ending](pollSecret) : 'gone';
+  if (ending === 'cancel') log.debug('sign_in_cancelled', { requestId: request.id, outcome });
   return outcome === 'gone' ? refuse('session_not_found') : emptyResponse();
 }
 

@@ -3,8 +3,7 @@
  * borrows the relay's https address. The relay sees no verifier and no token, and makes no request
  * to anyone. docs/open.md.
  */
-import { MAX_CALLBACK_CHARACTERS, REDELIVERY_MS } from '../../limits.ts';
-import { cleanName } from '../../pages/shown-name.ts';
+import { MAX_CALLBACK_CHARACTERS } from '../../limits.ts';
 import {
   callbackForClient,
   OPEN_SERVICE,
@@ -26,8 +25,7 @@ import {
   respondToOtherBrowser,
   respondToSecondCallback,
 } from './callback.ts';
-import { confirmLink } from './confirmation.ts';
-import { describeStarted } from './device.ts';
+import { startSignIn } from './device.ts';
 
 /** Enough for an authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
@@ -43,31 +41,19 @@ export function createOpenStart(dependencies: Dependencies, endpoints: OpenEndpo
     const asked = parseMembers(text);
     if (asked === undefined) return refuse('invalid_json');
     const read = readAuthorizationUrl(asked.authorizationUrl, endpoints);
-    if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}`);
+    if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}\n`);
     if ((await signIns.countLive()) >= maxSessions / 2) {
       signInLog.warnOfOpenFull();
       return refuse('busy');
     }
-    const started = await signIns.start(OPEN_SERVICE, {
-      delivery: { kind: 'callback', authorizationUrl: read.authorizationUrl },
-      withUserCode: asked.code === true,
-      deviceName: cleanName(asked.device),
-      redeliveryMs: asked.ack === true ? REDELIVERY_MS : undefined,
-    });
-    signInLog.started(request, OPEN_SERVICE, started);
-    if (!started.ok) return started;
-    const described = describeStarted(started.secrets, OPEN_SERVICE, dependencies);
-    return jsonResponse({ ...described, redirectUri: openRedirectUri(baseUrl) });
+    const delivery = { kind: 'callback', authorizationUrl: read.authorizationUrl } as const;
+    const more = { redirectUri: openRedirectUri(baseUrl) };
+    return startSignIn(dependencies, request, OPEN_SERVICE, delivery, asked, more);
   };
 }
 
 /** True if a browser opens a link, which has a state. Otherwise a client starts a sign-in. */
 export const isOpenLink = (request: RelayRequest) => request.query('state') !== undefined;
-
-/** `/open?state=`, by GET and POST: always shows the confirmation page first. */
-export function createOpenLink(dependencies: Dependencies): Handler {
-  return (request) => confirmLink(dependencies, request, OPEN_SERVICE);
-}
 
 /** `GET /open/callback`, only for the browser in which the user pressed Continue. */
 export function createOpenCallback(dependencies: Dependencies): Handler {

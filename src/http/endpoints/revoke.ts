@@ -6,8 +6,13 @@
 import type { TokenKind } from '../../providers/revocation.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { oauthErrorResponse, oauthResponseTo, revokedResponse } from '../oauth-responses.ts';
-import { jsonErrorResponse, jsonResponse, refuse } from '../responses.ts';
+import {
+  missingParameter,
+  oauthErrorResponse,
+  oauthResponseTo,
+  revokedResponse,
+} from '../oauth-responses.ts';
+import { JSON_ERROR, jsonResponse, refuse } from '../responses.ts';
 import { readParameters } from './device-grant.ts';
 import { askProvider, isToken, readText, readTokenRequest } from './refresh.ts';
 
@@ -25,10 +30,7 @@ export function createRevoke(dependencies: Dependencies): Handler {
     if (given.length === 0 || !given.every(isToken)) return refuse('invalid_request');
     if (provider.revokes === undefined) {
       const { removeAt } = provider;
-      return jsonErrorResponse({
-        error: 'unsupported',
-        ...(removeAt !== undefined && { removeAt }),
-      });
+      return jsonResponse({ error: 'unsupported', removeAt }, JSON_ERROR);
     }
     const outcome = await askProvider(dependencies, request, provider, 'revoke', () =>
       dependencies.revocations.revoke(provider, refreshToken, accessToken),
@@ -47,9 +49,7 @@ export function createRevocation(dependencies: Dependencies): Handler {
     if (!found.ok) return found;
     const { provider } = found;
     const token = parameters.get('token');
-    if (token === undefined) {
-      return oauthErrorResponse('invalid_request', { description: 'token is missing' });
-    }
+    if (token === undefined) return missingParameter('token');
     if (!isToken(token)) return refuse('invalid_request');
     if (provider.revokes === undefined) return oauthErrorResponse('unsupported_token_type');
     // RFC 7009 §2.2.1: an unknown hint is ignored.
