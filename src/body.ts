@@ -1,17 +1,14 @@
 /** Reads an untrusted body, up to a limit. */
 import { Buffer } from 'node:buffer';
 
-export interface BoundedText {
-  readonly text: string;
-  /** True if the body was longer than the limit, and the rest was not read. */
-  readonly isTruncated: boolean;
-}
-
-/** Reads at most `limitBytes` of UTF-8, then cancels the stream. Ends early when the reader is cancelled. */
+/**
+ * Reads at most `limitBytes` of UTF-8, then cancels the stream. Ends early when the reader is cancelled.
+ * `isTruncated`: the body was longer, and the rest was not read.
+ */
 export async function readAtMost(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   limitBytes: number,
-): Promise<BoundedText> {
+) {
   const chunks: Uint8Array[] = [];
   let lengthBytes = 0;
   try {

@@ -5,7 +5,8 @@
  */
 import type { Writable } from 'node:stream';
 
-const LEVELS = { debug: 0, info: 1, warning: 2, error: 3 } as const;
+/** Their severities in syslog: the more severe, the lower. RFC 5424 §6.2.1. */
+const LEVELS = { debug: 7, info: 6, warning: 4, error: 3 } as const;
 export type LogLevel = keyof typeof LEVELS;
 
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -33,18 +34,16 @@ export const log = {
   error: (event: string, fields?: LogFields) => writeLine('error', event, fields),
   /** Lets a caller skip fields that are expensive to compute. */
   isEnabledFor: (level: LogLevel) =>
-    options !== undefined && LEVELS[level] >= LEVELS[options.level],
+    options !== undefined && LEVELS[level] <= LEVELS[options.level],
 };
 
 function writeLine(level: LogLevel, event: string, fields: LogFields | undefined): void {
-  if (options === undefined || LEVELS[level] < LEVELS[options.level]) return;
+  if (options === undefined || !log.isEnabledFor(level)) return;
   const time = new Date().toISOString();
   const toLine = options.format === 'json' ? jsonLine : textLine;
-  const priority = options.hasPriorities ? PRIORITIES[level] : '';
+  const priority = options.hasPriorities ? `<${LEVELS[level]}>` : '';
   options.write(priority + toLine(time, level, event, fields));
 }
-
-const PRIORITIES = { debug: '<7>', info: '<6>', warning: '<4>', error: '<3>' } as const;
 
 function jsonLine(time: string, level: LogLevel, event: string, fields?: LogFields): string {
   return `${toJson({ time, level, event, ...fields })}\n`;

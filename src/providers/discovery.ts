@@ -19,13 +19,10 @@ import { parseObject } from './token-response.ts';
 import { type Endpoint, findEndpointUrlProblem } from './url.ts';
 
 /** A provider that is configured by `<PROVIDER>_ISSUER`. Settings override what the issuer announces. */
-export interface ProviderToDiscover extends Partial<ProviderConfig> {
-  readonly name: string;
-  readonly displayName: string;
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly authorizeParams: Readonly<Record<string, string>>;
-}
+export type ProviderToDiscover = Partial<ProviderConfig> &
+  Pick<ProviderConfig, 'name' | 'displayName' | 'clientId' | 'authorizeParams'> & {
+    readonly issuer: string;
+  };
 
 export type EnabledProvider = ProviderConfig | ProviderToDiscover;
 

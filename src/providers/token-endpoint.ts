@@ -11,13 +11,7 @@ import {
   type Deadline,
   type DeadlineQueue,
 } from '../sign-ins/time.ts';
-import {
-  type Fetch,
-  type ProviderConfig,
-  type ProviderQuirks,
-  type ProviderResponse,
-  USER_AGENT,
-} from './config.ts';
+import { type Fetch, type ProviderConfig, type ProviderResponse, USER_AGENT } from './config.ts';
 import { codeOf, describeConnectProblem } from './connect-problem.ts';
 import { basicCredentials, formEncode } from './credentials.ts';
 import {
@@ -198,16 +192,10 @@ const HEADERS = {
 } as const;
 
 export function headersFor(provider: ProviderConfig): Record<string, string> {
+  const { clientId, quirks: { tokenRequest, clientIdHeader, userAgent } = {} } = provider;
   return {
     ...HEADERS,
     ...(usesBasic(provider) && { Authorization: `Basic ${basicCredentials(provider)}` }),
-    ...(provider.quirks && headersForQuirks(provider.quirks, provider.clientId)),
-  };
-}
-
-function headersForQuirks(quirks: ProviderQuirks, clientId: string): Record<string, string> {
-  const { tokenRequest, clientIdHeader, userAgent } = quirks;
-  return {
     ...(tokenRequest === 'json' && { 'Content-Type': 'application/json' }),
     ...(clientIdHeader !== undefined && { [clientIdHeader]: clientId }),
     ...(userAgent !== undefined && { 'User-Agent': userAgent }),

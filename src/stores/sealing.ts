@@ -108,7 +108,7 @@ export function sealToDevice(
   plaintext: string,
   randomBytes: RandomBytes,
 ): string {
-  const ephemeral = Buffer.from(randomBytes(KEY_BYTES));
+  const ephemeral = randomBytes(KEY_BYTES);
   const ephemeralKey = publicKeyOf(ephemeral);
   const shared = agree(ephemeral, to.deviceKey);
   const key = deriveResultKey({ ...to, ephemeralKey, shared });

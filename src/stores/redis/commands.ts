@@ -2,7 +2,6 @@
  * Commands with a deadline, because the client would wait for a reply indefinitely. Scripts
  * without a reply may be repeated. Each is valid until a time on the store's clock.
  */
-import { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { ErrorReply } from '@redis/client';
 import {
@@ -176,7 +175,7 @@ export const CALL_ID_CHARACTERS = 16;
 
 /** The id under which one caller repeats a command. */
 export const createCallId = (randomBytes: RandomBytes) =>
-  Buffer.from(randomBytes((CALL_ID_CHARACTERS * 3) / 4)).toString('base64url');
+  randomBytes((CALL_ID_CHARACTERS * 3) / 4).toString('base64url');
 
 /**
  * Repeats an attempt. 'briefly': if it is unknown whether it was executed, or if it reached the store

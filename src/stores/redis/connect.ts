@@ -20,13 +20,6 @@ const reconnectStrategy = (retries: number) => Math.min(50 * retries, 500);
 
 export type RedisClient = Awaited<ReturnType<typeof connectRedis>>;
 
-export interface ConnectOptions {
-  /** A connection failed, with its error, or was replaced; what it would have received is lost. */
-  readonly onConnectionLost: (error?: unknown) => void;
-  /** Closes everything when it fires. */
-  readonly signal: AbortSignal;
-}
-
 /** The methods of the three clients that the relay uses. */
 interface Library {
   send(command: string[]): Promise<unknown>;
@@ -36,13 +29,18 @@ interface Library {
 }
 
 type Subscription = Parameters<Library['subscribe']>;
-type OnError = (error: unknown) => void;
+type OnError = (error?: unknown) => void;
 
-/** `key`: any key of the relay. In a Cluster all of them are in its slot. Rejects at the first failure. */
+/**
+ * `key`: any key of the relay. In a Cluster all of them are in its slot. `onConnectionLost`: a connection
+ * failed, with its error, or was replaced; what it would have received is lost. `signal` closes
+ * everything. Rejects at the first failure.
+ */
 export async function connectRedis(
   target: RedisTarget,
   key: string,
-  { onConnectionLost, signal }: ConnectOptions,
+  onConnectionLost: OnError,
+  signal: AbortSignal,
 ) {
   const closing = new AbortController();
   signal.addEventListener('abort', () => closing.abort());

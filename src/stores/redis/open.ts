@@ -1,5 +1,4 @@
 /** Opens the stores in Redis or Valkey, for many instances at once: connects, checks the server's settings, and creates them. */
-import { Buffer } from 'node:buffer';
 import { setTimeout } from 'node:timers/promises';
 import { STORE_RETRY_MS } from '../../limits.ts';
 import { type Monitor, NO_MONITOR } from '../../monitor.ts';
@@ -108,7 +107,7 @@ async function startStores(
   signal: AbortSignal,
 ) {
   const { target, prefix, clock, randomBytes, onEvent, testClock } = options;
-  const instance = Buffer.from(randomBytes(9)).toString('base64url');
+  const instance = randomBytes(9).toString('base64url');
   const keys = createRedisKeys(prefix, target.type === 'cluster');
   const { channel } = keys;
   let notices: Notices | undefined;
@@ -124,7 +123,7 @@ async function startStores(
     note(error);
     health.failed(error);
   };
-  const client = await connectRedis(target, keys.live, { onConnectionLost, signal });
+  const client = await connectRedis(target, keys.live, onConnectionLost, signal);
   const close = () => {
     health.close();
     notices?.stop();
