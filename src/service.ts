@@ -96,7 +96,7 @@ export function createService(
   stores: Stores,
 ): Service {
   const { baseUrl } = settings;
-  const { clock, monitor = NO_MONITOR } = dependencies;
+  const { clock, randomBytes, monitor = NO_MONITOR } = dependencies;
   const rateLimits = createRateLimits(stores, clock, settings);
   const refreshes = createRefreshes(stores.refreshes, stores.vault, clock);
   const revocations = createRevocations(refreshes);
@@ -114,7 +114,7 @@ export function createService(
     vault: stores.vault,
     observer: signInLog.observer(),
     clock,
-    randomBytes: dependencies.randomBytes,
+    randomBytes,
     sessionSeconds: settings.sessionSeconds,
     maxParkedPolls: dependencies.maxParkedPolls,
   });
@@ -124,7 +124,7 @@ export function createService(
   let closed = false;
 
   function enable(provider: ProviderConfig): void {
-    providers.add(createProvider(provider, baseUrl, tokenEndpoint));
+    providers.add(createProvider(provider, baseUrl, tokenEndpoint, randomBytes));
   }
 
   /** If an issuer does not answer, only sign-ins at its provider fail. */
@@ -179,7 +179,6 @@ export function createService(
     providers,
     trustedProxyCidrs: settings.trustedProxyCidrs,
     clock,
-    randomBytes: dependencies.randomBytes,
     monitor,
     signInLog,
     readiness,

@@ -7,7 +7,6 @@ import type { Providers } from '../providers/provider.ts';
 import type { Refreshes } from '../providers/refreshes.ts';
 import type { Revocations } from '../providers/revocations.ts';
 import type { RateLimiter, RateLimitPair } from '../sign-ins/rate-limits.ts';
-import type { RandomBytes } from '../sign-ins/secrets.ts';
 import type { SignIns } from '../sign-ins/sign-ins.ts';
 import type { Clock } from '../sign-ins/time.ts';
 import type { Admission } from './admission.ts';
@@ -24,7 +23,6 @@ export interface RoutesOptions extends RateLimits {
   readonly providers: Providers;
   readonly trustedProxyCidrs: readonly string[];
   readonly clock: Clock;
-  readonly randomBytes: RandomBytes;
   readonly monitor: Monitor;
   readonly signInLog: SignInLog;
   readonly readiness: () => Readiness;

@@ -36,6 +36,7 @@ export function createProvider(
   config: ProviderConfig,
   baseUrl: string,
   tokenEndpoint: TokenEndpoint,
+  randomBytes: RandomBytes,
 ) {
   const { name, displayName, pkce, scope } = config;
   const revocation = config.revocation && {
@@ -90,7 +91,7 @@ export function createProvider(
     removeAt: config.removeAt,
 
     /** The delivery of tokens, with a new verifier if the provider has PKCE. */
-    createDelivery(details: boolean, randomBytes: RandomBytes): Delivery {
+    createDelivery(details: boolean): Delivery {
       const verifier = pkce === 'none' ? undefined : randomBytes(VERIFIER_BYTES);
       const delivery = { kind: 'tokens', verifier: verifier?.toString('base64url') } as const;
       return details ? { ...delivery, details } : delivery;

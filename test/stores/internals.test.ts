@@ -130,6 +130,7 @@ function createHealth(clock = createFakeClock()) {
     onEvent: (event) => events.push(event),
     probe: async () => {},
     reconnect: () => {},
+    signal: new AbortController().signal,
   });
   return { health, events };
 }
@@ -170,7 +171,9 @@ test('a server that answers every command too late counts as lost, until it is f
     },
   } as unknown as RedisClient;
   const commands = { within: (work: unknown) => work, probeClock() {} } as unknown as RedisCommands;
-  const parts = { client, commands, clock, channel: 'notices', instance: 'one', health };
+  const end = new AbortController();
+  const { signal } = end;
+  const parts = { client, commands, clock, channel: 'notices', instance: 'one', health, signal };
   const notices = createNotices(parts);
   const started = notices.start();
   await advance(clock, 0);
@@ -190,7 +193,7 @@ test('a server that answers every command too late counts as lost, until it is f
   await advance(clock, 5_000);
   expect(events.at(-1)).toEqual({ type: 'store_back' });
   expect(health.findProblem()).toBeUndefined();
-  notices.stop();
+  end.abort();
 });
 
 describe('refusals', () => {

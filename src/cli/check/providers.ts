@@ -88,9 +88,9 @@ async function sendMadeUpCode(config: ProviderConfig, baseUrl: string, fetch: Fe
     onFull: () => {},
     monitor: NO_MONITOR,
   });
-  const provider = createProvider(config, baseUrl, tokenEndpoint);
+  const provider = createProvider(config, baseUrl, tokenEndpoint, randomBytes);
   const code = `sign-in-relay-check-${randomBytes(9).toString('hex')}`;
-  const outcome = await provider.resolveCode(code, provider.createDelivery(false, randomBytes));
+  const outcome = await provider.resolveCode(code, provider.createDelivery(false));
   return { provider, failure: outcome.ok ? undefined : outcome.failure };
 }
 

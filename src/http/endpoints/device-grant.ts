@@ -43,7 +43,7 @@ const PARAMETERS = ['grant_type', 'device_code', 'refresh_token', 'scope', 'devi
  */
 export function createDeviceAuthorization(dependencies: Dependencies): Handler {
   const { signIns, providers, admission, startLimiter, clock, signInLog } = dependencies;
-  const { randomBytes, baseUrl, sessionSeconds } = dependencies;
+  const { baseUrl, sessionSeconds } = dependencies;
   return async (request) => {
     const service = request.parameter;
     const found = providers.find(service);
@@ -53,7 +53,7 @@ export function createDeviceAuthorization(dependencies: Dependencies): Handler {
     const parameters = await readParameters(request.raw, clock, PARAMETERS);
     if (parameters === undefined) return refuse('invalid_request');
     const started = await signIns.start(service, {
-      delivery: found.provider.createDelivery(true, randomBytes),
+      delivery: found.provider.createDelivery(true),
       withUserCode: true,
       deviceName: cleanName(parameters.get('device')),
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".

@@ -38,7 +38,7 @@ const MEMBERS = {
 
 /** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
 export function createStart(dependencies: Dependencies): Handler {
-  const { providers, admission, startLimiter, clock, randomBytes, blind } = dependencies;
+  const { providers, admission, startLimiter, clock, blind } = dependencies;
   return async (request) => {
     const admitted = await admission.admit(request, startLimiter, 'start');
     if (!admitted.ok) return admitted;
@@ -57,7 +57,7 @@ export function createStart(dependencies: Dependencies): Handler {
     const { provider } = found;
     const delivery =
       asked.challenge === undefined && blind !== 'always'
-        ? provider.createDelivery(asked.details === true, randomBytes)
+        ? provider.createDelivery(asked.details === true)
         : readChallenge(asked.challenge, provider, blind);
     if ('refusal' in delivery) return delivery;
     return startSignIn(dependencies, request, service, delivery, asked);

@@ -42,22 +42,20 @@ export async function connectRedis(
   onConnectionLost: OnError,
   signal: AbortSignal,
 ) {
-  const closing = new AbortController();
-  signal.addEventListener('abort', () => closing.abort());
-  let library = await connect(target, key, onConnectionLost, closing.signal, undefined);
-  closing.signal.addEventListener('abort', () => destroy(library));
+  let library = await connect(target, key, onConnectionLost, signal, undefined);
+  signal.addEventListener('abort', () => destroy(library));
   let subscription: Subscription | undefined;
   let isReplacing = false;
 
   async function replace(): Promise<void> {
-    if (isReplacing || closing.signal.aborted) return;
+    if (isReplacing || signal.aborted) return;
     isReplacing = true;
     try {
-      const inTime = AbortSignal.any([closing.signal, AbortSignal.timeout(REPLACE_MS)]);
+      const inTime = AbortSignal.any([signal, AbortSignal.timeout(REPLACE_MS)]);
       const next = await connect(target, key, onConnectionLost, inTime, subscription);
       const old = library;
       library = next;
-      destroy(closing.signal.aborted ? next : old);
+      destroy(signal.aborted ? next : old);
       onConnectionLost();
     } catch (error) {
       // The old one is kept: its server may answer again.
@@ -94,7 +92,6 @@ export async function connectRedis(
     },
     /** A command got no reply in time, or the server is no longer a primary: makes new connections. */
     reconnect: () => void replace(),
-    close: () => closing.abort(),
   };
 }
 

@@ -37,6 +37,8 @@ export interface HealthOptions {
   readonly probe: () => Promise<unknown>;
   /** Makes new connections, because the address may belong to another server now. */
   readonly reconnect: () => void;
+  /** Ends the probing. */
+  readonly signal: AbortSignal;
 }
 
 /** The pause between two probes. */
@@ -45,10 +47,11 @@ export const STORE_PROBE_MS = 1_000;
 /** A refusal has ended when it has not occurred for this long: a server may be at the limit of its memory for a while. */
 export const STORE_REFUSAL_QUIET_MS = 5_000;
 
-export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: HealthOptions) {
+export function createStoreHealth(options: HealthOptions) {
+  const { target, clock, onEvent, probe, reconnect, signal } = options;
   /** The current refusals, by reason. */
   const refusals = new Map<string, { readonly remedy: string; readonly lastMs: number }>();
-  let state: 'starting' | 'started' | 'closed' = 'starting';
+  let isStarted = false;
   let isProbing = false;
   /** True once all commands were accepted. */
   let wasAccepted = false;
@@ -69,7 +72,7 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
   async function keepProbing(): Promise<void> {
     if (isProbing) return;
     isProbing = true;
-    while (state === 'started' && (refusals.size > 0 || !wasAccepted)) {
+    while (isStarted && !signal.aborted && (refusals.size > 0 || !wasAccepted)) {
       await tryAll().catch(() => {});
       await pause(clock, STORE_PROBE_MS);
     }
@@ -104,7 +107,7 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
     failed(error: unknown): void {
       failure = describeConnectFailure(error, target) ?? failure;
       const reply = replyIn(error);
-      if (reply !== undefined && state !== 'starting') refused(reply);
+      if (reply !== undefined && isStarted) refused(reply);
     },
     /** A heartbeat was received too late. */
     late(): void {
@@ -126,7 +129,7 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
     /** Resolves after the first probe, even if it was refused. Rejects if there was no reply. */
     async start(): Promise<void> {
       await tryAll();
-      state = 'started';
+      isStarted = true;
       void keepProbing();
     },
     /** What the operator should know. Undefined if everything works. */
@@ -140,9 +143,6 @@ export function createStoreHealth({ target, clock, onEvent, probe, reconnect }: 
         : `store: Redis is unreachable: ${lostBecause()}`;
       const isDown = isLost || isStopped || !wasAccepted;
       return { status: isDown ? 'down' : 'degraded', reason: text };
-    },
-    close(): void {
-      state = 'closed';
     },
   };
 }

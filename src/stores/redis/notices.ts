@@ -36,12 +36,14 @@ export interface NoticesOptions {
   /** The name of this process. */
   readonly instance: string;
   readonly health: Pick<StoreHealth, 'failed' | 'late' | 'lost' | 'received'>;
+  /** Ends the heartbeats. */
+  readonly signal: AbortSignal;
 }
 
 export type Notices = ReturnType<typeof createNotices>;
 
 export function createNotices(options: NoticesOptions) {
-  const { client, commands, clock, channel, instance, health } = options;
+  const { client, commands, clock, channel, instance, health, signal } = options;
   const listeners: Listener[] = [];
   /** Own heartbeats in a row that were not received. */
   let missed = 0;
@@ -50,8 +52,8 @@ export function createNotices(options: NoticesOptions) {
   /** True if a connection has failed since the last heartbeat: if it was the subscribing one, messages are lost. */
   let mayBeMissing = false;
   let othersSeenAtMs = clock.now() - OTHERS_MS + UNSURE_MS;
-  let stopped = false;
-  let cancel: () => void = () => {};
+  let cancel = () => {};
+  signal.addEventListener('abort', () => cancel());
   /** When the sockets will have been read, after a pause of the process. */
   let readAtMs = 0;
 
@@ -99,7 +101,7 @@ export function createNotices(options: NoticesOptions) {
     const sent = client.send(['PUBLISH', channel, `${instance} ${HEARTBEAT} ${clock.now()}`]);
     await Promise.all([commands.within(sent), commands.probeClock()]);
     // The store answers, but no message arrives: the subscribing connection has failed.
-    if (!stopped && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
+    if (!signal.aborted && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
   }
 
   function beatLater(): void {
@@ -109,7 +111,7 @@ export function createNotices(options: NoticesOptions) {
       // If it failed, the next one notices that messages were lost.
       void beat()
         .catch(health.failed)
-        .then(() => stopped || beatLater());
+        .then(() => signal.aborted || beatLater());
     });
   }
 
@@ -142,10 +144,6 @@ export function createNotices(options: NoticesOptions) {
       mayBeMissing = false;
       await beat();
       beatLater();
-    },
-    stop(): void {
-      stopped = true;
-      cancel();
     },
   };
 }

@@ -41,14 +41,12 @@ export type RedisEvent =
   | HealthEvent
   | { readonly type: 'store_misconfigured'; readonly problem: string };
 
-type RedisStores = Awaited<ReturnType<typeof startStores>>;
-
 /**
  * Resolves once the server answers, even if it refuses commands. Tries for `waitMs`, because
  * the server may be starting too, unless the failure is final. Rejects with
  * StoreUnavailable, whose message says why.
  */
-export async function openRedis(options: RedisOptions): Promise<RedisStores> {
+export async function openRedis(options: RedisOptions) {
   const { target, waitMs, clock, onEvent } = options;
   const untilMs = clock.now() + waitMs;
   const end = new AbortController();
@@ -73,19 +71,19 @@ export async function openRedis(options: RedisOptions): Promise<RedisStores> {
       failure = describeConnectFailure(error, target);
       if (failure !== undefined) cause = error;
     };
-    const failed = new AbortController();
+    const closing = new AbortController();
     const cancelReport = clock.setTimer(STORE_SILENCE_MS, () =>
       report(failure ?? noAnswer(target)),
     );
     try {
-      const ending = AbortSignal.any([end.signal, failed.signal]);
+      const ending = AbortSignal.any([end.signal, closing.signal]);
       const stores = await startStores(options, note, ending);
       cancelEnd();
-      if (!ending.aborted) return stores;
+      if (!ending.aborted) return { ...stores, close: () => closing.abort() };
       throw new StoreUnavailable('not answered in time');
     } catch (error) {
       note(error);
-      failed.abort();
+      closing.abort();
       // An attempt that was aborted at once has no failure to report.
       const { problem, isFinal } = failure ?? last ?? noAnswer(target);
       if (isFinal || end.signal.aborted) throw new StoreUnavailable(problem, { cause });
@@ -117,6 +115,7 @@ async function startStores(
     onEvent,
     probe: () => commands.run('probe', [keys.probe, keys.live], [`${channel} probe`]),
     reconnect: () => client.reconnect(),
+    signal,
   });
   const onConnectionLost = (error?: unknown) => {
     notices?.connectionFailed();
@@ -124,12 +123,6 @@ async function startStores(
     health.failed(error);
   };
   const client = await connectRedis(target, keys.live, onConnectionLost, signal);
-  const close = () => {
-    health.close();
-    notices?.stop();
-    client.close();
-  };
-  signal.addEventListener('abort', close);
   const commands = createRedisCommands({
     client,
     clock,
@@ -139,7 +132,7 @@ async function startStores(
     testClock,
   });
   const problems = describeMisconfigurations(await commands.within(client.describe()));
-  notices = createNotices({ client, commands, clock, channel, instance, health });
+  notices = createNotices({ client, commands, clock, channel, instance, health, signal });
   await notices.start();
   await health.start();
   for (const problem of problems) onEvent({ type: 'store_misconfigured', problem });
@@ -152,7 +145,6 @@ async function startStores(
     createRateLimiter: (name: string, policy: RateLimitPolicy) =>
       createRedisRateLimiter(commands, keys, testClock ?? clock, name, policy),
     findProblem: health.findProblem,
-    close,
   };
 }
 
