@@ -6,7 +6,7 @@ import { createAdmin } from '../../src/admin/admin.ts';
 import type { ServiceState } from '../../src/service.ts';
 import type { EnabledSettings } from '../../src/settings/index.ts';
 import { createFakeClock, runReady } from '../kit/clock.ts';
-import { pollOnce, requestAuthorization, start, startRequest } from '../kit/device.ts';
+import { poll, pollOnce, requestAuthorization, start, startRequest } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { ROOT } from '../kit/relay.ts';
 import {
@@ -73,7 +73,7 @@ describe('the funnel counts', () => {
 
   test('each step of a sign-in once, at its provider', async () => {
     const { service, read } = createWatched();
-    const { url, state, session } = await start(service);
+    const { url, state, session } = await start(service, 'mal', { ack: true });
     const seen: unknown[] = [];
     const note = async () =>
       seen.push(await Promise.all(STEPS.map((step) => read(of('mal')(step)))));
@@ -84,9 +84,12 @@ describe('the funnel counts', () => {
     await callback(service, state);
     await callback(service, state);
     await note();
-    await pollOnce(service, session);
-    await pollOnce(service, session);
+    service.clock.advance(70);
+    for (let times = 0; times < 2; times += 1) {
+      expect((await pollOnce(service, session)).status).toBe(200);
+    }
     await note();
+    expect(await read('sign_in_relay_delivery_wait_seconds_sum{provider="mal"}')).toBe(0.07);
     expect(seen).toEqual([
       [1, 0, 0, 0, 0],
       [1, 1, 0, 0, 0],
@@ -105,7 +108,9 @@ describe('the funnel counts', () => {
     await callback(service, (await start(service)).state);
     await deny(service, (await start(service)).state);
     const { session } = await start(service);
-    await service.ask(`/auth/result?session=${session}&cancel=1`);
+    for (let times = 0; times < 2; times += 1) {
+      expect((await poll(service, `${session}&cancel=1`)).status).toBe(204);
+    }
     await start(service);
     for (let seconds = 0; seconds < 640; seconds += 10) service.clock.advance(10_000);
     for (const outcome of ['signed_in', 'access_denied', 'cancelled']) {

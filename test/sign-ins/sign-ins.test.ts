@@ -88,28 +88,6 @@ test('link, poll secret and user code are drawn apart, and share no byte', async
   expect(drawn.length).toBeGreaterThan(2);
 });
 
-test('the observer is notified once of each step, and of how long the tokens waited', async () => {
-  const signIns = create();
-  const { browserState, pollSecret } = await start(signIns, { redeliveryMs: 5_000 });
-  for (let times = 0; times < 2; times += 1) await signIns.open('mal', browserState);
-  await signIns.finish('mal', browserState, grant);
-  clock.advance(70);
-  for (let times = 0; times < 2; times += 1) await signIns.poll(pollSecret, NEVER, 0, {});
-  const other = await start(signIns);
-  for (let times = 0; times < 2; times += 1) {
-    expect(await signIns.cancel(other.pollSecret)).toBe('cancelled');
-  }
-  await start(signIns);
-  clock.advance(LIFETIME_MS + 1);
-  for (let times = 0; times < 2; times += 1) await signIns.sweep();
-  expect(seen).toEqual([
-    ['opened', 'mal'],
-    ['delivered', 'mal', 70],
-    ['cancelled', 'mal'],
-    ['expired', 'mal', 'started'],
-  ]);
-});
-
 test('a drain waits for tokens until its limit, not for errors or what was delivered', async () => {
   const [waiting, failed, delivered] = [create(), create(), create()];
   await waiting.finish('mal', (await start(waiting)).browserState, grant);
