@@ -60,6 +60,9 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Saved, error) {
 		// Not with ctx: a refresh token may be good for one use, so the new one is saved even after a cancellation.
 		fresh, err := k.refresh(context.Background(), saved)
 		if err == nil {
+			if fresh.RefreshToken == "" {
+				fresh.RefreshToken = saved.RefreshToken // The old one stays if there is no new one.
+			}
 			return k.save(fresh)
 		}
 		if codeOf(err) != "invalid_grant" {
@@ -80,16 +83,15 @@ func (k *Keeper) Tokens(ctx context.Context, rejected string) (Saved, error) {
 }
 
 func (k *Keeper) refresh(ctx context.Context, saved Saved) (Saved, error) {
-	if saved.TokenURL != "" { // After a blind sign-in.
-		form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {saved.RefreshToken}, "client_id": {saved.ClientID}}
-		var fresh fromProvider
-		_, err := askUntilAnswered(ctx, saved.TokenURL, form, &fresh, "access_token")
-		return Saved{Tokens: fresh.tokens(saved.RefreshToken), TokenURL: saved.TokenURL, ClientID: saved.ClientID}, err
+	if saved.TokenURL == "" {
+		body := map[string]string{"service": k.Service, "refreshToken": saved.RefreshToken}
+		got, err := askUntilAnswered(ctx, k.Relay+"/refresh", body, "accessToken")
+		return Saved{Tokens: got.json.fromRelay()}, err
 	}
-	body := map[string]string{"service": k.Service, "refreshToken": saved.RefreshToken}
-	fresh := Tokens{RefreshToken: saved.RefreshToken} // The old one stays if there is no new one.
-	_, err := askUntilAnswered(ctx, k.Relay+"/refresh", body, &fresh, "accessToken")
-	return Saved{Tokens: fresh}, err
+	// After a blind sign-in.
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {saved.RefreshToken}, "client_id": {saved.ClientID}}
+	got, err := askUntilAnswered(ctx, saved.TokenURL, form, "access_token")
+	return Saved{Tokens: got.json.fromProvider(), TokenURL: saved.TokenURL, ClientID: saved.ClientID}, err
 }
 
 func (k *Keeper) load() (saved Saved, err error) {

@@ -32,7 +32,7 @@ type Failure struct{ Code, Detail string }
 
 func (f *Failure) Error() string { return strings.TrimSuffix(f.Code+": "+f.Detail, ": ") }
 
-// Tokens are all that is kept of a relay's answer: no other member of it becomes an address or a client here.
+// Tokens are what an app needs.
 type Tokens struct {
 	AccessToken  string `json:"accessToken"`
 	RefreshToken string `json:"refreshToken,omitempty"`
@@ -48,46 +48,23 @@ type Saved struct {
 	ClientID string `json:"clientId,omitempty"`
 }
 
-// fromProvider is a token response (RFC 6749 §5.1).
-type fromProvider struct {
-	AccessToken  string `json:"access_token"`
-	RefreshToken any    `json:"refresh_token"`
-	ExpiresIn    any    `json:"expires_in"`
-}
-
-// tokens has the old refresh token if there is no new one.
-func (f fromProvider) tokens(refreshToken string) Tokens {
-	tokens := Tokens{AccessToken: f.AccessToken, RefreshToken: refreshToken}
-	if text, _ := f.RefreshToken.(string); text != "" {
-		tokens.RefreshToken = text
-	}
-	// Some providers send text, or a fraction. What is no time counts as left out.
-	seconds, err := strconv.ParseFloat(fmt.Sprint(f.ExpiresIn), 64)
-	if err == nil && seconds > 0 && seconds < 1e10 {
-		tokens.ExpiresIn = int64(seconds)
-	}
-	return tokens
-}
-
-// Link is what to show. The poll secret is only for this device: never show it, log it or put it into a link.
+// Link is what to show.
 type Link struct {
-	Secret    string `json:"session"`
-	Link      string `json:"link"`
-	UserCode  string `json:"userCode"`
-	QR        string `json:"qr"`
-	ExpiresIn int    `json:"expiresIn"`
+	Link, UserCode, QR string
+	ExpiresIn          int64
 }
 
 // SignIn shows a link, waits for the user, saves the tokens, and only then acknowledges them: until then
 // a lost response, or a crash, costs no sign-in. End ctx to cancel.
 func SignIn(ctx context.Context, relay, service string, show func(Link), save func(Saved) (Saved, error)) (Saved, error) {
 	start := map[string]any{"service": service, "code": true, "ack": true, "device": "Living room"}
-	verifier := ""
+	member, verifier := "accessToken", ""
 	isBlind, err := canBeBlind(ctx, relay, service)
 	if err != nil {
 		return Saved{}, err
 	}
 	if isBlind {
+		member = "code"
 		random := make([]byte, 32)
 		if _, err := rand.Read(random); err != nil {
 			return Saved{}, err
@@ -96,18 +73,16 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 		digest := sha256.Sum256([]byte(verifier))
 		start["challenge"] = base64.RawURLEncoding.EncodeToString(digest[:])
 	}
-	var link Link
-	if _, err := askUntilAnswered(ctx, relay+"/auth/start", start, &link, "link"); err != nil {
+	reply, err := askUntilAnswered(ctx, relay+"/auth/start", start, "link")
+	if err != nil {
 		return Saved{}, err
 	}
+	started := reply.json
 	// Not by the device's clock, which may not be set yet: Go compares with a monotonic one.
-	endsAt := time.Now().Add(time.Duration(link.ExpiresIn) * time.Second)
-	result := relay + "/auth/result?session=" + url.QueryEscape(link.Secret)
-	show(link)
-	member := "accessToken"
-	if isBlind {
-		member = "code"
-	}
+	endsAt := time.Now().Add(time.Duration(started.seconds("expiresIn")) * time.Second)
+	// The poll secret is only for this device: never show it, log it or put it into a link.
+	result := relay + "/auth/result?session=" + url.QueryEscape(started.text("session"))
+	show(Link{started.text("link"), started.text("userCode"), started.text("qr"), started.seconds("expiresIn")})
 	got, err := waitFor(ctx, member, result, endsAt)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -115,7 +90,7 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 		}
 		return Saved{}, err
 	}
-	saved := Saved{Tokens: got.Tokens}
+	saved := Saved{Tokens: got.fromRelay()}
 	if isBlind {
 		if saved, err = exchange(ctx, got, verifier); err != nil {
 			return Saved{}, err
@@ -128,31 +103,22 @@ func SignIn(ctx context.Context, relay, service string, show func(Link), save fu
 	return saved, nil
 }
 
-// outcome is the answer to a poll once the user has signed in: tokens, or the code of a blind sign-in.
-type outcome struct {
-	Tokens
-	Code        string `json:"code"`
-	TokenURL    string `json:"tokenUrl"`
-	ClientID    string `json:"clientId"`
-	RedirectURI string `json:"redirectUri"`
-}
-
-func waitFor(ctx context.Context, member, result string, endsAt time.Time) (outcome, error) {
+// waitFor returns the answer that has the member: tokens, or the code of a blind sign-in.
+func waitFor(ctx context.Context, member, result string, endsAt time.Time) (members, error) {
 	for {
 		reply := ask(ctx, result+"&wait="+strconv.Itoa(waitSeconds), nil)
-		var got outcome
 		switch {
 		case ctx.Err() != nil:
-			return got, &Failure{Code: "cancelled"}
-		case reply.status == 200 && reply.errorCode() != "":
-			return got, &Failure{Code: reply.errorCode()}
-		case reply.status == 200 && reply.into(&got, member):
-			return got, nil
+			return nil, &Failure{Code: "cancelled"}
+		case reply.status == 200 && reply.json.text("error") != "":
+			return nil, &Failure{Code: reply.json.text("error")}
+		case reply.has(member):
+			return reply.json, nil
 		case reply.status == 400:
-			return got, &Failure{"refused", reply.text()}
+			return nil, &Failure{"refused", reply.text}
 		// The relay decides when the link has expired. The time here ends only polls that fail.
 		case reply.status == 410, reply.status != 204 && time.Now().After(endsAt):
-			return got, &Failure{Code: "expired"}
+			return nil, &Failure{Code: "expired"}
 		// 204: not yet. All else is transient: 429, 5xx, a page of a proxy, no network.
 		case reply.status == 204:
 			reply.pause = time.Second
@@ -164,38 +130,37 @@ func waitFor(ctx context.Context, member, result string, endsAt time.Time) (outc
 // canBeBlind reports whether this device may exchange the code itself, so that the relay sees no token.
 // Older relays do not say, or have no /services.
 func canBeBlind(ctx context.Context, relay, service string) (bool, error) {
-	var offer struct {
-		Services []struct{ Service, Blind string }
-	}
-	last, err := askUntilAnswered(ctx, relay+"/services", nil, &offer, "services")
-	if last.status == 404 {
+	reply, err := askUntilAnswered(ctx, relay+"/services", nil, "services")
+	if reply.status == 404 {
 		return false, nil
 	}
-	for _, each := range offer.Services {
-		if each.Service == service {
-			return each.Blind == "can" || each.Blind == "must", nil
+	services, _ := reply.json["services"].([]any)
+	for _, each := range services {
+		offer, _ := each.(map[string]any)
+		if offer["service"] == service {
+			return offer["blind"] == "can" || offer["blind"] == "must", nil
 		}
 	}
 	return false, err
 }
 
 // exchange sends the code, which works once (RFC 6749 §4.1.2): again only if there was no response, and once.
-func exchange(ctx context.Context, got outcome, verifier string) (Saved, error) {
-	form := url.Values{"grant_type": {"authorization_code"}, "code": {got.Code},
-		"redirect_uri": {got.RedirectURI}, "client_id": {got.ClientID}, "code_verifier": {verifier}}
-	reply := ask(ctx, got.TokenURL, form)
+func exchange(ctx context.Context, got members, verifier string) (Saved, error) {
+	tokenURL, clientID := got.text("tokenUrl"), got.text("clientId")
+	form := url.Values{"grant_type": {"authorization_code"}, "code": {got.text("code")},
+		"redirect_uri": {got.text("redirectUri")}, "client_id": {clientID}, "code_verifier": {verifier}}
+	reply := ask(ctx, tokenURL, form)
 	if reply.status == 0 {
 		sleep(ctx, reply.pause)
-		reply = ask(ctx, got.TokenURL, form)
+		reply = ask(ctx, tokenURL, form)
 	}
-	var granted fromProvider
-	if reply.status == 200 && reply.into(&granted, "access_token") {
-		return Saved{Tokens: granted.tokens(""), TokenURL: got.TokenURL, ClientID: got.ClientID}, nil
+	if reply.has("access_token") {
+		return Saved{Tokens: reply.json.fromProvider(), TokenURL: tokenURL, ClientID: clientID}, nil
 	}
 	if ctx.Err() != nil {
 		return Saved{}, &Failure{Code: "cancelled"}
 	}
-	return Saved{}, &Failure{"exchange_failed", reply.text()}
+	return Saved{}, &Failure{"exchange_failed", reply.text}
 }
 
 func tell(address string) {
@@ -211,20 +176,19 @@ func tell(address string) {
 	}
 }
 
-// askUntilAnswered reads the JSON of a 200 that has the member into target. It tries again what may pass.
-// It returns the last reply.
-func askUntilAnswered(ctx context.Context, address string, body, target any, member string) (reply, error) {
+// askUntilAnswered returns a 200 that has the member, or the last reply with an error. It tries again what may pass.
+func askUntilAnswered(ctx context.Context, address string, body any, member string) (reply, error) {
 	var last reply
 	for try := 0; try < tries && ctx.Err() == nil; try++ {
 		last = ask(ctx, address, body)
-		if last.status == 200 && last.into(target, member) {
+		if last.has(member) {
 			return last, nil
 		}
 		if last.status >= 400 && last.status < 500 && last.status != 429 {
-			if last.errorCode() != "" {
-				return last, &Failure{Code: last.errorCode()}
+			if code := last.json.text("error"); code != "" {
+				return last, &Failure{Code: code}
 			}
-			return last, &Failure{"refused", last.text()}
+			return last, &Failure{"refused", last.text}
 		}
 		sleep(ctx, last.pause)
 	}
@@ -234,35 +198,44 @@ func askUntilAnswered(ctx context.Context, address string, body, target any, mem
 	if last.status == 0 {
 		return last, &Failure{"unreachable", address}
 	}
-	return last, &Failure{"unreachable", last.text()}
+	return last, &Failure{"unreachable", last.text}
 }
 
 type reply struct {
-	status int // 0: no complete response.
-	body   []byte
+	status int           // 0: no complete response.
+	json   members       // Nil for what is no JSON object, such as a page of a proxy.
+	text   string        // What an error may say. A 200 and JSON may contain tokens: of those only `error`.
 	pause  time.Duration // Before a retry.
 }
 
-// errorCode is the `error` of a JSON object, or empty.
-func (r reply) errorCode() string {
-	var failed struct{ Error string }
-	_ = json.Unmarshal(r.body, &failed)
-	return failed.Error
+func (r reply) has(member string) bool {
+	return r.status == 200 && r.json[member] != nil && r.json[member] != ""
 }
 
-// text is what may be shown. JSON and a 200 may hold tokens: of those only `error` is.
-func (r reply) text() string {
-	if r.status == 200 || json.Valid(r.body) {
-		return r.errorCode()
+// members of a JSON object are read by name: no other one becomes an address or a client here.
+type members map[string]any
+
+func (m members) text(name string) string {
+	text, _ := m[name].(string)
+	return text
+}
+
+// seconds: some providers send text, or a fraction. What is no time counts as left out.
+func (m members) seconds(name string) int64 {
+	seconds, _ := strconv.ParseFloat(fmt.Sprint(m[name]), 64)
+	if seconds >= 1 && seconds < 1e10 {
+		return int64(seconds)
 	}
-	return strings.TrimSpace(string(r.body))
+	return 0
 }
 
-// into reports whether the body is a JSON object with that member, as a page of a proxy is not.
-func (r reply) into(target any, member string) bool {
-	var members map[string]any
-	isObject := json.Unmarshal(r.body, &members) == nil
-	return isObject && members[member] != nil && json.Unmarshal(r.body, target) == nil
+func (m members) fromRelay() Tokens {
+	return Tokens{m.text("accessToken"), m.text("refreshToken"), m.seconds("expiresIn")}
+}
+
+// fromProvider: RFC 6749 §5.1.
+func (m members) fromProvider() Tokens {
+	return Tokens{m.text("access_token"), m.text("refresh_token"), m.seconds("expires_in")}
 }
 
 // http.Client has no timeout by default: a socket that died while the device slept would hang.
@@ -300,7 +273,13 @@ func ask(ctx context.Context, address string, body any) reply {
 	if seconds > 60 {
 		seconds = 60
 	}
-	return reply{response.StatusCode, received, lost.pause + time.Duration(seconds)*time.Second}
+	got := reply{status: response.StatusCode, pause: lost.pause + time.Duration(seconds)*time.Second}
+	_ = json.Unmarshal(received, &got.json)
+	got.text = got.json.text("error")
+	if got.status != 200 && !json.Valid(received) {
+		got.text = strings.TrimSpace(string(received))
+	}
+	return got
 }
 
 func sleep(ctx context.Context, pause time.Duration) {
