@@ -5,6 +5,8 @@ import Foundation
 
 private let waitSeconds = 25 // The relay holds a poll this long. Some proxies cut a request after 30 s.
 private let maxBytes = 65_536 // More than any response of a relay: one that never ends fills no memory.
+private let timeoutSeconds = 40.0 // A connection that broke while the device slept would hang.
+private let shortTimeoutSeconds = 5.0 // To acknowledge and cancel: the relay forgets in 60 s.
 private let tries = 6 // Only a poll is repeated until the link expires.
 
 /// Show link, userCode and a QR code of link. The session is for this device alone: never show it, log it or put it into a link.
@@ -33,7 +35,7 @@ struct RelaySignIn {
         let clock = ContinuousClock()
         let expiresAt = clock.now + .seconds(started.expiresIn)
         while true {
-            let reply = try await ask("/auth/result?session=\(started.session)&wait=\(waitSeconds)", nil)
+            let reply = try await ask("/auth/result?session=\(started.session)&wait=\(waitSeconds)")
             if let tokens: Tokens = reply.answer() { return tokens }
             if reply.status == 400 || reply.status == 200 && reply.error != nil { throw reply.refusal }
             // The relay decides when the link has expired. The time here ends only polls that fail.
@@ -50,7 +52,7 @@ struct RelaySignIn {
 
     private func tell(_ started: Started, _ what: String) async throws {
         for _ in 1...tries {
-            let reply = try await ask("/auth/result?session=\(started.session)&\(what)=1", nil, Self.briefly)
+            let reply = try await ask("/auth/result?session=\(started.session)&\(what)=1", nil, shortTimeoutSeconds)
             if [204, 400, 410].contains(reply.status) { return }
             try await Task.sleep(for: reply.pause)
         }
@@ -74,27 +76,24 @@ struct RelaySignIn {
         throw SignInFailure(code: "unreachable", detail: status == 0 ? relay : "")
     }
 
-    private static let http = session(timeoutSeconds: Double(waitSeconds + 15))
-    private static let briefly = session(timeoutSeconds: 5) // The user waits, and the relay forgets in 60 s.
-
-    private static func session(timeoutSeconds: Double) -> URLSession {
+    private static let http: URLSession = {
         // Ephemeral: no response with tokens gets into a cache on disk.
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = timeoutSeconds // Starts again with each byte.
+        // As a whole: the time limit of a request starts again with each byte.
         configuration.timeoutIntervalForResource = timeoutSeconds
         return URLSession(configuration: configuration, delegate: NoRedirects(), delegateQueue: nil)
-    }
+    }()
 
-    private func ask(_ path: String, _ body: [String: Any]?, _ http: URLSession = Self.http) async throws -> Reply {
+    private func ask(_ path: String, _ body: [String: Any]? = nil, _ seconds: Double = timeoutSeconds) async throws -> Reply {
         guard let url = URL(string: relay + path) else { throw SignInFailure(code: "refused", detail: "not a URL: \(relay)") }
-        var request = URLRequest(url: url)
+        var request = URLRequest(url: url, timeoutInterval: seconds)
         if let body {
             request.httpMethod = "POST"
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
             request.httpBody = try JSONSerialization.data(withJSONObject: body)
         }
         do {
-            let (bytes, response) = try await http.bytes(for: request)
+            let (bytes, response) = try await Self.http.bytes(for: request)
             defer { bytes.task.cancel() }
             let data = try await bytes.prefix(maxBytes).reduce(into: Data()) { $0.append($1) }
             guard let response = response as? HTTPURLResponse else { return Reply() }
