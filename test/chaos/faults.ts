@@ -1,6 +1,7 @@
 /** What is done to relays, Redis and the network meanwhile: each fault begins, lasts, and is over before the next of its kind. */
 import type { FaultProxy } from '../kit/fault-proxy.ts';
 import {
+  isServing,
   type RedisGroup,
   replicaOf,
   startRedisAlone,
@@ -170,18 +171,14 @@ const STORE_FAULTS: readonly Fault[] = [
 ];
 
 /** Every server is a primary or has a link to one, so that the next failover loses little. */
-async function untilReplicated({ nodes }: RedisGroup): Promise<void> {
+async function untilReplicated({ nodes, sentinels }: RedisGroup): Promise<void> {
+  const primaries = sentinels.length > 0 ? 1 : Math.ceil(nodes.length / 2);
+  const isPrimary = async (node: RedisServer) => (await node.cli('ROLE')).startsWith('master');
+  const count = async (is: (node: RedisServer) => Promise<boolean>) =>
+    (await Promise.all(nodes.map((node) => is(node).catch(() => false)))).filter(Boolean).length;
   await pollUntil(
     'every replica has its primary',
-    async () => {
-      const infos = await Promise.all(nodes.map((node) => node.cli('INFO').catch(() => '')));
-      const masters = infos.filter((info) => info.includes('role:master')).length;
-      const isCluster = infos[0]?.includes('cluster_enabled:1');
-      const areLinked = infos.every(
-        (info) => info.includes('role:') && !info.includes('master_link_status:down'),
-      );
-      return areLinked && masters === (isCluster ? nodes.length / 2 : 1);
-    },
+    async () => (await count(isServing)) === nodes.length && (await count(isPrimary)) === primaries,
     FAILOVER_PATIENCE_MS,
   );
 }
