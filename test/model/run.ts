@@ -165,15 +165,12 @@ export class Run {
     ]);
     const live = await relays[0].store.countLive();
     const before = { ...session };
-    const inOrder = { first: first.apply(this.#model).answer, second: '' };
-    inOrder.second = second.apply(this.#model).answer;
-    const isInOrder = inOrder.first === seen[0] && inOrder.second === seen[1];
-    if (isInOrder && live === this.#model.countLive()) return;
+    const inOrder = [first.apply(this.#model).answer, second.apply(this.#model).answer];
+    if (Bun.deepEquals(seen, inOrder) && live === this.#model.countLive()) return;
     Object.assign(session, before);
-    const reversed = { second: second.apply(this.#model).answer, first: '' };
-    reversed.first = first.apply(this.#model).answer;
-    if (seen[0] === reversed.first && seen[1] === reversed.second) return;
-    expect(seen, 'as one after the other').toEqual([inOrder.first, inOrder.second]);
+    const reversed = [second.apply(this.#model).answer, first.apply(this.#model).answer].reverse();
+    if (Bun.deepEquals(seen, reversed)) return;
+    expect<string[]>(seen, 'as one after the other').toEqual(inOrder);
   }
 
   async #start(target: TestService, { service, hasAck, hasCode }: Command) {
