@@ -12,13 +12,6 @@ import {
   type SessionSecrets,
   signInIdOf,
 } from '../../src/sign-ins/secrets.ts';
-import type {
-  Delivery,
-  ErrorResult,
-  Notice,
-  SessionOutcome,
-  SessionResult,
-} from '../../src/sign-ins/session.ts';
 import * as machine from '../../src/sign-ins/session.ts';
 import { createSignIns } from '../../src/sign-ins/sign-ins.ts';
 import type { Store } from '../../src/sign-ins/store.ts';
@@ -33,13 +26,11 @@ import { endWithFile } from './ending.ts';
 import { createMemoryStores } from './service.ts';
 
 export { StoreUnavailable } from '../../src/sign-ins/store.ts';
-export type { Notice, SessionOutcome, SessionResult };
 export { systemClock };
 
 export const NOW = 1_700_000_000_000;
 export const LIFETIME_MS = 600_000;
 export const TOKENS = { accessToken: 'access', refreshToken: 'refresh', expiresIn: 3_600 };
-export const DENIED = { error: 'access_denied' } as const;
 export const DELIVERED = { state: 'delivered', result: TOKENS } as const;
 /** What a poll of a pending session returns, however long it lives. */
 export const PENDING = {
@@ -55,7 +46,7 @@ export const createCode = () => createUserCode(randomBytes);
 export interface TestSession extends SessionSecrets {
   readonly service: string;
   readonly lifetimeMs: number;
-  readonly delivery: Delivery;
+  readonly delivery: machine.Delivery;
   readonly deviceName: string | undefined;
   readonly redeliveryMs: number | undefined;
 }
@@ -121,8 +112,9 @@ function createTestStore(store: Store, vault: Vault) {
       const { ageMs: _, ...shown } = found;
       return shown;
     },
-    async fail({ service = 'mal', browserState }: Of, { error }: ErrorResult = DENIED) {
-      return (await signIns.fail(service, browserState, error)).outcome === error;
+    async fail({ service = 'mal', browserState }: Of) {
+      const { outcome } = await signIns.fail(service, browserState, 'access_denied');
+      return outcome === 'access_denied';
     },
     /** What the holder of the lease needs. Undefined: it is another's. */
     async lease(of: Of) {
@@ -132,7 +124,7 @@ function createTestStore(store: Store, vault: Vault) {
       return { delivery: link.deliveryOf(leased), deviceName: link.deviceNameOf(leased) };
     },
     /** Acts as the holder of the lease. */
-    async complete(of: Of, result: SessionResult = TOKENS) {
+    async complete(of: Of, result: machine.SessionResult = TOKENS) {
       const link = vault.link(of.browserState);
       const session = await store.update({ link: link.id }, (found) => ({ reply: found }));
       if (session === undefined) return false;
@@ -150,7 +142,7 @@ function createTestStore(store: Store, vault: Vault) {
     },
     /** Resolves when a poll would be notified. */
     untilNotified: (pollSecret: string) =>
-      new Promise<Notice | 'recheck'>((resolve) => {
+      new Promise<machine.Notice | 'recheck'>((resolve) => {
         const { id } = vault.poll(pollSecret);
         store.listen({
           notify: (pollId, notice) => pollId === id && resolve(notice),
