@@ -53,7 +53,8 @@ export interface Stores {
   createRateLimiter?(name: string, policy: RateLimitPolicy): RateLimiter;
   /** Absent if this store cannot fail. */
   findProblem?(): StoreProblem | undefined;
-  close(): void;
+  /** Absent if there is nothing to close. */
+  close?(): void;
 }
 
 export interface Service {
@@ -103,7 +104,7 @@ export function createService(
   const tokenEndpoint = new TokenEndpoint({
     fetch: dependencies.fetch,
     clock,
-    fetchesAtOnce: dependencies.fetchesAtOnce ?? Number.POSITIVE_INFINITY,
+    fetchesAtOnce: dependencies.fetchesAtOnce,
     onFull: warnOnce('providers_full', PROVIDERS_FULL_HINT),
     monitor,
   });
@@ -220,7 +221,7 @@ export function createService(
     close() {
       closed = true;
       signIns.close();
-      stores.close();
+      stores.close?.();
     },
     async drain() {
       draining = true;

@@ -71,24 +71,14 @@ async function openStores(
   const { clock, randomBytes, monitor = NO_MONITOR } = dependencies;
   const onEvent = (event: RedisEvent) => reportStoreEvent(event, monitor);
   if (sessionsFile !== undefined) {
-    const { openSessionsFile, remedyFor } = await import('./stores/sqlite/file.ts');
-    return openSessionsFile({
-      path: sessionsFile,
-      maxSessions,
-      clock,
-      randomBytes,
-      onProblem(reason, hasEnded) {
-        if (hasEnded) onEvent({ type: 'store_accepts', reason });
-        else onEvent({ type: 'store_refuses', reason, remedy: remedyFor(sessionsFile, reason) });
-      },
-    });
+    const { openSessionsFile } = await import('./stores/sqlite/file.ts');
+    return openSessionsFile({ path: sessionsFile, maxSessions, clock, randomBytes, onEvent });
   }
   if (redis === undefined) {
     return {
       sessions: createMemoryStore(clock, maxSessions),
       vault: plainVault,
       refreshes: createMemoryRefreshStore(clock),
-      close: () => {},
     };
   }
   // Loaded only when needed: the client library is larger than the rest of the relay.

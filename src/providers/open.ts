@@ -31,35 +31,29 @@ const FORM = /^(https?:\/\/[^/?#@\\]+\/[^?#\\]*)\?([^#\\]*)$/;
 /** The host of an endpoint, if any https endpoint is allowed: a name of the DNS, or an address. RFC 1035 §2.3.4. */
 const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]+\])$/;
 
-/** `problem` is for the client's developer. */
-type ReadAuthorization =
-  | { readonly ok: true; readonly authorizationUrl: string }
-  | { readonly ok: false; readonly problem: string };
-
-const fail = (problem: string): ReadAuthorization => ({ ok: false, problem });
-
 /**
- * The address must be written as a browser writes it (lower case, no default port, no dot
+ * What is wrong with the authorization URL of a client, for its developer. The address must be written as a browser writes it (lower case, no default port, no dot
  * segments, ASCII), so that no parser can read another one, and be on the list to the letter.
  */
-export function readAuthorizationUrl(text: unknown, endpoints: OpenEndpoints): ReadAuthorization {
-  if (typeof text !== 'string' || text.length > MAX_URL_CHARACTERS || !/^[!-~]+$/.test(text)) {
-    return fail(`authorizationUrl must be a URL of up to ${MAX_URL_CHARACTERS} characters`);
+export function findAuthorizationUrlProblem(
+  text: string,
+  endpoints: OpenEndpoints,
+): string | undefined {
+  if (text.length > MAX_URL_CHARACTERS || !/^[!-~]+$/.test(text)) {
+    return `authorizationUrl must be a URL of up to ${MAX_URL_CHARACTERS} characters`;
   }
   const [, endpoint, query = ''] = FORM.exec(text) ?? [];
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (endpoint === undefined || url === undefined || url.origin + url.pathname !== endpoint) {
-    return fail('authorizationUrl must be written as a browser writes it, with a query');
+    return 'authorizationUrl must be written as a browser writes it, with a query';
   }
   const isListed =
     endpoints === '*'
       ? url.protocol === 'https:' && HOST.test(url.hostname)
       : endpoints.includes(endpoint);
-  if (!isListed) return fail('authorizationUrl is not an endpoint that this relay allows');
+  if (!isListed) return 'authorizationUrl is not an endpoint that this relay allows';
   const parameters = readParameters(query);
-  const problem = parameters === undefined ? MALFORMED : findParameterProblem(parameters);
-  if (problem !== undefined) return fail(problem);
-  return { ok: true, authorizationUrl: text };
+  return parameters === undefined ? MALFORMED : findParameterProblem(parameters);
 }
 
 /** A parameter of a query, decoded, and its text as the client wrote it. */

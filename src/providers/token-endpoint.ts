@@ -41,10 +41,10 @@ export interface TokenRequest {
 export interface TokenEndpointOptions {
   readonly fetch: Fetch;
   readonly clock: Clock;
-  /** How many requests the runtime sends at once. More would wait. */
-  readonly fetchesAtOnce: number;
+  /** How many requests the runtime sends at once. More would wait. Default: no limit. */
+  readonly fetchesAtOnce?: number | undefined;
   /** Called when a request is over the limit. */
-  readonly onFull: () => void;
+  readonly onFull?: () => void;
   readonly monitor: Monitor;
 }
 
@@ -70,7 +70,8 @@ export class TokenEndpoint {
   constructor(options: TokenEndpointOptions) {
     this.#options = options;
     this.#deadlines = createDeadlineQueue(options.clock, EXCHANGE_TIMEOUT_MS);
-    const available = options.fetchesAtOnce - RESERVED_FOR_DISCOVERY;
+    const { fetchesAtOnce = Number.POSITIVE_INFINITY } = options;
+    const available = fetchesAtOnce - RESERVED_FOR_DISCOVERY;
     this.#maxInProgress = Math.max(1, Math.min(UPSTREAM_REQUESTS, available));
   }
 
@@ -79,7 +80,7 @@ export class TokenEndpoint {
     const own = this.#inProgress.get(provider) ?? 0;
     const maxOfProvider = Math.ceil(this.#maxInProgress / PROVIDER_SHARES);
     if (this.#allInProgress >= this.#maxInProgress || own >= maxOfProvider) {
-      this.#options.onFull();
+      this.#options.onFull?.();
       return undefined;
     }
     this.#inProgress.set(provider, own + 1);

@@ -85,6 +85,11 @@ export interface StoreProblem {
   readonly reason: string;
 }
 
+/** A store begins to refuse changes, or accepts them again. `reason`: the first word of its error. */
+export type RefusalEvent =
+  | { readonly type: 'store_refuses'; readonly reason: string; readonly remedy: string }
+  | { readonly type: 'store_accepts'; readonly reason: string };
+
 /**
  * The store could not be reached, or sent no reply in time. The outcome is unknown: the change may
  * have been stored.

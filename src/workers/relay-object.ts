@@ -72,7 +72,6 @@ export class RelayObject extends DurableObject<Env> {
       vault,
       refreshes,
       findProblem: () => describeProblem(findProblem()),
-      close: () => {},
     });
   }
 

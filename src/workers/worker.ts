@@ -97,5 +97,4 @@ const UNAVAILABLE: Stores = {
   refreshes: { begin: fail, finish: fail },
   createRateLimiter: () => ({ take: fail, refund: fail, sweep() {} }),
   findProblem: () => ({ status: 'down', reason: 'store: the object has failed' }),
-  close() {},
 };

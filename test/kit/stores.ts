@@ -218,7 +218,7 @@ export function openDurable(sql: Sql, options: DurableOptions = {}) {
 /** A sessions file. On the same path once more, after `close`: as after a restart. */
 export async function openFile(path: string, options: Options = {}) {
   const { time = createFakeClock(NOW), maxSessions = 5_000 } = options;
-  const parts = { path, clock: time, randomBytes, maxSessions, onProblem() {} };
+  const parts = { path, clock: time, randomBytes, maxSessions, onEvent() {} };
   return openedAt(time, await openSessionsFile(parts));
 }
 

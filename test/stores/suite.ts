@@ -32,7 +32,7 @@ export function runStoreSuite(name: string, openStores: OpenStores, hasBuckets =
   };
   describe(`${name}:`, () => {
     afterEach(() => {
-      for (const stores of opened.splice(0)) stores.close();
+      for (const stores of opened.splice(0)) stores.close?.();
     });
     describe('sessions:', () => testSessions(open));
     describe('time:', () => testTime(open));

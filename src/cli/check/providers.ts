@@ -84,8 +84,6 @@ async function sendMadeUpCode(config: ProviderConfig, baseUrl: string, fetch: Fe
   const tokenEndpoint = new TokenEndpoint({
     fetch,
     clock: systemClock,
-    fetchesAtOnce: Number.POSITIVE_INFINITY,
-    onFull: () => {},
     monitor: NO_MONITOR,
   });
   const provider = createProvider(config, baseUrl, tokenEndpoint, randomBytes);

@@ -228,7 +228,6 @@ const createStores = (signIns: DevSignIns, maxSessions: number): Stores => ({
     // An app's tests start, refresh and revoke often. Only guessing codes is limited.
     return name.startsWith('code') ? limiter : { ...limiter, take };
   },
-  close: () => {},
 });
 
 /** Settings of what users see. The dev relay sets all others itself. */

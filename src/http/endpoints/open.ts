@@ -6,11 +6,11 @@
 import { MAX_CALLBACK_CHARACTERS } from '../../limits.ts';
 import {
   callbackForClient,
+  findAuthorizationUrlProblem,
   OPEN_SERVICE,
   type OpenEndpoints,
   openDestinationOf,
   openRedirectUri,
-  readAuthorizationUrl,
 } from '../../providers/open.ts';
 import { isCapability } from '../../sign-ins/secrets.ts';
 import type { Delivery } from '../../sign-ins/session.ts';
@@ -26,6 +26,7 @@ import {
   respondToSecondCallback,
 } from './callback.ts';
 import { startSignIn } from './device.ts';
+import { readText } from './refresh.ts';
 
 /** Enough for an authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
@@ -40,13 +41,14 @@ export function createOpenStart(dependencies: Dependencies, endpoints: OpenEndpo
     const { text } = await readBody(request.raw, MAX_BODY_BYTES, clock);
     const asked = parseMembers(text);
     if (asked === undefined) return refuse('invalid_json');
-    const read = readAuthorizationUrl(asked.authorizationUrl, endpoints);
-    if (!read.ok) return textResponse(400, `Invalid request: ${read.problem}\n`);
+    const authorizationUrl = readText(asked.authorizationUrl) ?? '';
+    const problem = findAuthorizationUrlProblem(authorizationUrl, endpoints);
+    if (problem !== undefined) return textResponse(400, `Invalid request: ${problem}\n`);
     if ((await signIns.countLive()) >= maxSessions / 2) {
       signInLog.warnOfOpenFull();
       return refuse('busy');
     }
-    const delivery = { kind: 'callback', authorizationUrl: read.authorizationUrl } as const;
+    const delivery = { kind: 'callback', authorizationUrl } as const;
     const more = { redirectUri: openRedirectUri(baseUrl) };
     return startSignIn(dependencies, request, OPEN_SERVICE, delivery, asked, more);
   };

@@ -3,7 +3,7 @@ import { QR_QUIET_ZONE } from '../../limits.ts';
 import { isCapability, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { basePathOf, linkOf, shortLinkOf } from '../request.ts';
+import { linkOf, shortLinkOf } from '../request.ts';
 import { DATA_HEADERS, isKeyOf, refuse } from '../responses.ts';
 
 /**
@@ -16,7 +16,12 @@ export const MAX_SIZE_PX = 1_000;
 
 const MEDIA_TYPES = { svg: 'image/svg+xml', png: 'image/png' } as const;
 
-export function createQr({ signIns, admission, qrLimits, baseUrl }: Dependencies): Handler {
+export function createQr(dependencies: Dependencies): Handler {
+  const { signIns, admission, qrLimits, baseUrl, basePath } = dependencies;
+  // Capitals need only the small alphabet of ISO/IEC 18004 §7.4.4, which gives fewer and larger
+  // modules. Scheme and host ignore case (RFC 3986 §6.2.2.1), a path does not.
+  const base = basePath === '' ? new URL(baseUrl).origin.toUpperCase() : baseUrl;
+
   /** The link of a pending sign-in. Undefined if there is none. */
   async function findLink(browserState: string): Promise<string | undefined> {
     if (!isCapability(browserState)) return undefined;
@@ -32,7 +37,9 @@ export function createQr({ signIns, admission, qrLimits, baseUrl }: Dependencies
     if (!isKeyOf(MEDIA_TYPES, extension)) return refuse('not_found');
     const admitted = await admission.admitToPair(request, qrLimits, 'qr');
     if (!admitted.ok) return admitted;
-    const link = shortLinkOfCode(name, baseUrl) ?? (await findLink(name));
+    const userCode = parseUserCode(name);
+    // A user code is not looked up, so the picture does not reveal which codes exist.
+    const link = userCode === undefined ? await findLink(name) : shortLinkOf(base, userCode);
     if (link === undefined) return refuse('not_found');
     const headers = { ...DATA_HEADERS, 'Content-Type': MEDIA_TYPES[extension] };
     return new Response(await drawQr(link, extension, sizePx), { headers });
@@ -64,17 +71,4 @@ function parseSize(asked: string | undefined): number | undefined {
   if (asked === undefined) return DEFAULT_SIZE_PX;
   const sizePx = /^\d+$/.test(asked) ? Number(asked) : 0;
   return sizePx >= MIN_SIZE_PX && sizePx <= MAX_SIZE_PX ? sizePx : undefined;
-}
-
-/**
- * The short link, if the name is a user code. The code is not looked up, so the picture does not
- * reveal which codes exist. Capitals need only the small alphabet of ISO/IEC 18004
- * §7.4.4, which gives fewer and larger modules. Scheme and host ignore case (RFC 3986
- * §6.2.2.1), a path does not.
- */
-function shortLinkOfCode(name: string, baseUrl: string): string | undefined {
-  const userCode = parseUserCode(name);
-  if (userCode === undefined) return undefined;
-  const base = basePathOf(baseUrl) === '' ? new URL(baseUrl).origin.toUpperCase() : baseUrl;
-  return shortLinkOf(base, userCode);
 }

@@ -6,7 +6,7 @@
  */
 import type { ErrorReply } from '@redis/client';
 import { STORE_LATEST_MS } from '../../limits.ts';
-import type { StoreProblem } from '../../sign-ins/store.ts';
+import type { RefusalEvent, StoreProblem } from '../../sign-ins/store.ts';
 import { type Clock, pause } from '../../sign-ins/time.ts';
 import {
   type ConnectFailure,
@@ -21,9 +21,7 @@ import {
 import type { RedisTarget } from './url.ts';
 
 export type HealthEvent =
-  /** `reason` is the first word of the server's error. */
-  | { readonly type: 'store_refuses'; readonly reason: string; readonly remedy: string }
-  | { readonly type: 'store_accepts'; readonly reason: string }
+  | RefusalEvent
   | { readonly type: 'store_lost'; readonly problem: string }
   | { readonly type: 'store_back' };
 

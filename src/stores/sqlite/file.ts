@@ -6,7 +6,7 @@
 import { chmodSync, closeSync, constants, lstatSync, openSync } from 'node:fs';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
-import { type StoreProblem, StoreUnavailable } from '../../sign-ins/store.ts';
+import { type RefusalEvent, type StoreProblem, StoreUnavailable } from '../../sign-ins/store.ts';
 import { openSqliteStores, type Sql, type SqliteStores, type SqliteStoresOptions } from './open.ts';
 import {
   describe,
@@ -30,10 +30,11 @@ const APPLICATION_ID = 0x53_52_4c_59;
 /** The version of the table. The records have versions of their own (record.ts). */
 const FORMAT = 1;
 
-export interface SessionsFileOptions extends Omit<SqliteStoresOptions, 'sql' | 'onWrite'> {
+export interface SessionsFileOptions
+  extends Pick<SqliteStoresOptions, 'clock' | 'randomBytes' | 'maxSessions'> {
   readonly path: string;
   /** Called when the file refuses changes, and when it accepts them again. */
-  readonly onProblem: (problem: string, hasEnded: boolean) => void;
+  readonly onEvent: (event: RefusalEvent) => void;
 }
 
 /**
@@ -41,7 +42,7 @@ export interface SessionsFileOptions extends Omit<SqliteStoresOptions, 'sql' | '
  * and completes a sentence that begins with SESSIONS_FILE.
  */
 export async function openSessionsFile(all: SessionsFileOptions) {
-  const { path, onProblem, ...options } = all;
+  const { path, onEvent, ...options } = all;
   const { clock } = options;
   const database = await openDatabase(path, options);
   let stopProbing = () => {};
@@ -61,10 +62,15 @@ export async function openSessionsFile(all: SessionsFileOptions) {
       ...options,
       sql: createSql(database),
       onWrite() {},
-      onProblem(problem, hasEnded) {
-        onProblem(problem, hasEnded);
-        if (hasEnded) stopProbing();
-        else probeLater();
+      onProblem(reason, hasEnded) {
+        if (hasEnded) {
+          onEvent({ type: 'store_accepts', reason });
+          stopProbing();
+        } else {
+          const remedy = `SESSIONS_FILE ${describe(path, reason)}`;
+          onEvent({ type: 'store_refuses', reason, remedy });
+          probeLater();
+        }
       },
     });
   } catch (error) {
@@ -188,7 +194,3 @@ function createSql(database: DatabaseSync): Sql {
     },
   };
 }
-
-/** What the operator should do about a refusal, for the log. */
-export const remedyFor = (path: string, code: string): string =>
-  `SESSIONS_FILE ${describe(path, code)}`;
