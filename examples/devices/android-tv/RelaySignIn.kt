@@ -83,11 +83,11 @@ class RelaySignIn(val relay: String, private val service: String) {
     /** The JSON object of a 200 that has the member. Tries again what may pass. */
     private suspend fun askUntilAnswered(path: String, body: JSONObject, member: String): JSONObject {
         var reply = Reply(0)
-        repeat(TRIES) {
+        repeat(TRIES) { tried ->
+            if (tried > 0) delay(reply.pauseMs)
             reply = ask(path, body)
             if (reply.has(member)) return reply.json
             if (reply.status in 400..499 && reply.status != 429) throw reply.refusal()
-            delay(reply.pauseMs)
         }
         throw SignInFailure("unreachable", if (reply.status == 0) relay else "")
     }

@@ -90,15 +90,14 @@ class RelaySignIn {
 
   /// The JSON object of a 200 that has the member. Tries again what may pass.
   Future<Map<String, dynamic>> _askUntilAnswered(String path, Map<String, Object> body, String member) async {
-    var status = 0;
+    var reply = _Reply();
     for (var tried = 0; tried < _tries; tried++) {
-      final reply = await _ask(path, body: body);
+      if (tried > 0) await Future<void>.delayed(reply.pause);
+      reply = await _ask(path, body: body);
       if (reply.has(member)) return reply.json;
-      status = reply.status;
-      if (status ~/ 100 == 4 && status != 429) throw reply.refusal;
-      await Future<void>.delayed(reply.pause);
+      if (reply.status ~/ 100 == 4 && reply.status != 429) throw reply.refusal;
     }
-    throw SignInFailure('unreachable', status == 0 ? relay : '');
+    throw SignInFailure('unreachable', reply.status == 0 ? relay : '');
   }
 
   Future<_Reply> _ask(String path, {Map<String, Object>? body, Duration timeout = _timeout}) async {

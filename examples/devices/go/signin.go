@@ -180,6 +180,9 @@ func tell(address string) {
 func askUntilAnswered(ctx context.Context, address string, body any, member string) (reply, error) {
 	var last reply
 	for try := 0; try < tries && ctx.Err() == nil; try++ {
+		if try > 0 {
+			sleep(ctx, last.pause)
+		}
 		last = ask(ctx, address, body)
 		if last.has(member) {
 			return last, nil
@@ -190,7 +193,6 @@ func askUntilAnswered(ctx context.Context, address string, body any, member stri
 			}
 			return last, &Failure{"refused", last.text}
 		}
-		sleep(ctx, last.pause)
 	}
 	if ctx.Err() != nil {
 		return last, &Failure{Code: "cancelled"}

@@ -175,7 +175,8 @@ end
 -- Returns the JSON object of a 200 that has the member, or if_missing of a 404. Tries again what may pass.
 local function ask_until_answered(url, body, member, if_missing)
   local status, answer, text, seconds
-  for _ = 1, TRIES do
+  for try = 1, TRIES do
+    if try > 1 then pause(seconds) end
     status, answer, text, seconds = ask(url, body)
     if status == 200 and answer[member] then return answer end
     if status == 404 and if_missing then return if_missing end
@@ -183,7 +184,6 @@ local function ask_until_answered(url, body, member, if_missing)
       local code = text_in(answer.error)
       fail(code or 'refused', not code and text or nil)
     end
-    pause(seconds)
   end
   fail('unreachable', status == 0 and url or nil)
 end

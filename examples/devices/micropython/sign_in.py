@@ -233,7 +233,9 @@ def load_tokens(path):
 
 def ask_until_answered(url, body, member, if_missing=None):
     """Returns the JSON object of a 200 that has the member, or if_missing of a 404. Tries again what may pass."""
-    for _ in range(TRIES):
+    for tried in range(TRIES):
+        if tried:
+            time.sleep(pause)
         status, answer, text, pause = ask(url, body)
         if status == 200 and answer.get(member) not in (None, ''):
             return answer
@@ -241,7 +243,6 @@ def ask_until_answered(url, body, member, if_missing=None):
             return if_missing
         if 400 <= status < 500 and status != 429:
             raise SignInError(text) if text and 'error' in answer else SignInError('refused', text)
-        time.sleep(pause)
     raise SignInError('unreachable', text if status else url)
 
 

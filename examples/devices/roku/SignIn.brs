@@ -59,6 +59,7 @@ end sub
 ' Returns { body }, the JSON of a 200 that has the member, or a failure. Tries again what may pass.
 function askUntilAnswered(path as string, body as object, member as string) as object
     for tried = 1 to m.TRIES
+        if tried > 1 then pause(reply.pauseMs)
         if not isCancelled() then reply = ask(path, body, m.TIMEOUT_SECONDS)
         if isCancelled() then return failure("cancelled")
         if reply.status = 200 and reply.body[member] <> invalid then return { body: reply.body }
@@ -66,7 +67,6 @@ function askUntilAnswered(path as string, body as object, member as string) as o
             if reply.body["error"] <> invalid then return failure(reply.body["error"])
             return failure("refused", reply.text)
         end if
-        pause(reply.pauseMs)
     end for
     if reply.status = 0 then return failure("unreachable", m.top.relay)
     return failure("unreachable")

@@ -61,10 +61,11 @@ tell() {
 ask_until_answered() {
   tried=0
   while [ $((tried += 1)) -le "$tries" ]; do
+    [ "$tried" = 1 ] || nap "$pause"
     ask "$1" "$2"
     [ "$status" != 200 ] || [ -z "$(field "$3")" ] || return 0
     case $status in
-      429 | 000 | 2?? | 3?? | 5??) nap "$pause" ;;
+      429 | 000 | 2?? | 3?? | 5??) ;;
       *) if [ -n "$(field error)" ]; then return 1; else fail "refused: $answer"; fi ;;
     esac
   done

@@ -65,15 +65,14 @@ struct RelaySignIn {
 
     /// Tries again what may pass.
     private func askUntilAnswered<Answer: Decodable>(_ path: String, _ body: [String: Any]) async throws -> Answer {
-        var status = 0
-        for _ in 1...tries {
-            let reply = try await ask(path, body)
+        var reply = Reply()
+        for tried in 0..<tries {
+            if tried > 0 { try await Task.sleep(for: reply.pause) }
+            reply = try await ask(path, body)
             if let answer: Answer = reply.answer() { return answer }
-            status = reply.status
-            if status / 100 == 4 && status != 429 { throw reply.refusal }
-            try await Task.sleep(for: reply.pause)
+            if reply.status / 100 == 4 && reply.status != 429 { throw reply.refusal }
         }
-        throw SignInFailure(code: "unreachable", detail: status == 0 ? relay : "")
+        throw SignInFailure(code: "unreachable", detail: reply.status == 0 ? relay : "")
     }
 
     private static let http: URLSession = {
@@ -86,7 +85,8 @@ struct RelaySignIn {
 
     private func ask(_ path: String, _ body: [String: Any]? = nil, _ seconds: Double = timeoutSeconds) async throws -> Reply {
         guard let url = URL(string: relay + path) else { throw SignInFailure(code: "refused", detail: "not a URL: \(relay)") }
-        var request = URLRequest(url: url, timeoutInterval: seconds)
+        var request = URLRequest(url: url)
+        request.timeoutInterval = seconds
         if let body {
             request.httpMethod = "POST"
             request.setValue("application/json", forHTTPHeaderField: "Content-Type")
