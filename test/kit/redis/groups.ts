@@ -154,14 +154,9 @@ export async function startRedisSentinel(
     const delayMs = DOWN_AFTER_MS[failsOver ? 'soon' : 'late'] + index * LONGER_BY_MS;
     sentinels.push(await launchSentinel(primary, delayMs, redis));
   }
-  await pollUntil('the sentinels know all replicas, and each other', async () => {
-    const linked = await Promise.all(sentinels.map(countLinkedReplicas));
-    const known = await Promise.all(sentinels.map((each) => records(each, 'SENTINELS')));
-    return (
-      linked.every((count) => count === replicas) &&
-      known.every(({ length }) => length === SENTINELS - 1)
-    );
-  });
+  await pollUntil('the sentinels know all replicas, and each other', async () =>
+    (await Promise.all(sentinels.map((each) => knowsAll(each, replicas)))).every(Boolean),
+  );
   await untilReplicating(primary, replicas);
   const { user, password = '' } = redis;
   const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
@@ -229,18 +224,19 @@ async function launchSentinel(
   return sentinel;
 }
 
-/** Those that answer and have a link to the primary. */
-async function countLinkedReplicas(sentinel: RedisServer): Promise<number> {
-  const replicas = await records(sentinel, 'REPLICAS');
-  return replicas.filter((each) => each.flags === 'slave' && each['master-link-status'] === 'ok')
-    .length;
+/** All other sentinels, and all replicas, which answer and have a link to the primary. */
+async function knowsAll(sentinel: RedisServer, replicas: number): Promise<boolean> {
+  const others: object[] = await sentinel.json('SENTINEL', 'SENTINELS', SENTINEL_NAME);
+  const known: Record<string, string>[] = await sentinel.json(
+    'SENTINEL',
+    'REPLICAS',
+    SENTINEL_NAME,
+  );
+  const linked = known.filter(
+    (each) => each.flags === 'slave' && each['master-link-status'] === 'ok',
+  );
+  return others.length === SENTINELS - 1 && linked.length === replicas;
 }
-
-const records = (
-  sentinel: RedisServer,
-  what: 'SENTINELS' | 'REPLICAS',
-): Promise<readonly Readonly<Record<string, string>>[]> =>
-  sentinel.json('SENTINEL', what, SENTINEL_NAME);
 
 const MASTERS = 3;
 
