@@ -5,7 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { EXCHANGE_LEASE_MS, REFRESH_RESULT_MS } from '../limits.ts';
-import type { RefreshStore, RefreshTurn } from '../sign-ins/store.ts';
+import type { RefreshState, RefreshStore } from '../sign-ins/store.ts';
 import { type Clock, pause } from '../sign-ins/time.ts';
 import type { RefreshKey, Vault } from '../sign-ins/vault.ts';
 import type { Provider } from './provider.ts';
@@ -42,19 +42,18 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
     return sent;
   }
 
-  /** Undefined if another instance has the turn and has not finished. */
-  async function takeTurn(
+  /** Waits for the lease of this token, or for its result. Undefined if another instance has the lease and has not finished. */
+  async function acquireLease(
     id: string,
-  ): Promise<(RefreshTurn & { readonly leaseEndsAtMs: number }) | undefined> {
-    // By then the lease of any other instance has expired, and its turn is free.
+  ): Promise<(RefreshState & { readonly leaseEndsAtMs: number }) | undefined> {
+    // By then the lease of any other instance has expired.
     const untilMs = clock.now() + EXCHANGE_LEASE_MS + REFRESH_CHECK_MS;
     for (;;) {
       const leaseEndsAtMs = clock.now() + EXCHANGE_LEASE_MS;
-      const turn = await store.begin(id);
-      // Never send without a turn: a provider may treat a token that is used twice as stolen. RFC 9700 §4.14.2.
-      if (turn.state === 'finished' || (turn.state === 'yours' && clock.now() <= leaseEndsAtMs)) {
-        return { ...turn, leaseEndsAtMs };
-      }
+      const begun = await store.begin(id);
+      // Never send without a lease: a provider may treat a token that is used twice as stolen. RFC 9700 §4.14.2.
+      const isLeased = begun.state === 'acquired' && clock.now() <= leaseEndsAtMs;
+      if (begun.state === 'finished' || isLeased) return { ...begun, leaseEndsAtMs };
       await pause(clock, REFRESH_CHECK_MS);
       if (draining || clock.now() > untilMs) return undefined;
     }
@@ -66,9 +65,9 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
     refreshToken: string,
     scope: string | undefined,
   ): Promise<TokenOutcome | undefined> {
-    const turn = await takeTurn(key.id);
-    if (turn === undefined) return undefined;
-    if (turn.state === 'finished') return JSON.parse(key.open(turn.result)) as TokenOutcome;
+    const begun = await acquireLease(key.id);
+    if (begun === undefined) return undefined;
+    if (begun.state === 'finished') return JSON.parse(key.open(begun.result)) as TokenOutcome;
     let kept: string | undefined;
     try {
       const outcome = await provider.refresh(refreshToken, scope);
@@ -77,10 +76,10 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
       if (isFinal) kept = budget(JSON.stringify(outcome));
       return outcome;
     } finally {
-      // After a pause of the process another instance may have the turn: don't release it.
-      const mayGiveUp = clock.now() <= turn.leaseEndsAtMs;
+      // After a pause of the process another instance may have the lease: don't release that.
+      const isLeased = clock.now() <= begun.leaseEndsAtMs;
       // The caller gets the provider's tokens even if the store cannot keep them.
-      if (kept !== undefined || mayGiveUp) {
+      if (kept !== undefined || isLeased) {
         const finish = async () => store.finish(key.id, kept && key.keep(kept));
         await finish().catch(() => {});
       }

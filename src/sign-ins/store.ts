@@ -64,17 +64,17 @@ export interface Store {
   settled(): Awaitable<void>;
 }
 
-export type RefreshTurn =
-  /** Only the caller sends this token to the provider now. */
-  | { readonly state: 'yours' }
+export type RefreshState =
+  /** The caller has the lease: only it may send this token to the provider now. */
+  | { readonly state: 'acquired' }
   | { readonly state: 'in_progress' }
   | { readonly state: 'finished'; readonly result: string };
 
 /** Keeps the refreshes of tokens (providers/refreshes.ts). */
 export interface RefreshStore {
-  /** Atomic: of any number of callers with one id, one gets 'yours', for EXCHANGE_LEASE_MS. */
-  begin(id: string): Awaitable<RefreshTurn>;
-  /** Keeps the result for REFRESH_RESULT_MS. If there is none, another caller may try. */
+  /** Atomic: one of several callers with the same id gets 'acquired', a lease for EXCHANGE_LEASE_MS. */
+  begin(id: string): Awaitable<RefreshState>;
+  /** Keeps the result for REFRESH_RESULT_MS. Undefined: releases the lease, so that another caller may try. */
   finish(id: string, result: string | undefined): Awaitable<void>;
 }
 

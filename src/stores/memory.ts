@@ -8,7 +8,7 @@ import { intervalMsOf, type RateLimiter, type RateLimitPolicy } from '../sign-in
 import { digestOf } from '../sign-ins/secrets.ts';
 import type { Delivery, NewSession, Protected, Session } from '../sign-ins/session.ts';
 import { createPending, keptUntilMs, stateAt } from '../sign-ins/session.ts';
-import type { Listener, RefreshStore, RefreshTurn, SessionKey, Store } from '../sign-ins/store.ts';
+import type { Listener, RefreshState, RefreshStore, SessionKey, Store } from '../sign-ins/store.ts';
 import {
   type Clock,
   createDeadlineQueue,
@@ -170,17 +170,17 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
 }
 
 export function createMemoryRefreshStore(clock: Clock) {
-  const byId = new Map<string, Deadline & { readonly turn: RefreshTurn }>();
+  const byId = new Map<string, Deadline & { readonly state: RefreshState }>();
   // One millisecond more, because each is kept up to and including its last millisecond.
   const leases = createDeadlineQueue(clock, EXCHANGE_LEASE_MS + 1);
   const results = createDeadlineQueue(clock, REFRESH_RESULT_MS + 1);
 
   /** A timer removes it, even if nothing looks it up again. */
-  function keep(id: string, turn: RefreshTurn, until: DeadlineQueue): void {
+  function keep(id: string, state: RefreshState, until: DeadlineQueue): void {
     const onDue = () => {
       if (byId.get(id) === refresh) byId.delete(id);
     };
-    const refresh = { turn, dueAtMs: 0, onDue };
+    const refresh = { state, dueAtMs: 0, onDue };
     byId.set(id, refresh);
     until.add(refresh);
   }
@@ -188,9 +188,9 @@ export function createMemoryRefreshStore(clock: Clock) {
   return {
     begin(id) {
       const refresh = byId.get(id);
-      if (refresh !== undefined && clock.now() < refresh.dueAtMs) return refresh.turn;
+      if (refresh !== undefined && clock.now() < refresh.dueAtMs) return refresh.state;
       keep(id, { state: 'in_progress' }, leases);
-      return { state: 'yours' };
+      return { state: 'acquired' };
     },
     finish(id, result) {
       const refresh = byId.get(id);

@@ -106,19 +106,19 @@ describe('a refresh that fails', () => {
       throw new StoreUnavailable();
     };
     for (const finish of [down, throws]) {
-      const refreshes = { begin: async () => ({ state: 'yours' }), finish };
+      const refreshes = { begin: async () => ({ state: 'acquired' }), finish };
       const service = rotatingService({ stores: { refreshes } });
       expect((await refresh(service, 'old')).body.access_token).toBe('access 1');
     }
   });
 
-  test('sends no token if its turn has ended before the store replied', async () => {
+  test('sends no token if its lease has ended before the store replied', async () => {
     let begins = 0;
     const refreshes = {
       begin: async () => {
         begins += 1;
         if (begins === 1) service.clock.stall(EXCHANGE_LEASE_MS + 1);
-        return { state: begins === 1 ? 'yours' : 'in_progress' };
+        return { state: begins === 1 ? 'acquired' : 'in_progress' };
       },
       finish: () => {},
     };
@@ -176,7 +176,7 @@ test('a refresh of another instance that outlasts its lease: 503, nothing is sen
   expect(service.sent).toHaveLength(0);
 });
 
-test('a relay suspended for longer than its lease does not end the turn of another', async () => {
+test('a relay suspended for longer than its lease does not release that of another', async () => {
   const clock = createFakeClock();
   const refreshes = createMemoryRefreshStore(clock);
   const replies = [1, 2, 3].map(() => Promise.withResolvers<Response>());

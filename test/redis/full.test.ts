@@ -26,7 +26,7 @@ test('starts are refused; open sessions, limits on guessing and refreshes work',
   expect(await failureOf(store.create(newSession()))).toBeInstanceOf(StoreUnavailable);
   const limiter = createRateLimiter('code', { burst: 1, ratePerSecond: 1 });
   expect([await limiter.take('192.0.2.1'), await limiter.take('192.0.2.1')]).toEqual([0, 1_000]);
-  expect(await refreshes.begin('mal token')).toEqual({ state: 'yours' });
+  expect(await refreshes.begin('mal token')).toEqual({ state: 'acquired' });
   await refreshes.finish('mal token', '{}');
   expect(await refreshes.begin('mal token')).toEqual({ state: 'finished', result: '{}' });
   expect(await store.find({ userCode: String(userCode) })).toMatchObject({ browserState });

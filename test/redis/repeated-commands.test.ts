@@ -61,15 +61,15 @@ test('complete: it has succeeded, even if the device has received the tokens mea
   expect(await other.poll(session.pollSecret)).toEqual(GONE);
 });
 
-test('the turn of a refresh: the same caller has it', async () => {
+test('the lease of a refresh: a repeated command of its holder gets it again', async () => {
   const before = await redis.keys(`${prefix}refresh:*`);
   const key = `mal ${randomUUID()}`;
-  const turn = await cutAfter(
+  const begun = await cutAfter(
     'beginRefresh',
     () => behind.refreshes.begin(key),
     async () => (await redis.keys(`${prefix}refresh:*`)).length > before.length,
   );
-  expect(turn).toEqual({ state: 'yours' });
+  expect(begun).toEqual({ state: 'acquired' });
   expect(await direct.refreshes.begin(key)).toEqual({ state: 'in_progress' });
 });
 

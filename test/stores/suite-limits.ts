@@ -43,7 +43,7 @@ export function testRateLimiter(open: OpenStores): void {
     [10, 0.3],
     [7, 6],
   ])(
-    'the burst of %d is whole at a rate of %d, in spite of fractions of a millisecond',
+    'the burst of %d is whole at a rate of %d, despite fractions of a millisecond',
     async (burst, ratePerSecond) => {
       const { limiter } = await openLimiter({ burst, ratePerSecond });
       const delaysMs = await take(limiter, burst + 1);
@@ -51,7 +51,7 @@ export function testRateLimiter(open: OpenStores): void {
     },
   );
 
-  test('of 25 at once as many pass as the burst allows', async () => {
+  test('25 takes at once get no more tokens than the burst', async () => {
     const { limiter } = await openLimiter();
     const delaysMs = await Promise.all(Array.from({ length: 25 }, () => limiter.take(ADDRESS)));
     expect(delaysMs.filter((delayMs) => delayMs === 0)).toHaveLength(3);
@@ -81,43 +81,43 @@ export function testRateLimiter(open: OpenStores): void {
 
 const KEY = 'mal a-refresh-token';
 const RESULT = '{"accessToken":"fresh"}';
-const YOURS = { state: 'yours' } as const;
+const ACQUIRED = { state: 'acquired' } as const;
 const IN_PROGRESS = { state: 'in_progress' } as const;
 const FINISHED = { state: 'finished', result: RESULT } as const;
 
 export function testRefreshes(open: OpenStores): void {
-  test('of many with one token one asks the provider', async () => {
+  test('one of many callers with the same token gets the lease', async () => {
     const { refreshes } = await open();
-    const turns = await Promise.all(Array.from({ length: 20 }, () => refreshes.begin(KEY)));
-    expect(turns.filter(({ state }) => state === 'yours')).toHaveLength(1);
-    expect(turns.filter(({ state }) => state === 'in_progress')).toHaveLength(19);
+    const begun = await Promise.all(Array.from({ length: 20 }, () => refreshes.begin(KEY)));
+    expect(begun.filter(({ state }) => state === 'acquired')).toHaveLength(1);
+    expect(begun.filter(({ state }) => state === 'in_progress')).toHaveLength(19);
   });
 
   test('the result is kept to the last millisecond of its time, for its own token', async () => {
     const { refreshes, time } = await open();
     await refreshes.begin(KEY);
     await refreshes.finish(KEY, RESULT);
-    expect(await refreshes.begin('mal another-token')).toEqual(YOURS);
+    expect(await refreshes.begin('mal another-token')).toEqual(ACQUIRED);
     time.advance(REFRESH_RESULT_MS);
     expect(await refreshes.begin(KEY)).toEqual(FINISHED);
     time.advance(1);
-    expect(await refreshes.begin(KEY)).toEqual(YOURS);
+    expect(await refreshes.begin(KEY)).toEqual(ACQUIRED);
   });
 
-  test('if there is no result the next one asks', async () => {
+  test('after a refresh without a result the next caller gets the lease', async () => {
     const { refreshes } = await open();
     await refreshes.begin(KEY);
     await refreshes.finish(KEY, undefined);
-    expect(await refreshes.begin(KEY)).toEqual(YOURS);
+    expect(await refreshes.begin(KEY)).toEqual(ACQUIRED);
     expect(await refreshes.begin(KEY)).toEqual(IN_PROGRESS);
   });
 
-  test('one that never finishes is replaced when its lease runs out', async () => {
+  test('a caller that never finishes holds the lease to its last millisecond', async () => {
     const { refreshes, time } = await open();
     await refreshes.begin(KEY);
     time.advance(EXCHANGE_LEASE_MS);
     expect(await refreshes.begin(KEY)).toEqual(IN_PROGRESS);
     time.advance(1);
-    expect(await refreshes.begin(KEY)).toEqual(YOURS);
+    expect(await refreshes.begin(KEY)).toEqual(ACQUIRED);
   });
 }

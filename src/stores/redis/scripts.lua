@@ -100,11 +100,11 @@ if script == 'refundToken' then
   set_full_at(bucket, tonumber(redis.call('GET', bucket) or 0) - interval_ms)
 end
 
--- Gives one of any number of callers the turn to send the token to the provider.
+-- Gives one of several callers a lease: it alone sends the token to the provider.
 -- KEYS: refresh, '<until when, ms>.<id of the caller>.<sealed result>'.
--- Returns {'yours'}; {'in_progress'}; {'finished', sealed result}.
+-- Returns {'acquired'}; {'in_progress'}; {'finished', sealed result}.
 if script == 'beginRefresh' then
-  local turn_ms, caller = unpack(ARGV, 3)
+  local lease_ms, caller = unpack(ARGV, 3)
   local value = redis.call('GET', KEYS[1]) or '0..'
   local expires_at, holder, result = string.match(value, '^(%d+)%.([^.]*)%.(.*)$')
   if now <= tonumber(expires_at) then
@@ -113,11 +113,11 @@ if script == 'beginRefresh' then
   end
   -- The delete comes first, which a full store accepts: refreshes work there too.
   redis.call('DEL', KEYS[1])
-  redis.call('SET', KEYS[1], (now + turn_ms) .. '.' .. caller .. '.', 'PX', turn_ms)
-  return { 'yours' }
+  redis.call('SET', KEYS[1], (now + lease_ms) .. '.' .. caller .. '.', 'PX', lease_ms)
+  return { 'acquired' }
 end
 
--- KEYS: refresh. The result is sealed; '' gives the turn up.
+-- KEYS: refresh. The result is sealed; '' releases the lease.
 if script == 'finishRefresh' then
   local kept_ms, result = unpack(ARGV, 3)
   redis.call('DEL', KEYS[1])

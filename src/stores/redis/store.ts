@@ -14,8 +14,8 @@ import type { RandomBytes } from '../../sign-ins/secrets.ts';
 import type { Event, Session } from '../../sign-ins/session.ts';
 import * as machine from '../../sign-ins/session.ts';
 import {
+  type RefreshState,
   type RefreshStore,
-  type RefreshTurn,
   type SessionKey,
   type Store,
   StoreUnavailable,
@@ -244,7 +244,7 @@ export function createRedisRefreshStore({
     async begin(id) {
       const args = [EXCHANGE_LEASE_MS, createCallId(randomBytes)];
       const reply = await commands.run('beginRefresh', [keys.refresh(id)], args, 'briefly');
-      const [state, result = ''] = reply as [RefreshTurn['state'], string?];
+      const [state, result = ''] = reply as [RefreshState['state'], string?];
       return state === 'finished' ? { state, result } : { state };
     },
 

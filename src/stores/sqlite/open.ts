@@ -100,7 +100,7 @@ export function openSqliteStores(options: SqliteStoresOptions) {
         return result === '' ? { state: 'in_progress' } : { state: 'finished', result };
       }
       keepRefresh(id, EXCHANGE_LEASE_MS, '');
-      return { state: 'yours' };
+      return { state: 'acquired' };
     },
     finish(id, result) {
       if (result === undefined) remove(REFRESH_ROWS, id);
