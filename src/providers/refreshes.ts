@@ -80,7 +80,7 @@ export function createRefreshes(store: RefreshStore, vault: Pick<Vault, 'refresh
       const isLeased = clock.now() <= begun.leaseEndsAtMs;
       // The caller gets the provider's tokens even if the store cannot keep them.
       if (kept !== undefined || isLeased) {
-        const finish = async () => store.finish(key.id, kept && key.keep(kept));
+        const finish = async () => store.finish(key.id, kept && key.protect(kept));
         await finish().catch(() => {});
       }
     }

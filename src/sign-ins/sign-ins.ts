@@ -149,7 +149,7 @@ export function createSignIns(options: SignInOptions) {
           pollSecret: createCapability(randomBytes),
           userCode: asked.withUserCode ? createUserCode(randomBytes) : undefined,
         };
-        const kept = vault.keep({ ...secrets, service, delivery, deviceName });
+        const kept = vault.protect({ ...secrets, service, delivery, deviceName });
         const signIn = signInIdOf(secrets.browserState);
         const session = { ...kept, signIn, service, redeliveryMs };
         const outcome = await store.create(session, sessionSeconds * 1_000);
@@ -218,7 +218,7 @@ export function createSignIns(options: SignInOptions) {
         const deviceName = link.deviceNameOf(leased);
         const resolved = delivery && (await resolveCode(delivery));
         const result = resolved?.ok ? resolved.result : EXCHANGE_FAILED;
-        const kept = link.keepResult(leased, result);
+        const kept = link.protectResult(leased, result);
         const isGood = kept !== undefined && !('error' in result);
         const end = machine.complete(isGood ? 'signed_in' : 'failed', kept);
         let stored: true | SessionOutcome | undefined;
@@ -247,7 +247,7 @@ export function createSignIns(options: SignInOptions) {
     ): Promise<EndedCallback<never>> {
       const link = vault.link(browserState);
       const outcome = error === 'access_denied' ? error : 'failed';
-      const event = machine.fail(outcome, link.keepError({ error }));
+      const event = machine.fail(outcome, link.protectError({ error }));
       const failed = await store.update({ link: link.id }, forService(service, event));
       if (typeof failed !== 'object') return { outcome: refusalFor(failed) };
       return { outcome: error, deviceName: link.deviceNameOf(failed) };

@@ -1,7 +1,7 @@
 /**
- * The secrets inside a session. The machine never opens them. A vault does, with the secret that a
- * request brings. In memory a vault keeps them as they are (stores/memory.ts); where others may
- * read the store it seals them (stores/sealed-vault.ts).
+ * What protects the secrets inside a session. The machine never opens them: a vault does, with the
+ * secret that a request brings. The vault in memory leaves them as they are (stores/memory.ts);
+ * where others may read the store, the vault seals them (stores/sealed-vault.ts).
  */
 import type { SessionSecrets } from './secrets.ts';
 import type {
@@ -28,10 +28,10 @@ export interface LinkKey {
   readonly id: string;
   deliveryOf(pending: Pending): Delivery | undefined;
   deviceNameOf(pending: Pending): string | undefined;
-  /** The result for the device of this session. Undefined if its key does not open. */
-  keepResult(session: Session, result: SessionResult): Protected<SessionResult> | undefined;
-  /** An error can be read with the poll secret or with the link. */
-  keepError(result: ErrorResult): Protected<SessionResult>;
+  /** The result, for the device of this session. Undefined if the device's key does not open. */
+  protectResult(session: Session, result: SessionResult): Protected<SessionResult> | undefined;
+  /** An error, which the holder of the link can read too. */
+  protectError(result: ErrorResult): Protected<SessionResult>;
 }
 
 /** What the holder of a poll secret may see. */
@@ -51,14 +51,14 @@ export interface CodeKey {
 /** What the holder of a refresh token may see: the result of its refresh. */
 export interface RefreshKey {
   readonly id: string;
-  keep(result: string): string;
+  protect(result: string): string;
   /** Throws if it does not open. */
   open(kept: string): string;
 }
 
 export interface Vault {
-  /** Makes the members of a new session that hold secrets. */
-  keep(secrets: NewSecrets): Pick<NewSession, 'ids' | 'delivery' | 'deviceName' | 'keyMaterial'>;
+  /** The members of a new session that depend on its secrets. */
+  protect(secrets: NewSecrets): Pick<NewSession, 'ids' | 'delivery' | 'deviceName' | 'keyMaterial'>;
   link(browserState: string): LinkKey;
   poll(pollSecret: string): PollKey;
   code(userCode: string): CodeKey;

@@ -261,7 +261,7 @@ export function createMemoryRateLimiter(clock: Clock, policy: RateLimitPolicy) {
 
 /** Keeps secrets as they are, except that a digest of the poll secret and of refresh tokens is enough. */
 export const plainVault: Vault = {
-  keep: ({ browserState, pollSecret, userCode, delivery, deviceName }) => ({
+  protect: ({ browserState, pollSecret, userCode, delivery, deviceName }) => ({
     ids: { link: browserState, poll: digestOf(pollSecret), code: userCode },
     delivery: delivery as unknown as Protected<Delivery>,
     deviceName: deviceName as unknown as Protected<string> | undefined,
@@ -271,16 +271,16 @@ export const plainVault: Vault = {
     id: browserState,
     deliveryOf: ({ delivery }) => openPlain(delivery),
     deviceNameOf: ({ deviceName }) => deviceName && openPlain(deviceName),
-    keepResult: (_, result) => plain(result),
-    keepError: plain,
+    protectResult: (_, result) => plain(result),
+    protectError: plain,
   }),
   poll: (pollSecret) => ({ id: digestOf(pollSecret), resultOf }),
   code: (userCode) => ({ id: userCode, browserStateOf: ({ ids }) => ids.link }),
-  refresh: (key) => ({ id: digestOf(key), keep: String, open: String }),
+  refresh: (key) => ({ id: digestOf(key), protect: String, open: String }),
 };
 
 const plain = <Value>(value: Value) => value as unknown as Protected<Value>;
-/** What a plain vault keeps. */
+/** Undoes `plain`. */
 export const openPlain = <Value>(kept: Protected<Value>) => kept as unknown as Value;
 
 export const resultOf: PollKey['resultOf'] = ({ result }) =>

@@ -37,7 +37,7 @@ interface SealedKeys {
 
 export function createSealedVault(randomBytes: RandomBytes): Vault {
   return {
-    keep({ browserState, pollSecret, userCode, service, delivery, deviceName }) {
+    protect({ browserState, pollSecret, userCode, service, delivery, deviceName }) {
       const link = derive(browserState, 'browser state');
       const poll = derive(pollSecret, 'poll secret');
       const code = userCode === undefined ? undefined : derive(userCode, 'user code');
@@ -72,7 +72,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
         },
         deviceNameOf: ({ deviceName }) =>
           deviceName && open(nameContext(link.id), deviceName)?.toString(),
-        keepResult(session, result) {
+        protectResult(session, result) {
           const { deviceKey: sealedKey } = keysOf(session);
           if (session.ids.code === undefined) return sealed(result);
           const deviceKey = open(keyContext(link.id), sealedKey);
@@ -81,7 +81,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
           const text = JSON.stringify(result);
           return asProtected(sealToDevice(to, resultContext(link.id), text, randomBytes));
         },
-        keepError: sealed,
+        protectError: sealed,
       };
     },
 
@@ -119,7 +119,7 @@ export function createSealedVault(randomBytes: RandomBytes): Vault {
       const { id, key } = derive(text, 'refresh');
       return {
         id,
-        keep: (result) => seal(key, refreshContext(id), result, randomBytes),
+        protect: (result) => seal(key, refreshContext(id), result, randomBytes),
         open: (sealed) => unseal(key, refreshContext(id), sealed).toString(),
       };
     },

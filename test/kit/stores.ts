@@ -98,7 +98,7 @@ function createTestStore(store: Store, vault: Vault) {
     async create(session: TestSession) {
       const { service, redeliveryMs, lifetimeMs } = session;
       const signIn = signInIdOf(session.browserState);
-      const kept = { ...vault.keep(session), service, signIn, redeliveryMs };
+      const kept = { ...vault.protect(session), service, signIn, redeliveryMs };
       return store.create(kept, lifetimeMs);
     },
     /** What leads to the provider; otherwise how the sign-in ended. */
@@ -129,7 +129,7 @@ function createTestStore(store: Store, vault: Vault) {
       const session = await store.update({ link: link.id }, (found) => ({ reply: found }));
       if (session === undefined) return false;
       const outcome = 'error' in result ? 'failed' : 'signed_in';
-      const event = machine.complete(outcome, link.keepResult(session, result));
+      const event = machine.complete(outcome, link.protectResult(session, result));
       return (await store.update({ link: link.id }, event, 'until lease ends')) === true;
     },
     poll,

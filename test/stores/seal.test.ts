@@ -93,7 +93,7 @@ describe('records that were written as in the vectors', () => {
 
   test('the result of one refresh token does not open for another', () => {
     const [own, other] = [vault.refresh('mal victim'), vault.refresh('mal other')];
-    expect(other.open(other.keep('{}'))).toBe('{}');
-    expect(() => own.open(other.keep('{}'))).toThrow();
+    expect(other.open(other.protect('{}'))).toBe('{}');
+    expect(() => own.open(other.protect('{}'))).toThrow();
   });
 });
