@@ -112,24 +112,21 @@ def load_tokens(path):
 def show_in_terminal(session):
     print(f'Open {session.link}')
     print(f'or type {session.user_code} at {session.code_address}', flush=True)
-    print(draw_qr(session.link) or f'QR code: {session.qr}', flush=True)
+    if not draw_qr(session.link):
+        print(f'QR code: {session.qr}', flush=True)
 
 
 def draw_qr(text):
-    """Black on white whatever the terminal's theme is; one character is two modules, one above the other."""
+    """Black on white whatever the terminal's theme is. False if nothing was drawn."""
     try:
         import qrcode
-        ' ▄▀█'.encode(sys.stdout.encoding)
+        '▀'.encode(sys.stdout.encoding)
     except (ImportError, UnicodeEncodeError):  # It is not installed, or the terminal is not of UTF-8.
-        return None
+        return False
     code = qrcode.QRCode(border=4, error_correction=qrcode.constants.ERROR_CORRECT_L)
     code.add_data(text)
-    rows = code.get_matrix()
-    rows.append([False] * len(rows))  # Their number is odd.
-    return '\n'.join(
-        '\x1b[38;5;16;48;5;231m' + ''.join(' ▄▀█'[2 * up + down] for up, down in zip(*pair)) + '\x1b[0m'
-        for pair in zip(rows[::2], rows[1::2])
-    )
+    code.print_ascii(tty=sys.stdout.isatty(), invert=True)
+    return True
 
 
 if __name__ == '__main__':
