@@ -300,10 +300,10 @@ export function createSignIns(options: SignInOptions) {
     async drained(): Promise<void> {
       while (exchanges > 0) await pause(clock, DRAIN_CHECK_MS);
       const untilMs = clock.now() + DRAIN_DELIVERY_MS;
-      while (store.hasUndelivered() && clock.now() < untilMs) await pause(clock, DRAIN_CHECK_MS);
+      while (store.hasUndelivered?.() && clock.now() < untilMs) await pause(clock, DRAIN_CHECK_MS);
     },
 
-    settled: () => store.settled(),
+    settled: () => store.settled?.(),
 
     /** Like `drain`, and from now on no poll parks. */
     close(): void {

@@ -57,11 +57,11 @@ export interface Store {
   /** Sessions that count against the limit. */
   countLive(): Awaitable<number>;
 
-  /** True if only this process has results that no device has received yet. */
-  hasUndelivered(): boolean;
+  /** True if only this process has results that no device has received yet. Absent if others have them too. */
+  hasUndelivered?(): boolean;
 
-  /** Resolves once no change is in progress. */
-  settled(): Awaitable<void>;
+  /** Resolves once no change is in progress. Absent if a change ends before its call does. */
+  settled?(): Awaitable<void>;
 }
 
 export type RefreshState =

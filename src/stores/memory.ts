@@ -153,6 +153,8 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     countLive: () => expire(clock.now()),
 
     hasUndelivered() {
+      // The next process delivers what a journal keeps.
+      if (journal !== undefined) return false;
       const nowMs = clock.now();
       for (const { session } of byLink.values()) {
         const isWaiting = session.state === 'completed' && session.outcome === 'signed_in';
@@ -160,8 +162,6 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
       }
       return false;
     },
-
-    settled() {},
 
     get size() {
       return byPoll.size;

@@ -90,8 +90,6 @@ const UNAVAILABLE: Stores = {
     listen() {},
     sweep: () => [],
     countLive: fail,
-    hasUndelivered: () => false,
-    settled() {},
   },
   vault: plainVault,
   refreshes: { begin: fail, finish: fail },

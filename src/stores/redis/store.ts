@@ -228,8 +228,6 @@ export function createRedisStore(options: RedisStoreOptions): Store {
 
     countLive: async () => Number(await commands.run('count', [keys.live])),
 
-    // Any other instance can deliver what is in Redis.
-    hasUndelivered: () => false,
     settled: commands.settled,
   };
 }

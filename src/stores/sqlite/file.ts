@@ -83,10 +83,7 @@ export async function openSessionsFile(all: SessionsFileOptions) {
   stores.probe();
 
   return {
-    vault: stores.vault,
-    refreshes: stores.refreshes,
-    // The next relay delivers what is in the file.
-    sessions: { ...stores.sessions, hasUndelivered: () => false },
+    ...stores,
     findProblem(): StoreProblem | undefined {
       const problem = stores.findProblem();
       if (problem === undefined) return undefined;
