@@ -3,9 +3,16 @@
  * drain and close it. Uses no API of a particular runtime, and repeats nothing by itself: its
  * host calls `sweep` and `discover` periodically.
  */
+import { createAdmission } from './http/admission.ts';
 import { createApp, type HandleRequest } from './http/app.ts';
 import type { RateLimits } from './http/dependencies.ts';
-import { createDisabledRoutes, DRAINING, NOT_CONFIGURED, type Readiness } from './http/health.ts';
+import {
+  createDisabledRoutes,
+  createHealthRoutes,
+  DRAINING,
+  NOT_CONFIGURED,
+  type Readiness,
+} from './http/health.ts';
 import { basePathOf } from './http/request.ts';
 import { createRoutes, findRequestKind } from './http/routes.ts';
 import { SignInLog } from './http/sign-in-log.ts';
@@ -108,6 +115,7 @@ export function createService(
     onFull: warnOnce('providers_full', PROVIDERS_FULL_HINT),
     monitor,
   });
+  const names = settings.providers.map(({ name }) => name);
   const providers = createProviders(settings.providers);
   const signInLog = new SignInLog(providers, monitor);
   const signIns = createSignIns({
@@ -146,7 +154,6 @@ export function createService(
     if (draining) return { status: 'down', reason: DRAINING };
     const problem = stores.findProblem?.();
     if (problem?.status === 'down') return problem;
-    const names = settings.providers.map(({ name }) => name);
     const missing = names.filter((name) => !providers.find(name).ok);
     // An issuer that is down must not take the other providers out of service.
     if (names.length > 0 && missing.length === names.length) {
@@ -172,20 +179,19 @@ export function createService(
 
   for (const provider of settings.providers) if (!mustDiscover(provider)) enable(provider);
   const { branding, corsOrigins, sessionSeconds, pollSeconds, confirm, blind } = settings;
+  const origins = [new URL(baseUrl).origin, ...corsOrigins];
   const routes = createRoutes({
     ...rateLimits,
     signIns,
     refreshes,
     revocations,
     providers,
-    trustedProxyCidrs: settings.trustedProxyCidrs,
+    admission: createAdmission(settings.trustedProxyCidrs, origins, monitor),
     clock,
     monitor,
     signInLog,
-    readiness,
     baseUrl,
     branding,
-    corsOrigins,
     sessionSeconds,
     pollSeconds,
     confirm,
@@ -195,7 +201,7 @@ export function createService(
   });
 
   return {
-    handle: createApp(routes, {
+    handle: createApp([...routes, ...createHealthRoutes(readiness)], {
       corsOrigins,
       basePath: basePathOf(baseUrl),
       onFailure(route) {
@@ -203,10 +209,8 @@ export function createService(
         if (kind !== undefined) monitor.requestFailed(kind);
       },
     }),
-    redirectUris() {
-      const names = settings.providers.map(({ name }) => name);
-      return Object.fromEntries(names.map((name) => [name, redirectUriOf(name, baseUrl)]));
-    },
+    redirectUris: () =>
+      Object.fromEntries(names.map((name) => [name, redirectUriOf(name, baseUrl)])),
     async discover() {
       const issuers = settings.providers.filter(mustDiscover);
       await Promise.all(issuers.filter(({ name }) => !providers.find(name).ok).map(discover));

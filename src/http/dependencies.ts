@@ -11,7 +11,6 @@ import type { SignIns } from '../sign-ins/sign-ins.ts';
 import type { Clock } from '../sign-ins/time.ts';
 import type { Admission } from './admission.ts';
 import type { ContinueCookies } from './continue-cookies.ts';
-import type { Readiness } from './health.ts';
 import type { PageResponses } from './responses.ts';
 import type { SignInLog } from './sign-in-log.ts';
 
@@ -21,15 +20,13 @@ export interface RoutesOptions extends RateLimits {
   readonly refreshes: Refreshes;
   readonly revocations: Revocations;
   readonly providers: Providers;
-  readonly trustedProxyCidrs: readonly string[];
+  readonly admission: Admission;
   readonly clock: Clock;
   readonly monitor: Monitor;
   readonly signInLog: SignInLog;
-  readonly readiness: () => Readiness;
   /** Has no trailing slash. */
   readonly baseUrl: string;
   readonly branding: Branding;
-  readonly corsOrigins: readonly string[];
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
   /** When the confirmation page is shown: always, or only after a user code. docs/person.md "Whom the confirmation page protects". */
@@ -46,7 +43,6 @@ export interface Dependencies extends RoutesOptions {
   /** Path of the base URL; empty without one. */
   readonly basePath: string;
   readonly pages: PageResponses;
-  readonly admission: Admission;
   /** Used with CONFIRM=always, and in open sign-ins, which are confirmed whatever the setting says. */
   readonly cookies: ContinueCookies;
 }

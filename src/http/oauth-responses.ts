@@ -48,8 +48,8 @@ const ERRORS = {
 
 type OAuthError = keyof typeof ERRORS;
 
-export function oauthResponse(body: object, headers?: HeaderFields): Response {
-  return new Response(JSON.stringify(body), { headers: { ...OAUTH_HEADERS, ...headers } });
+export function oauthResponse(body: object, headers?: HeaderFields, status = 200): Response {
+  return new Response(JSON.stringify(body), { status, headers: { ...OAUTH_HEADERS, ...headers } });
 }
 
 /** RFC 7009 §2.2. */
@@ -64,8 +64,7 @@ export function oauthErrorResponse(
   details: { status?: number; headers?: HeaderFields; description?: string | undefined } = {},
 ): Response {
   const { status = 400, description = ERRORS[error], headers } = details;
-  const body = JSON.stringify({ error, error_description: description });
-  return new Response(body, { status, headers: { ...OAUTH_HEADERS, ...headers } });
+  return oauthResponse({ error, error_description: description }, headers, status);
 }
 
 export const missingParameter = (name: string) =>

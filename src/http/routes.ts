@@ -3,7 +3,6 @@ import type { RequestKind } from '../monitor.ts';
 import { type Branding, createPages } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
 import { OPEN_SERVICE } from '../providers/open.ts';
-import { createAdmission } from './admission.ts';
 import type { Route } from './app.ts';
 import { createContinueCookies } from './continue-cookies.ts';
 import type { Dependencies, RoutesOptions } from './dependencies.ts';
@@ -33,7 +32,6 @@ import {
   createShortLink,
   createTakeCode,
 } from './endpoints/verification.ts';
-import { createHealthRoutes } from './health.ts';
 import { oauthErrorResponse, oauthResponseTo } from './oauth-responses.ts';
 import { basePathOf, type RelayRequest } from './request.ts';
 import {
@@ -49,17 +47,14 @@ import {
 
 /** An exact path takes precedence over patterns, and an earlier pattern over a later one. */
 export function createRoutes(options: RoutesOptions): Route[] {
-  const { baseUrl, branding, providers, corsOrigins } = options;
-  const { trustedProxyCidrs, monitor, sessionSeconds } = options;
-  const { origin, host } = new URL(baseUrl);
+  const { baseUrl, branding, providers, sessionSeconds } = options;
+  const { host } = new URL(baseUrl);
   const basePath = basePathOf(baseUrl);
   const names = providers.offered.map(({ displayName }) => displayName);
-  const origins = [origin, ...corsOrigins];
   const endpoints: Dependencies = {
     ...options,
     basePath,
     pages: createPageResponses(createPages(branding, host, basePath, names)),
-    admission: createAdmission(trustedProxyCidrs, origins, monitor),
     cookies: createContinueCookies(baseUrl, sessionSeconds),
   };
   return [
@@ -68,7 +63,6 @@ export function createRoutes(options: RoutesOptions): Route[] {
     ...createOpenRoutes(endpoints),
     ...createOAuthRoutes(endpoints),
     ...createPictureRoutes(branding),
-    ...createHealthRoutes(options.readiness),
     // Devices and programs get plain text.
     ...['/auth/*', '/qr/*', '/.well-known/*'].map((path) => ({ path })),
     // So does an app whose base URL has a wrong path, and CORS lets a web app read that.
