@@ -64,14 +64,14 @@ export function createApp(
     if (suffix === undefined) exact.set(prefix, { route, parameter: '' });
     else patterns.push({ route, prefix, suffix });
   }
-  const toLocalPath = basePath === '' ? undefined : createLocalPath(routes, basePath);
+  const removeBasePath = basePath === '' ? undefined : createRemoveBasePath(routes, basePath);
 
   return (raw, addresses) => {
     // The runtime joins two Host headers with a comma. RFC 9112 §3.2.
     if (raw.headers.get('host')?.includes(',')) return errorResponse('malformed_request');
     const { url } = raw;
     const sentPath = readPath(url);
-    const path = toLocalPath === undefined ? sentPath : toLocalPath(sentPath);
+    const path = removeBasePath === undefined ? sentPath : removeBasePath(sentPath);
     const found = exact.get(path) ?? findPattern(patterns, path);
     if (found === undefined) return errorResponse('not_found');
     const { route, parameter } = found;
@@ -111,7 +111,10 @@ function findPattern(patterns: readonly Pattern[], path: string): RouteMatch | u
 }
 
 /** Removes the base path if a proxy passed it on. */
-function createLocalPath(routes: readonly Route[], basePath: string): (path: string) => string {
+function createRemoveBasePath(
+  routes: readonly Route[],
+  basePath: string,
+): (path: string) => string {
   // RFC 8414 §3: a well-known path comes before the path of its issuer, not after it.
   const wellKnown = '/.well-known/oauth-authorization-server';
   const home = [basePath, `${basePath}/`];
@@ -123,14 +126,14 @@ function createLocalPath(routes: readonly Route[], basePath: string): (path: str
       return wellKnown + path.slice(wellKnown.length + basePath.length);
     }
     // A path that lacks the base path belongs to another issuer.
-    if (path.startsWith(`${wellKnown}/`)) return MISPLACED;
+    if (path.startsWith(`${wellKnown}/`)) return PATH_OF_NO_ROUTE;
     const isOwn = starts.some((start) => !home.includes(start) && path.startsWith(start));
     return isOwn ? path.slice(basePath.length) : path;
   };
 }
 
-/** A path that no route has. */
-const MISPLACED = '/.well-known/misplaced metadata';
+/** No request has it, because a path has no spaces. */
+const PATH_OF_NO_ROUTE = '/.well-known/no route';
 
 const NOT_FOUND = refuse('not_found');
 const METHOD_NOT_ALLOWED = refuse('method_not_allowed');

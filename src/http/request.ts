@@ -175,10 +175,10 @@ export function isPrefetch(request: RelayRequest): boolean {
 }
 
 /**
- * True if a browser shows the response to nobody as a page: it is a picture, a frame or a `fetch` of any
- * site's page, or a prefetch. Only browsers send this header. https://www.w3.org/TR/fetch-metadata/#sec-fetch-dest-header
+ * True if no user navigates to the URL: a page of any site loads it as a picture, a frame or by `fetch`,
+ * or a browser prefetches it. Only browsers send this header. https://www.w3.org/TR/fetch-metadata/#sec-fetch-dest-header
  */
-export const isUnseen = (request: RelayRequest) =>
+export const isBackgroundRequest = (request: RelayRequest) =>
   (request.header('sec-fetch-dest') ?? 'document') !== 'document' || isPrefetch(request);
 
 /**
@@ -209,7 +209,7 @@ export async function readBody(request: Request, limitBytes: number, clock: Cloc
   }
 }
 
-/** The members of a JSON object; none of any other JSON. Undefined if it is not JSON. */
+/** The members of a JSON object. Empty for any other JSON, undefined for text that is not JSON. */
 export function parseMembers(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const json: unknown = JSON.parse(text);
@@ -217,4 +217,9 @@ export function parseMembers(text: string): Readonly<Record<string, unknown>> | 
   } catch {
     return undefined;
   }
+}
+
+/** A member that is empty or of a wrong type counts as absent. */
+export function textOf(member: unknown): string | undefined {
+  return typeof member === 'string' && member !== '' ? member : undefined;
 }

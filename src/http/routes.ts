@@ -30,7 +30,7 @@ import {
   createConfirmLink,
   createNotFound,
   createShortLink,
-  createTakeCode,
+  createSubmitCode,
 } from './endpoints/verification.ts';
 import { oauthErrorResponse, oauthResponseTo } from './oauth-responses.ts';
 import { basePathOf, type RelayRequest } from './request.ts';
@@ -130,7 +130,7 @@ function createPageRoutes(endpoints: Dependencies): Route[] {
     confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: createLink(endpoints) };
   const home = (request: RelayRequest) => pages.respond(200, pages.pagesFor(request).home, 'code');
   const codeForm = createCodeForm(endpoints);
-  const form = { GET: codeForm, HEAD: codeForm, POST: createTakeCode(endpoints) };
+  const form = { GET: codeForm, HEAD: codeForm, POST: createSubmitCode(endpoints) };
   const shortLink = createShortLink(endpoints);
   const code = { GET: shortLink, POST: shortLink };
   return [

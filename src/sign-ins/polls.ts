@@ -39,7 +39,7 @@ const PENDING = { state: 'pending' } as const;
 /** `takeResult` checks the session, and consumes its result if there is one. */
 export function createPolls(
   store: Pick<Store, 'listen'>,
-  takeResult: (key: PollKey, asked: PollOptions) => Awaitable<PollOutcome>,
+  takeResult: (key: PollKey, options: PollOptions) => Awaitable<PollOutcome>,
   clock: Clock,
   maxParked = MAX_PARKED_POLLS,
 ) {
@@ -75,9 +75,9 @@ export function createPolls(
   }
 
   /** Undefined if the store refused or did not reply: the poll keeps waiting, because a device treats any error as final. */
-  async function tryToTakeResult(key: PollKey, asked: PollOptions) {
+  async function tryToTakeResult(key: PollKey, options: PollOptions) {
     try {
-      return await takeResult(key, asked);
+      return await takeResult(key, options);
     } catch (error) {
       if (error instanceof StoreUnavailable) return undefined;
       throw error;
@@ -127,10 +127,10 @@ export function createPolls(
      * when `signal` fires, or when released, and 'gone' as soon as the session has expired. If
      * this poll is one too many for its session or for the process, the oldest is evicted.
      */
-    async wait(key: PollKey, signal: AbortSignal, holdSeconds: number, asked: PollOptions) {
+    async wait(key: PollKey, signal: AbortSignal, holdSeconds: number, options: PollOptions) {
       if (signal.aborted) return PENDING;
-      if (holdSeconds === 0 || isClosed) return (await tryToTakeResult(key, asked)) ?? PENDING;
-      const poll = new ParkedPoll(key.id, asked.wantsProgress, clock.now(), queueOf(holdSeconds));
+      if (holdSeconds === 0 || isClosed) return (await tryToTakeResult(key, options)) ?? PENDING;
+      const poll = new ParkedPoll(key.id, options.wantsProgress, clock.now(), queueOf(holdSeconds));
       // Parks before it checks the session: a change in between wakes the poll.
       parked.set(key.id, [...(parked.get(key.id) ?? []), poll]);
       signal.addEventListener('abort', poll);
@@ -138,7 +138,7 @@ export function createPolls(
         let retryMs = STORE_RETRY_MS;
         for (;;) {
           poll.wasWoken = false;
-          const found = await tryToTakeResult(key, asked);
+          const found = await tryToTakeResult(key, options);
           if (found !== undefined && (found.state !== 'pending' || found.isOpened)) return found;
           if (poll.isOver || isClosed) return PENDING;
           // Counted here and not earlier: while the store answers, a poll with an invented secret never gets this far.

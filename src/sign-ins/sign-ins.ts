@@ -140,14 +140,14 @@ export function createSignIns(options: SignInOptions) {
   }
 
   return {
-    async start(service: string, asked: NewSignIn): Promise<StartOutcome> {
+    async start(service: string, options: NewSignIn): Promise<StartOutcome> {
       if (isDraining) return { ok: false, refusal: 'draining' };
-      const { delivery, deviceName, redeliveryMs } = asked;
+      const { delivery, deviceName, redeliveryMs } = options;
       for (let tries = 0; tries < MAX_CREATE_TRIES; tries += 1) {
         const secrets = {
           browserState: createCapability(randomBytes),
           pollSecret: createCapability(randomBytes),
-          userCode: asked.withUserCode ? createUserCode(randomBytes) : undefined,
+          userCode: options.withUserCode ? createUserCode(randomBytes) : undefined,
         };
         const kept = vault.protect({ ...secrets, service, delivery, deviceName });
         const signIn = signInIdOf(secrets.browserState);
@@ -254,8 +254,8 @@ export function createSignIns(options: SignInOptions) {
     },
 
     /** Waits for the result of a sign-in, and delivers it. */
-    poll: (pollSecret: string, signal: AbortSignal, holdSeconds: number, asked: PollOptions) =>
-      polls.wait(vault.poll(pollSecret), signal, holdSeconds, asked),
+    poll: (pollSecret: string, signal: AbortSignal, holdSeconds: number, options: PollOptions) =>
+      polls.wait(vault.poll(pollSecret), signal, holdSeconds, options),
 
     /** The device confirms what it received. */
     async acknowledge(pollSecret: string): Promise<Acknowledgement> {

@@ -13,7 +13,7 @@ import {
 } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { isPrefetch, isUnseen, type RelayRequest } from '../request.ts';
+import { isBackgroundRequest, isPrefetch, type RelayRequest } from '../request.ts';
 import { redirectResponse, refuse } from '../responses.ts';
 import { outcomePageOf } from './confirmation.ts';
 
@@ -61,7 +61,7 @@ export function createCallback(dependencies: Dependencies): Handler {
     if (!lookup.ok) return lookup;
     // Otherwise any page could sign its visitors in to a stranger's device, if the provider asks nothing.
     // A provider's own page may come here by `fetch`; another site's cannot, because CORS stops that.
-    if (isUnseen(request) && request.header('sec-fetch-mode') !== 'cors') {
+    if (isBackgroundRequest(request) && request.header('sec-fetch-mode') !== 'cors') {
       return refuse('origin_not_allowed');
     }
     const { provider } = lookup;

@@ -111,8 +111,8 @@ async function poll(
   const holdSeconds = Math.min(parsePreferredWait(request.header('prefer')), pollSeconds);
   // RFC 7240 §3.
   const headers = holdSeconds > 0 ? { 'Preference-Applied': `wait=${holdSeconds}` } : {};
-  const asked = { ofService: request.parameter };
-  const polled = await signIns.poll(deviceCode, request.release(), holdSeconds, asked);
+  const options = { ofService: request.parameter };
+  const polled = await signIns.poll(deviceCode, request.release(), holdSeconds, options);
   switch (polled.state) {
     case 'gone':
       return oauthErrorResponse('expired_token');

@@ -13,7 +13,14 @@ import type { Delivery, SessionResult } from '../../sign-ins/session.ts';
 import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { linkOf, parseMembers, type RelayRequest, readBody, shortLinkOf } from '../request.ts';
+import {
+  linkOf,
+  parseMembers,
+  type RelayRequest,
+  readBody,
+  shortLinkOf,
+  textOf,
+} from '../request.ts';
 import {
   describeTokens,
   emptyResponse,
@@ -46,25 +53,26 @@ export function createStart(dependencies: Dependencies): Handler {
     if (isTruncated) {
       log.debug('start_body_cut', { requestId: request.id, readBytes: MAX_START_BYTES });
     }
-    const asked = parseMembers(text);
-    if (asked === undefined) return refuse('invalid_json');
-    if (log.isEnabledFor('debug')) logIgnoredMembers(request, asked);
-    // A member of a wrong type counts as missing, except the challenge: the relay would see
-    // tokens that the device wanted to hide from it.
-    const service = typeof asked.service === 'string' ? asked.service : '';
+    const body = parseMembers(text);
+    if (body === undefined) return refuse('invalid_json');
+    if (log.isEnabledFor('debug')) logIgnoredMembers(request, body);
+    const service = textOf(body.service) ?? '';
     const found = providers.find(service);
     if (!found.ok) return found;
     const { provider } = found;
     const delivery =
-      asked.challenge === undefined && blind !== 'always'
-        ? provider.createDelivery(asked.details === true)
-        : readChallenge(asked.challenge, provider, blind);
+      body.challenge === undefined && blind !== 'always'
+        ? provider.createDelivery(body.details === true)
+        : readChallenge(body.challenge, provider, blind);
     if ('refusal' in delivery) return delivery;
-    return startSignIn(dependencies, request, service, delivery, asked);
+    return startSignIn(dependencies, request, service, delivery, body);
   };
 }
 
-/** The device exchanges the code, with the verifier of its own challenge. */
+/**
+ * The device exchanges the code, with the verifier of its own challenge. A challenge of a wrong type
+ * is refused, not ignored: the relay would see tokens that the device wanted to hide from it.
+ */
 function readChallenge(
   challenge: unknown,
   provider: Provider,
@@ -83,10 +91,10 @@ const MAX_LOGGED_MEMBERS = 8;
 const LOGGABLE_NAME = /^[a-z_]\w{0,22}$/i;
 
 /** Helps app developers. Never logs a value. */
-function logIgnoredMembers(request: RelayRequest, asked: Readonly<Record<string, unknown>>): void {
+function logIgnoredMembers(request: RelayRequest, body: Readonly<Record<string, unknown>>): void {
   const known: Readonly<Record<string, string>> = MEMBERS;
-  const ignored = Object.keys(asked).filter(
-    (name) => !Object.hasOwn(known, name) || typeof asked[name] !== known[name],
+  const ignored = Object.keys(body).filter(
+    (name) => !Object.hasOwn(known, name) || typeof body[name] !== known[name],
   );
   for (const name of ignored.slice(0, MAX_LOGGED_MEMBERS)) {
     log.debug('start_member_ignored', {
@@ -103,14 +111,14 @@ export async function startSignIn(
   request: RelayRequest,
   service: string,
   delivery: Delivery,
-  asked: Readonly<Record<string, unknown>>,
+  body: Readonly<Record<string, unknown>>,
   more?: object,
 ): Promise<Response | Refusal> {
   const started = await signIns.start(service, {
     delivery,
-    withUserCode: asked.code === true,
-    deviceName: cleanName(asked.device),
-    redeliveryMs: asked.ack === true ? REDELIVERY_MS : undefined,
+    withUserCode: body.code === true,
+    deviceName: cleanName(body.device),
+    redeliveryMs: body.ack === true ? REDELIVERY_MS : undefined,
   });
   signInLog.started(request, service, started);
   if (!started.ok) return started;

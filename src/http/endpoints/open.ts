@@ -17,7 +17,7 @@ import type { Delivery } from '../../sign-ins/session.ts';
 import { isFinal } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { parseMembers, type RelayRequest, readBody } from '../request.ts';
+import { parseMembers, type RelayRequest, readBody, textOf } from '../request.ts';
 import { jsonResponse, refuse, textResponse } from '../responses.ts';
 import {
   cancelledPageOf,
@@ -26,7 +26,6 @@ import {
   respondToSecondCallback,
 } from './callback.ts';
 import { startSignIn } from './device.ts';
-import { readText } from './refresh.ts';
 
 /** Enough for an authorization URL of 2,000 characters, escaped in JSON. */
 const MAX_BODY_BYTES = 4_096;
@@ -39,9 +38,9 @@ export function createOpenStart(dependencies: Dependencies, endpoints: OpenEndpo
     const admitted = await admission.admit(request, openLimiter, 'open');
     if (!admitted.ok) return admitted;
     const { text } = await readBody(request.raw, MAX_BODY_BYTES, clock);
-    const asked = parseMembers(text);
-    if (asked === undefined) return refuse('invalid_json');
-    const authorizationUrl = readText(asked.authorizationUrl) ?? '';
+    const body = parseMembers(text);
+    if (body === undefined) return refuse('invalid_json');
+    const authorizationUrl = textOf(body.authorizationUrl) ?? '';
     const problem = findAuthorizationUrlProblem(authorizationUrl, endpoints);
     if (problem !== undefined) return textResponse(400, `Invalid request: ${problem}\n`);
     if ((await signIns.countLive()) >= maxSessions / 2) {
@@ -50,7 +49,7 @@ export function createOpenStart(dependencies: Dependencies, endpoints: OpenEndpo
     }
     const delivery = { kind: 'callback', authorizationUrl } as const;
     const more = { redirectUri: openRedirectUri(baseUrl) };
-    return startSignIn(dependencies, request, OPEN_SERVICE, delivery, asked, more);
+    return startSignIn(dependencies, request, OPEN_SERVICE, delivery, body, more);
   };
 }
 
@@ -61,12 +60,12 @@ export const isOpenLink = (request: RelayRequest) => request.query('state') !== 
 export function createOpenCallback(dependencies: Dependencies): Handler {
   const { signIns, cookies, signInLog, pages, baseUrl } = dependencies;
 
-  function end(browserState: string, query: URLSearchParams | undefined, asked: Delivery) {
+  function end(browserState: string, query: URLSearchParams | undefined, delivery: Delivery) {
     const error = query === undefined ? 'too long' : query.get('error');
-    if (query === undefined || error || !query.get('code') || asked.kind !== 'callback') {
+    if (query === undefined || error || !query.get('code') || delivery.kind !== 'callback') {
       return signIns.fail(OPEN_SERVICE, browserState, errorOf(error ?? ''));
     }
-    const result = callbackForClient(query, asked.authorizationUrl, baseUrl);
+    const result = callbackForClient(query, delivery.authorizationUrl, baseUrl);
     return signIns.finish(OPEN_SERVICE, browserState, () => ({ ok: true, result }));
   }
 

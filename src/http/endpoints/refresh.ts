@@ -3,7 +3,7 @@ import type { Provider } from '../../providers/provider.ts';
 import type { Failed } from '../../providers/token-response.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { parseMembers, type RelayRequest, readBody } from '../request.ts';
+import { parseMembers, type RelayRequest, readBody, textOf } from '../request.ts';
 import { describeTokens, jsonResponse, type Refusal, refuse, undecided } from '../responses.ts';
 
 /** The largest body of a refresh, a revocation, or a request of the device grant. Refresh tokens of 4 KB have been seen. */
@@ -32,15 +32,15 @@ export function createRefresh(dependencies: Dependencies): Handler {
   return async (request) => {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
-    const { asked, provider } = read;
-    const { refreshToken } = asked;
+    const { body, provider } = read;
+    const { refreshToken } = body;
     if (!isToken(refreshToken)) return refuse('invalid_request');
-    const scope = readText(asked.scope);
+    const scope = textOf(body.scope);
     const outcome = await askProvider(dependencies, request, provider, 'refresh', () =>
       dependencies.refreshes.refresh(provider, refreshToken, scope),
     );
     if (!outcome.ok) return outcome;
-    return jsonResponse(describeTokens(outcome.tokens, asked.details === true));
+    return jsonResponse(describeTokens(outcome.tokens, body.details === true));
   };
 }
 
@@ -50,13 +50,13 @@ export async function readTokenRequest(
   { clock, providers, blind }: Dependencies,
 ) {
   const { text, isTruncated } = await readBody(request.raw, MAX_TOKEN_REQUEST_BYTES, clock);
-  const asked = parseMembers(text);
-  if (asked === undefined || isTruncated) return refuse('invalid_json');
-  const service = readText(asked.service) ?? '';
+  const body = parseMembers(text);
+  if (body === undefined || isTruncated) return refuse('invalid_json');
+  const service = textOf(body.service) ?? '';
   // The relay would see the tokens.
   if (blind === 'always' && providers.has(service)) return refuse('unauthorized_client');
   const found = providers.find(service);
-  return found.ok ? { ...found, asked } : found;
+  return found.ok ? { ...found, body } : found;
 }
 
 /**
@@ -65,9 +65,4 @@ export async function readTokenRequest(
  */
 export function isToken(value: unknown): value is string {
   return typeof value === 'string' && /^[\x20-\x7e]+$/.test(value);
-}
-
-/** A member that is empty or of a wrong type counts as absent. */
-export function readText(member: unknown): string | undefined {
-  return typeof member === 'string' && member !== '' ? member : undefined;
 }

@@ -12,9 +12,10 @@ import {
   oauthResponseTo,
   revokedResponse,
 } from '../oauth-responses.ts';
+import { textOf } from '../request.ts';
 import { JSON_ERROR, jsonResponse, refuse } from '../responses.ts';
 import { readParameters } from './device-grant.ts';
-import { askProvider, isToken, readText, readTokenRequest } from './refresh.ts';
+import { askProvider, isToken, readTokenRequest } from './refresh.ts';
 
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
@@ -23,9 +24,9 @@ export function createRevoke(dependencies: Dependencies): Handler {
   return async (request) => {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
-    const { asked, provider } = read;
-    const refreshToken = readText(asked.refreshToken);
-    const accessToken = readText(asked.accessToken);
+    const { body, provider } = read;
+    const refreshToken = textOf(body.refreshToken);
+    const accessToken = textOf(body.accessToken);
     const given = [refreshToken, accessToken].filter((token) => token !== undefined);
     if (given.length === 0 || !given.every(isToken)) return refuse('invalid_request');
     if (provider.revokes === undefined) {

@@ -4,7 +4,7 @@ import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
 import {
-  isUnseen,
+  isBackgroundRequest,
   MAX_FORM_BYTES,
   parseParameters,
   type RelayRequest,
@@ -29,7 +29,7 @@ const readQueryCode = (request: RelayRequest) =>
   request.query('code') ?? request.query('user_code');
 
 /** `POST /link`. Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
-export function createTakeCode(dependencies: Dependencies): Handler {
+export function createSubmitCode(dependencies: Dependencies): Handler {
   return async (request) => {
     const { text } = await readBody(request.raw, MAX_FORM_BYTES, dependencies.clock);
     const typed = parseParameters(text).get('code') ?? '';
@@ -78,7 +78,7 @@ export function createShortLink(dependencies: Dependencies): Handler {
       return redirectResponse(location, request.method === 'GET' ? 302 : 303);
     }
     // Otherwise any page could use up the limit of its visitors' address.
-    if (isUnseen(request)) return refuse('origin_not_allowed');
+    if (isBackgroundRequest(request)) return refuse('origin_not_allowed');
     const choice = await readChoice(dependencies, request);
     // The limit comes before any lookup, so that a refusal does not reveal whether the code exists.
     const admitted = await admission.admitToPair(request, codeLimits, 'code');
