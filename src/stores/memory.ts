@@ -58,7 +58,7 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     schedule(entry);
   }
 
-  /** Appends the entry. The tombstone of a redelivery therefore stands behind sessions that expire later, and is removed later than necessary. */
+  /** Appends the entry. So the tombstone of a redelivered result is behind sessions that expire later, and is removed later than necessary. */
   function schedule(entry: Entry): void {
     for (const entries of byDuration.values()) entries.delete(entry);
     const { state, startedAtMs, expiresAtMs, redeliveryMs = 0 } = entry.session;
@@ -118,9 +118,9 @@ export function createMemoryStore(clock: Clock, maxSessions: number, journal?: J
     create(newSession: NewSession, lifetimeMs) {
       const nowMs = clock.now();
       const { link, poll, code } = newSession.ids;
-      const typed = code === undefined ? undefined : byCode.get(code)?.session;
+      const ofCode = code === undefined ? undefined : byCode.get(code)?.session;
       // The code of a link that has expired may be drawn again.
-      const isInUse = typed !== undefined && typed.state !== 'ended' && nowMs <= typed.expiresAtMs;
+      const isInUse = ofCode && ofCode.state !== 'ended' && nowMs <= ofCode.expiresAtMs;
       if (isInUse || byLink.has(link) || byPoll.has(poll)) return 'collision';
       // Expired sessions don't count, but may not be removed yet.
       const isFull = byPoll.size - tombstones.size >= maxSessions;

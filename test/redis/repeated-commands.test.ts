@@ -6,7 +6,7 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomUUID } from 'node:crypto';
 import type { Awaitable } from '../../src/sign-ins/store.ts';
-import { STORE_PATIENCE_MS } from '../kit/limits.ts';
+import { STORE_BRIEF_RETRY_MS } from '../kit/limits.ts';
 import { startRedis } from '../kit/redis/server.ts';
 import { untilSessionIs } from '../kit/relay-pair.ts';
 import { create, DELIVERED, GONE, openTestRedis } from '../kit/stores.ts';
@@ -84,7 +84,7 @@ test('complete: a refused repetition proves nothing, so it repeats until it succ
   await redis.cli('ACL', 'SETUSER', 'default', '-evalsha');
   proxy.cutAll();
   proxy.stall(false);
-  await Bun.sleep(STORE_PATIENCE_MS);
+  await Bun.sleep(STORE_BRIEF_RETRY_MS);
   await redis.cli('ACL', 'SETUSER', 'default', '+evalsha');
   expect(await completed).toBe(true);
   expect(await other.poll(session.pollSecret)).toEqual(DELIVERED);

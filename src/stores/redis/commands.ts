@@ -56,12 +56,12 @@ export function createRedisKeys(prefix: string, isCluster: boolean) {
   };
 }
 
-/** How long a command is repeated while a user or a device waits. */
-export const STORE_PATIENCE_MS = 4_000;
+/** How long 'briefly' repeats a command: a user or a device waits for it. */
+export const STORE_BRIEF_RETRY_MS = 4_000;
 
 export type RedisCommands = ReturnType<typeof createRedisCommands>;
 
-/** How long a script without a reply is repeated: while somebody waits, or as long as an exchange may hold its session. */
+/** How long a command without a reply is repeated: for STORE_BRIEF_RETRY_MS, or as long as an exchange may hold its session. */
 export type RetryPolicy = 'briefly' | 'until lease ends';
 
 export interface RedisCommandsOptions {
@@ -184,7 +184,7 @@ export const createCallId = (randomBytes: RandomBytes) =>
  */
 async function repeat<T>(clock: Clock, policy: RetryPolicy, attempt: () => Promise<T>): Promise<T> {
   const untilLeaseEnds = policy === 'until lease ends';
-  let leftMs = untilLeaseEnds ? EXCHANGE_LEASE_MS : STORE_PATIENCE_MS;
+  let leftMs = untilLeaseEnds ? EXCHANGE_LEASE_MS : STORE_BRIEF_RETRY_MS;
   let isUnknown = false;
   for (;;) {
     const startedAtMs = clock.now();
@@ -196,7 +196,7 @@ async function repeat<T>(clock: Clock, policy: RetryPolicy, attempt: () => Promi
       if (leftMs <= 0 || !(untilLeaseEnds || isUnknown || isTooLate(error.cause))) throw error;
       await pause(clock, STORE_RETRY_MS);
     }
-    // A turn that took longer was a pause of the process, which does not count.
+    // If the attempt took longer, the process was paused, and that time does not count.
     leftMs -= Math.min(clock.now() - startedAtMs, STORE_DEADLINE_MS + STORE_RETRY_MS);
   }
 }

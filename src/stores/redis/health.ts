@@ -52,9 +52,9 @@ export function createStoreHealth(options: HealthOptions) {
   let isStarted = false;
   let isProbing = false;
   /** True once all commands were accepted. */
-  let wasAccepted = false;
+  let hasAcceptedAll = false;
   /** True if the reply to the last probe means that the server accepts nothing. */
-  let isStopped = false;
+  let acceptsNothing = false;
   let isLost = false;
   let failure: ConnectFailure | undefined;
 
@@ -70,7 +70,7 @@ export function createStoreHealth(options: HealthOptions) {
   async function keepProbing(): Promise<void> {
     if (isProbing) return;
     isProbing = true;
-    while (isStarted && !signal.aborted && (refusals.size > 0 || !wasAccepted)) {
+    while (isStarted && !signal.aborted && (refusals.size > 0 || !hasAcceptedAll)) {
       await tryAll().catch(() => {});
       await pause(clock, STORE_PROBE_MS);
     }
@@ -84,12 +84,12 @@ export function createStoreHealth(options: HealthOptions) {
     } catch (error) {
       const reply = replyIn(error);
       if (reply === undefined) throw error;
-      isStopped = stopsEverything(reply);
+      acceptsNothing = stopsEverything(reply);
       if (/^(READONLY|MASTERDOWN)$/.test(reasonOf(reply))) reconnect();
       return;
     }
-    wasAccepted = true;
-    isStopped = false;
+    hasAcceptedAll = true;
+    acceptsNothing = false;
     for (const [reason, { lastMs }] of refusals) {
       if (clock.now() - lastMs < STORE_REFUSAL_QUIET_MS) continue;
       refusals.delete(reason);
@@ -139,7 +139,7 @@ export function createStoreHealth(options: HealthOptions) {
       const text = remedy
         ? `store: Redis refuses commands (${reason}): ${remedy}`
         : `store: Redis is unreachable: ${lostBecause()}`;
-      const isDown = isLost || isStopped || !wasAccepted;
+      const isDown = isLost || acceptsNothing || !hasAcceptedAll;
       return { status: isDown ? 'down' : 'degraded', reason: text };
     },
   };

@@ -14,16 +14,16 @@ import type { StoreHealth } from './health.ts';
 const HEARTBEAT_MS = 300;
 
 /** How many own heartbeats in a row must be missed before an instance replaces the subscribing connection. */
-const HEARTBEATS_TO_REBUILD = 7;
+const HEARTBEATS_TO_RESUBSCRIBE = 7;
 
 /** How many must be missed, or be received too late, before Redis counts as unreachable, in the log and for `/ready`. */
 const HEARTBEATS_TO_LOSS = 3;
 
 /** How long after its start an instance assumes that there are others. */
-const UNSURE_MS = 1_000;
+const ASSUME_OTHERS_MS = 1_000;
 
 /** An instance that was silent for this long has stopped. A paused one rechecks its polls when it continues. */
-const OTHERS_MS = 60_000;
+const OTHERS_SILENT_MS = 60_000;
 
 const HEARTBEAT = 'heartbeat';
 
@@ -47,11 +47,11 @@ export function createNotices(options: NoticesOptions) {
   const listeners: Listener[] = [];
   /** Own heartbeats in a row that were not received. */
   let missed = 0;
-  /** Those that were not received in time. A server that is as slow refuses all commands. */
+  /** Own heartbeats in a row that were not received in time. A server that is this slow refuses all commands as too late. */
   let missedOrLate = 0;
   /** True if a connection has failed since the last heartbeat: if it was the subscribing one, messages are lost. */
   let mayBeMissing = false;
-  let othersSeenAtMs = clock.now() - OTHERS_MS + UNSURE_MS;
+  let othersSeenAtMs = clock.now() - OTHERS_SILENT_MS + ASSUME_OTHERS_MS;
   let cancel = () => {};
   signal.addEventListener('abort', () => cancel());
   /** When the sockets will have been read, after a pause of the process. */
@@ -68,7 +68,7 @@ export function createNotices(options: NoticesOptions) {
   }
 
   function handle(message: string): void {
-    // A heartbeat has the time at which it was sent instead.
+    // In a heartbeat the third word is the time at which it was sent.
     const [from, what, pollId = ''] = message.split(' ');
     if (from === instance) {
       if (what === HEARTBEAT) onOwnHeartbeat(Number(pollId));
@@ -101,7 +101,8 @@ export function createNotices(options: NoticesOptions) {
     const sent = client.send(['PUBLISH', channel, `${instance} ${HEARTBEAT} ${clock.now()}`]);
     await Promise.all([commands.within(sent), commands.probeClock()]);
     // The store answers, but no message arrives: the subscribing connection has failed.
-    if (!signal.aborted && missed > 0 && missed % HEARTBEATS_TO_REBUILD === 0) await subscribe();
+    if (!signal.aborted && missed > 0 && missed % HEARTBEATS_TO_RESUBSCRIBE === 0)
+      await subscribe();
   }
 
   function beatLater(): void {
@@ -127,7 +128,7 @@ export function createNotices(options: NoticesOptions) {
 
     /** Empty while this is the only instance, which notifies its own polls directly. One that misses heartbeats assumes that there are others. */
     channelToOthers(): string {
-      const isAlone = missed <= 1 && clock.now() - othersSeenAtMs > OTHERS_MS;
+      const isAlone = missed <= 1 && clock.now() - othersSeenAtMs > OTHERS_SILENT_MS;
       return isAlone ? '' : channel;
     },
     messageOf: (notice: Notice, pollId: string) => `${instance} ${notice} ${pollId}`,
