@@ -27,7 +27,7 @@ export const QR_QUIET_ZONE = 4;
  */
 export const MAX_PARKED_POLLS = 40_000;
 
-/** The same in an object of Cloudflare Workers, which has 128 MB. There each takes up to 71 KB. */
+/** MAX_PARKED_POLLS of an object of Cloudflare Workers, which has 128 MB. There each poll takes up to 71 KB. */
 export const MAX_PARKED_POLLS_OF_OBJECT = 1_000;
 
 /** The longest `wait` of a device, and by default (POLL_SECONDS) how long a poll is held. */
@@ -51,7 +51,7 @@ export const REQUEST_BODY_BYTES = 1_048_576;
 /** How long the headers of a request may take to arrive. Bun has the same limit built in. */
 export const HEADERS_DEADLINE_MS = 10 * SECOND_MS;
 
-/** How often Node checks that. Bun does so every 4 s. */
+/** How often Node checks HEADERS_DEADLINE_MS. Bun does so every 4 s. */
 export const HEADERS_CHECK_MS = 4 * SECOND_MS;
 
 /** An idle connection stays open this much longer than a poll is held. */
@@ -66,7 +66,7 @@ export const MAX_IDLE_SECONDS = 255;
  */
 export const STALL_MS = 100;
 
-/** Time to read what has arrived during such a pause: one turn of the event loop on a loaded machine. */
+/** Time to read what has arrived during a pause: one turn of the event loop on a loaded machine. */
 export const STALL_GRACE_MS = 250;
 
 /* Rate limits. */
@@ -134,7 +134,7 @@ export const STORE_LATEST_MS = 1_500;
 /** The first backoff before a command without a reply is repeated: longer than a reconnect takes. */
 export const STORE_RETRY_MS = 250;
 
-/** How long a start waits for Redis: longer than a reboot or a short outage of both takes. */
+/** How long a start waits for Redis: longer than a reboot, or a short outage of Redis, takes. */
 export const REDIS_WAIT_MS = 60 * SECOND_MS;
 
 /** The longest backoff. It doubles while the store is unreachable, because thousands of polls retry. */

@@ -12,7 +12,7 @@ import { StoreUnavailable } from '../sign-ins/store.ts';
 import { type Addresses, RelayRequest, readPath } from './request.ts';
 import { DATA_HEADERS, errorResponse, type Refusal, refuse, textResponseTo } from './responses.ts';
 
-/** May throw. */
+/** If it throws, the route responds as after a fault. */
 export type Handler = (request: RelayRequest) => Response | Refusal | Promise<Response | Refusal>;
 
 export interface Route {

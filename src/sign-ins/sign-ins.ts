@@ -61,7 +61,7 @@ export interface SessionInfo {
   readonly deviceName: string | undefined;
 }
 
-/** What a page shows of any other. */
+/** What a page shows of a session that is not pending. */
 export interface EndedInfo {
   readonly service: string;
   readonly outcome: SessionOutcome;
@@ -213,7 +213,7 @@ export function createSignIns(options: SignInOptions) {
         const link = vault.link(browserState);
         const key = { link: link.id };
         const leased = await store.update(key, forService(service, machine.lease));
-        if (typeof leased !== 'object') return { outcome: refusalFor(leased) };
+        if (typeof leased !== 'object') return { outcome: whyNotAccepted(leased) };
         const delivery = link.deliveryOf(leased);
         const deviceName = link.deviceNameOf(leased);
         const resolved = delivery && (await resolveCode(delivery));
@@ -223,14 +223,14 @@ export function createSignIns(options: SignInOptions) {
         const end = machine.complete(isGood ? 'signed_in' : 'failed', kept);
         let stored: true | SessionOutcome | undefined;
         try {
-          // Retried for long, because only this process has the tokens.
+          // Repeated until the lease ends, because only this process has the tokens.
           stored = await store.update(key, end, 'until lease ends');
         } finally {
           const isRefused = stored !== true && stored !== 'cancelled';
           if (isGood && isRefused) observer.resultLost(service, leased.signIn);
         }
         const failure = resolved?.ok === false ? resolved.failure : undefined;
-        if (stored !== true) return { outcome: refusalFor(stored), deviceName, failure };
+        if (stored !== true) return { outcome: whyNotAccepted(stored), deviceName, failure };
         if (isGood) return { outcome: 'signed_in', deviceName };
         const outcome = 'error' in result ? result.error : 'exchange_failed';
         return { outcome, deviceName, failure };
@@ -249,7 +249,7 @@ export function createSignIns(options: SignInOptions) {
       const outcome = error === 'access_denied' ? error : 'failed';
       const event = machine.fail(outcome, link.protectError({ error }));
       const failed = await store.update({ link: link.id }, forService(service, event));
-      if (typeof failed !== 'object') return { outcome: refusalFor(failed) };
+      if (typeof failed !== 'object') return { outcome: whyNotAccepted(failed) };
       return { outcome: error, deviceName: link.deviceNameOf(failed) };
     },
 
@@ -313,7 +313,7 @@ export function createSignIns(options: SignInOptions) {
   };
 }
 
-/** Limits an event to sessions of this service, or of any if it is undefined. Another session does not exist for it. */
+/** Limits an event to sessions of this service, or of any if it is undefined. For others its reply is undefined, as if there were none. */
 const forService =
   <Reply>(service: string | undefined, event: Event<Reply>): Event<Reply | undefined> =>
   (session, nowMs) =>
@@ -321,5 +321,6 @@ const forService =
       ? event(session, nowMs)
       : { reply: undefined };
 
-const refusalFor = (outcome: SessionOutcome | undefined) =>
+/** Why a session accepts no callback. */
+const whyNotAccepted = (outcome: SessionOutcome | undefined) =>
   outcome === 'cancelled' ? 'cancelled' : 'link_invalid';

@@ -32,9 +32,9 @@ export interface Store {
   /**
    * Atomic: calls `change` with the session as of the store's time, and stores its `next` unless
    * the session has changed meanwhile; then it calls `change` again. Notifies every instance of
-   * a `notice`. Returns the reply of the call that counted; undefined: there is no such session.
-   * Throws StoreUnavailable: the change may have been stored. `untilLeaseEnds`: only this process
-   * has what is stored, so it is tried for as long as the lease of an exchange.
+   * a `notice`. Returns the reply of the last call, or undefined if there is no such session.
+   * Throws StoreUnavailable: the change may have been stored. `untilLeaseEnds`: retries for
+   * as long as the lease of an exchange, because only this process has what is to be stored.
    */
   update<Reply>(
     key: SessionKey,

@@ -26,7 +26,7 @@ export function createLink({ signIns, providers, signInLog, pages }: Dependencie
     if (!lookup.ok) return lookup;
     const browserState = request.stateOfLink();
     if (!isCapability(browserState)) return respondWithPage('link_invalid', request);
-    // A prefetch is no user who has opened the link, so no device is notified.
+    // A prefetch does not mean that the user has opened the link, so no device is notified.
     const isUserNavigation = !isPrefetch(request);
     const opened = isUserNavigation
       ? await signIns.open(service, browserState)
@@ -59,7 +59,7 @@ export function createCallback(dependencies: Dependencies): Handler {
     const service = request.parameter;
     const lookup = providers.find(service);
     if (!lookup.ok) return lookup;
-    // Otherwise any page could sign its visitors in to a stranger's device, if the provider asks nothing.
+    // Otherwise any page could sign its visitors in on an attacker's device, at a provider that asks users nothing.
     // A provider's own page may come here by `fetch`; another site's cannot, because CORS stops that.
     if (isBackgroundRequest(request) && request.header('sec-fetch-mode') !== 'cors') {
       return refuse('origin_not_allowed');
@@ -77,7 +77,7 @@ export function createCallback(dependencies: Dependencies): Handler {
     if (!isFinal(outcome)) {
       return respondToSecondCallback(dependencies, request, session, outcome, hasContinued);
     }
-    // If the device has no name, it is the page of /auth/done.
+    // For a device without a name it is the page of /auth/done.
     if (outcome === 'signed_in' && deviceName === undefined) {
       return respondWithPage(outcome, request);
     }
@@ -110,7 +110,7 @@ export async function respondToOtherBrowser(
   { service, browserState }: { readonly service: string; readonly browserState: string },
 ): Promise<Response> {
   const found = await signIns.find({ browserState }, service);
-  // Stale links are routine.
+  // Not logged: links that have expired are routine.
   if (!found || 'outcome' in found) {
     return pages.respondWithPage('link_invalid', request, { service });
   }
@@ -173,7 +173,7 @@ const CANCELLATIONS: ReadonlySet<string> = new Set([
   ...['user_cancelled_login', 'user_cancelled_authorize'],
 ]);
 
-/** The error for the log, which must not contain a stranger's text. Facebook sends only an `error_code` if the app is not set up. */
+/** The error for the log, in which no text may be that anyone can send. Facebook sends only an `error_code` if the app is not set up. */
 function shownErrorOf(request: RelayRequest): string {
   const error = request.query('error');
   if (error) return STANDARD_ERRORS.has(error) ? error : 'other';
