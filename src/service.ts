@@ -5,7 +5,8 @@
  */
 import { createAdmission } from './http/admission.ts';
 import { createApp, type HandleRequest } from './http/app.ts';
-import type { RateLimits } from './http/dependencies.ts';
+import { createContinueCookies } from './http/continue-cookies.ts';
+import type { Dependencies, RateLimits } from './http/dependencies.ts';
 import {
   createDisabledRoutes,
   createHealthRoutes,
@@ -14,11 +15,13 @@ import {
   type Readiness,
 } from './http/health.ts';
 import { basePathOf } from './http/request.ts';
+import { createPageResponses } from './http/responses.ts';
 import { createRoutes, findRequestKind } from './http/routes.ts';
 import { SignInLog } from './http/sign-in-log.ts';
 import { CODE_LIMIT_PER_ADDRESS } from './limits.ts';
 import { log, warnOnce } from './log.ts';
 import { type Monitor, NO_MONITOR } from './monitor.ts';
+import { createPages } from './pages/pages.ts';
 import {
   type BlindPolicy,
   type Fetch,
@@ -179,31 +182,36 @@ export function createService(
 
   for (const provider of settings.providers) if (!mustDiscover(provider)) enable(provider);
   const { branding, corsOrigins, sessionSeconds, pollSeconds, confirm, blind } = settings;
-  const origins = [new URL(baseUrl).origin, ...corsOrigins];
-  const routes = createRoutes({
+  const { origin, host } = new URL(baseUrl);
+  const basePath = basePathOf(baseUrl);
+  const shownNames = settings.providers.map(({ displayName }) => displayName);
+  const endpoints: Dependencies = {
     ...rateLimits,
     signIns,
     refreshes,
     revocations,
     providers,
-    admission: createAdmission(settings.trustedProxyCidrs, origins, monitor),
+    admission: createAdmission(settings.trustedProxyCidrs, [origin, ...corsOrigins], monitor),
+    cookies: createContinueCookies(baseUrl, sessionSeconds),
+    pages: createPageResponses(createPages(branding, host, basePath, shownNames)),
     clock,
     monitor,
     signInLog,
     baseUrl,
-    branding,
+    basePath,
     sessionSeconds,
     pollSeconds,
     confirm,
     openEndpoints: settings.openEndpoints,
     maxSessions: settings.maxSessions,
     blind,
-  });
+  };
+  const routes = [...createRoutes(endpoints, branding), ...createHealthRoutes(readiness)];
 
   return {
-    handle: createApp([...routes, ...createHealthRoutes(readiness)], {
+    handle: createApp(routes, {
       corsOrigins,
-      basePath: basePathOf(baseUrl),
+      basePath,
       onFailure(route) {
         const kind = findRequestKind(route);
         if (kind !== undefined) monitor.requestFailed(kind);

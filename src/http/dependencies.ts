@@ -1,6 +1,5 @@
 /** What endpoints may use. No secret of the settings can be reached from any of it. */
 import type { Monitor } from '../monitor.ts';
-import type { Branding } from '../pages/pages.ts';
 import type { BlindPolicy } from '../providers/config.ts';
 import type { OpenEndpoints } from '../providers/open.ts';
 import type { Providers } from '../providers/provider.ts';
@@ -14,19 +13,22 @@ import type { ContinueCookies } from './continue-cookies.ts';
 import type { PageResponses } from './responses.ts';
 import type { SignInLog } from './sign-in-log.ts';
 
-/** What service.ts passes to `createRoutes`. */
-export interface RoutesOptions extends RateLimits {
+export interface Dependencies extends RateLimits {
   readonly signIns: SignIns;
   readonly refreshes: Refreshes;
   readonly revocations: Revocations;
   readonly providers: Providers;
   readonly admission: Admission;
+  readonly pages: PageResponses;
+  /** Used with CONFIRM=always, and in open sign-ins, which are confirmed whatever the setting says. */
+  readonly cookies: ContinueCookies;
   readonly clock: Clock;
   readonly monitor: Monitor;
   readonly signInLog: SignInLog;
   /** Has no trailing slash. */
   readonly baseUrl: string;
-  readonly branding: Branding;
+  /** Path of the base URL; empty without one. */
+  readonly basePath: string;
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
   /** When the confirmation page is shown: always, or only after a user code. docs/person.md "Whom the confirmation page protects". */
@@ -36,15 +38,6 @@ export interface RoutesOptions extends RateLimits {
   readonly maxSessions: number;
   /** Whether devices may, or must, exchange the code themselves. docs/extensions.md. */
   readonly blind: BlindPolicy;
-}
-
-/** `RoutesOptions`, with the objects that `createRoutes` makes of them. */
-export interface Dependencies extends RoutesOptions {
-  /** Path of the base URL; empty without one. */
-  readonly basePath: string;
-  readonly pages: PageResponses;
-  /** Used with CONFIRM=always, and in open sign-ins, which are confirmed whatever the setting says. */
-  readonly cookies: ContinueCookies;
 }
 
 export interface RateLimits {

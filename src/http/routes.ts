@@ -1,11 +1,10 @@
 /** Every route of the relay in one table: path, methods, response to a fault, CORS. */
 import type { RequestKind } from '../monitor.ts';
-import { type Branding, createPages } from '../pages/pages.ts';
+import type { Branding } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
 import { OPEN_SERVICE } from '../providers/open.ts';
 import type { Route } from './app.ts';
-import { createContinueCookies } from './continue-cookies.ts';
-import type { Dependencies, RoutesOptions } from './dependencies.ts';
+import type { Dependencies } from './dependencies.ts';
 import { createCallback, createLink } from './endpoints/callback.ts';
 import { confirmLink } from './endpoints/confirmation.ts';
 import { createResult, createStart, respondToResultFault } from './endpoints/device.ts';
@@ -33,9 +32,8 @@ import {
   createSubmitCode,
 } from './endpoints/verification.ts';
 import { oauthErrorResponse, oauthResponseTo } from './oauth-responses.ts';
-import { basePathOf, type RelayRequest } from './request.ts';
+import type { RelayRequest } from './request.ts';
 import {
-  createPageResponses,
   createPictureResponse,
   errorResponse,
   JSON_RESPONSE,
@@ -46,17 +44,7 @@ import {
 } from './responses.ts';
 
 /** An exact path takes precedence over patterns, and an earlier pattern over a later one. */
-export function createRoutes(options: RoutesOptions): Route[] {
-  const { baseUrl, branding, providers, sessionSeconds } = options;
-  const { host } = new URL(baseUrl);
-  const basePath = basePathOf(baseUrl);
-  const names = providers.offered.map(({ displayName }) => displayName);
-  const endpoints: Dependencies = {
-    ...options,
-    basePath,
-    pages: createPageResponses(createPages(branding, host, basePath, names)),
-    cookies: createContinueCookies(baseUrl, sessionSeconds),
-  };
+export function createRoutes(endpoints: Dependencies, branding: Branding): Route[] {
   return [
     ...createDeviceRoutes(endpoints),
     ...createPageRoutes(endpoints),

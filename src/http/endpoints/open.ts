@@ -13,7 +13,6 @@ import {
   openRedirectUri,
 } from '../../providers/open.ts';
 import { isCapability } from '../../sign-ins/secrets.ts';
-import type { Delivery } from '../../sign-ins/session.ts';
 import { isFinal } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -59,16 +58,6 @@ export const isOpenLink = (request: RelayRequest) => request.query('state') !== 
 /** `GET /open/callback`, only for the browser in which the user pressed Continue. */
 export function createOpenCallback(dependencies: Dependencies): Handler {
   const { signIns, cookies, signInLog, pages, baseUrl } = dependencies;
-
-  function end(browserState: string, query: URLSearchParams | undefined, delivery: Delivery) {
-    const error = query === undefined ? 'too long' : query.get('error');
-    if (query === undefined || error || !query.get('code') || delivery.kind !== 'callback') {
-      return signIns.fail(OPEN_SERVICE, browserState, errorOf(error ?? ''));
-    }
-    const result = callbackForClient(query, delivery.authorizationUrl, baseUrl);
-    return signIns.finish(OPEN_SERVICE, browserState, () => ({ ok: true, result }));
-  }
-
   return async (request) => {
     const browserState = request.query('state') ?? '';
     const session = { service: OPEN_SERVICE, browserState };
@@ -80,13 +69,20 @@ export function createOpenCallback(dependencies: Dependencies): Handler {
     if (!found || 'outcome' in found || found.delivery.kind !== 'callback') {
       return respondToSecondCallback(dependencies, request, session, 'link_invalid', true);
     }
+    const { authorizationUrl } = found.delivery;
     const query = request.parameters(MAX_CALLBACK_CHARACTERS);
-    const { outcome } = await end(browserState, query, found.delivery);
+    const error = query === undefined ? 'too long' : query.get('error');
+    const { outcome } =
+      query === undefined || error || !query.get('code')
+        ? await signIns.fail(OPEN_SERVICE, browserState, errorOf(error ?? ''))
+        : await signIns.finish(OPEN_SERVICE, browserState, () => {
+            return { ok: true, result: callbackForClient(query, authorizationUrl, baseUrl) };
+          });
     signInLog.finished(request, OPEN_SERVICE, browserState, outcome);
     if (!isFinal(outcome)) {
       return respondToSecondCallback(dependencies, request, session, outcome, true);
     }
-    const { host } = openDestinationOf(found.delivery.authorizationUrl, baseUrl);
+    const { host } = openDestinationOf(authorizationUrl, baseUrl);
     const names = { deviceName: found.deviceName, provider: host };
     const page = cancelledPageOf(outcome, request);
     return pages.respondWithPage(page, request, { service: OPEN_SERVICE, names });
