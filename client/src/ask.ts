@@ -1,4 +1,4 @@
-/** Requests that are repeated until there is a response that means something. */
+/** Sends requests to the relay or a provider, repeats those without a usable response, and says where a secret may be sent. */
 import { attempt, quote, SignInError, visible } from './errors.ts';
 import type { Headers, Platform, Request, RequestOptions, Response } from './platform.ts';
 
@@ -46,7 +46,7 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 const TICK_MS = 1_000;
 /** If the clocks drift apart by more than this, the device slept or its clock was set. */
 const JUMP_MS = 2_000;
-/** How many pages or redirects in a row mean a captive portal, or a web server that is not a relay. */
+/** So many pages or redirects in a row come from a captive portal, or from a web server that is not a relay. */
 const MAX_PAGES = 3;
 /** Matches no user name, which may look like a host. `URL` is missing on old TVs, and has no `origin` in React Native. */
 const ADDRESS = /^(https?):\/\/([^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(:\d{1,5})?\//;
@@ -77,7 +77,7 @@ export function stop(call: Call): void {
   call.abandon?.();
 }
 
-function tell(call: Call, failure: string | undefined): void {
+function setFailure(call: Call, failure: string | undefined): void {
   call.failure = failure;
   call.onReply?.(failure);
 }
@@ -117,7 +117,7 @@ export async function ask<Value>(
     const wallMs = date() - askedDateMs;
     const value = read({ status, detail, json, isJson, refusal, tookMs, wallMs });
     if (value !== undefined) {
-      tell(call, undefined);
+      setFailure(call, undefined);
       return value;
     }
     const isFinal = !sessionEndMs && (isRefusal || (status === 200 && isJson));
@@ -127,7 +127,7 @@ export async function ask<Value>(
       const code = status > 399 && !isHtml ? 'busy' : 'unreachable';
       throw new SignInError(isFinal ? 'refused' : sessionEndMs ? 'expired' : code, detail, cause);
     }
-    tell(call, detail);
+    setFailure(call, detail);
     const leastMs = Math.min(Number(response.retryAfter) * 1_000 || 0, LONGEST_RETRY_AFTER_MS);
     await pause(call, Math.max((pauseMs * (1 + random())) / 2, leastMs));
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);

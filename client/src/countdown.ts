@@ -1,4 +1,4 @@
-/** The time left of a session. */
+/** How long a link still works, although the device sleeps or its clock is set. */
 import type { Reply } from './ask.ts';
 import type { Platform } from './platform.ts';
 
@@ -12,17 +12,17 @@ export function createCountdown({ now, date }: Platform, expiresInMs: number, st
   let skewMs = skew();
   const ageMs = date() - startedAtMs;
   // A start in the future means that the clock was set. Its age is unknown, so it counts as expired.
-  const restMs = ageMs < 0 ? 0 : Math.max(expiresInMs - ageMs, 0);
+  const initialMs = ageMs < 0 ? 0 : Math.max(expiresInMs - ageMs, 0);
 
   function leftMs(atSkewMs = skew()): number {
     skewMs = Math.min(skewMs, atSkewMs);
-    return Math.max(restMs - (now() - sinceMs) - (atSkewMs - skewMs), 0);
+    return Math.max(initialMs - (now() - sinceMs) - (atSkewMs - skewMs), 0);
   }
 
   return {
     leftMs,
-    restMs,
-    endMs: sinceMs + restMs + GRACE_MS,
+    initialMs,
+    endMs: sinceMs + initialMs + GRACE_MS,
     /** The relay says that the session lives. If it has expired by our clocks, the device's clock was set. */
     confirm({ tookMs, wallMs }: Reply) {
       const askedSkewMs = skew() - wallMs + tookMs;

@@ -52,12 +52,12 @@ export function attempt<Value>(run: () => Value): Value | undefined {
 const CONTROL_SEQUENCE = /(?:[^ -\uffff]\[|\x9b)[ -?]*[@-~]/g;
 
 /** Controls, changes of direction, and invisible characters. */
-const UNSEEN = unseen(
+const INVISIBLE = invisible(
   '[\\p{C}\\p{Default_Ignorable_Code_Point}\\u2800\\u{1D159}\\u{13441}\\u{13442}]',
 );
 
 /** The class is a parameter, so that the compiler of the TV build does not write out each character. */
-function unseen(characters: string): RegExp {
+function invisible(characters: string): RegExp {
   // Old engines have no Unicode property escapes.
   const plain = /[^ -\uffff]|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
   return attempt(() => new RegExp(characters, 'gu')) || plain;
@@ -65,7 +65,7 @@ function unseen(characters: string): RegExp {
 
 /** Untrusted text in one line, without terminal controls and invisible characters. */
 export const visible = (text: string): string =>
-  text.replace(/\s+/g, ' ').replace(CONTROL_SEQUENCE, '').replace(UNSEEN, '').trim();
+  text.replace(/\s+/g, ' ').replace(CONTROL_SEQUENCE, '').replace(INVISIBLE, '').trim();
 
 /** Untrusted text for a log: the first line, without anything long enough to be a secret. Error codes are words. */
 export const quote = (text: unknown): string =>

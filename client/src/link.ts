@@ -9,7 +9,7 @@ import {
   askForTokens,
   formOf,
   formTo,
-  isText,
+  isPrintableAscii,
   type RelayService,
   relayRequest,
   type Tokens,
@@ -72,7 +72,7 @@ export interface Link {
   readonly countdown: ReturnType<typeof createCountdown>;
   readonly resultUrl: string;
   /** What another process needs to continue it. Not in the prompt, so that apps don't log its secrets. */
-  readonly kept: ResumableSignIn;
+  readonly resumable: ResumableSignIn;
 }
 
 interface ResumableSignIn {
@@ -89,8 +89,8 @@ const WAIT_SECONDS = 25;
 const LATENCY_MS = 10_000;
 /** The least time between two polls, because a relay that restarts answers at once. */
 const POLL_GAP_MS = 2_000;
-/** A relay that still says 'pending' this long after the session's end is broken. */
-const PATIENCE_MS = 3_600_000;
+/** How long polling goes on after the end of a session that the relay still calls pending. */
+const MAX_OVERTIME_MS = 3_600_000;
 /** A relay without `wait` holds a poll for 50 s. */
 const LONG_POLL_MS = 65_000;
 /** A link is opened in a browser, where other schemes run scripts or start apps. A user name would look like the host. */
@@ -106,19 +106,19 @@ const MAX_LINK_SECONDS = 86_400;
 function parseStart(json: Reply['json']) {
   const { session, url, link = url, userCode, qr, expiresIn } = json;
   const isGood =
-    isText(session) &&
-    isText(link) &&
+    isPrintableAscii(session) &&
+    isPrintableAscii(link) &&
     LINK.test(link) &&
     typeof expiresIn === 'number' &&
     expiresIn > 0 &&
     expiresIn <= MAX_LINK_SECONDS;
   if (!isGood) return undefined;
-  const isTyped = isText(userCode) && USER_CODE.test(userCode) && SHORT_LINK.test(link);
+  const isTyped = isPrintableAscii(userCode) && USER_CODE.test(userCode) && SHORT_LINK.test(link);
   return {
     session,
     link,
     userCode: isTyped ? userCode : undefined,
-    qr: isText(qr) && LINK.test(qr) ? qr : undefined,
+    qr: isPrintableAscii(qr) && LINK.test(qr) ? qr : undefined,
     expiresIn,
   };
 }
@@ -131,13 +131,13 @@ export function resume(call: Call<StartOptions>, text: unknown): Link | undefine
   const started = isObject(stored.started) && parseStart(stored.started);
   if (!started || typeof startedAtMs !== 'number') return undefined;
   // If there is no verifier, the tokens come from the relay.
-  if ((verifier || blind || open) && !isText(verifier)) return undefined;
+  if ((verifier || blind || open) && !isPrintableAscii(verifier)) return undefined;
   return linkOf(call, { started, extensions: textsOf(extensions), verifier, startedAtMs });
 }
 
-function linkOf({ platform, options }: Call<StartOptions>, kept: ResumableSignIn): Link {
-  const { session, link, userCode, qr, expiresIn } = kept.started;
-  const countdown = createCountdown(platform, expiresIn * 1_000, kept.startedAtMs);
+function linkOf({ platform, options }: Call<StartOptions>, resumable: ResumableSignIn): Link {
+  const { session, link, userCode, qr, expiresIn } = resumable.started;
+  const countdown = createCountdown(platform, expiresIn * 1_000, resumable.startedAtMs);
   return {
     prompt: {
       link,
@@ -149,7 +149,7 @@ function linkOf({ platform, options }: Call<StartOptions>, kept: ResumableSignIn
     },
     countdown,
     resultUrl: `${addressOf(options)}/auth/result?session=${encodeURIComponent(session)}`,
-    kept,
+    resumable,
   };
 }
 
@@ -161,13 +161,13 @@ export async function start(call: Call<StartOptions>): Promise<Link> {
   const isOffered = open ? extensions.indexOf('open') >= 0 : !!blind && blind !== 'no';
   const isNeeded = !!open || options.blind || blind === 'must';
   const isTried = isNeeded || (isOffered && !platform.origin && options.blind !== false);
-  const made = await (isTried && platform.challenge());
-  if (isNeeded && !(isOffered && made)) {
+  const pkce = await (isTried && platform.challenge());
+  if (isNeeded && !(isOffered && pkce)) {
     const who = isOffered ? 'No Web Crypto here for' : 'The relay does not offer';
     const what = open ? 'an open sign-in' : 'a blind sign-in';
     throw new SignInError('refused', `${who} ${what}`);
   }
-  const { verifier, challenge } = made || {};
+  const { verifier, challenge } = pkce || {};
   const given = {
     service: open ? undefined : service,
     authorizationUrl: open && authorizationUrlOf(open, challenge),
@@ -202,7 +202,7 @@ function authorizationUrlOf(open: OpenClient, challenge: string | undefined): st
   return open.authorizationUrl + (open.authorizationUrl.indexOf('?') < 0 ? '?' : '&') + query;
 }
 
-const offers = ({ kept }: Link, name: string) => kept.extensions.indexOf(name) >= 0;
+const offers = ({ resumable }: Link, name: string) => resumable.extensions.indexOf(name) >= 0;
 
 /**
  * Acknowledges the result, or cancels the sign-in, so that its link says so. Best effort. An older
@@ -224,8 +224,8 @@ export async function poll(
   link: Link,
   onOpened: () => void,
 ): Promise<Tokens> {
-  const { kept, countdown, resultUrl } = link;
-  const { endMs, leftMs, restMs } = countdown;
+  const { resumable, countdown, resultUrl } = link;
+  const { endMs, leftMs, initialMs } = countdown;
   const { now, date } = call.platform;
   const hasWait = offers(link, 'wait');
   const progress = offers(link, 'progress') ? '&progress=1' : '';
@@ -248,7 +248,7 @@ export async function poll(
     if (status === 204) return reply;
     if (status !== 200) return undefined;
     // A blind sign-in returns a code. Anything else is refused later.
-    const isOther = json.progress || json.error || kept.verifier;
+    const isOther = json.progress || json.error || resumable.verifier;
     return (isOther ? isJson : tokensOf(json, date())) ? reply : undefined;
   }
 
@@ -258,7 +258,7 @@ export async function poll(
     if (status === 204) {
       countdown.confirm(reply);
       // The link had already expired when polling began, so it is not on any screen.
-      if (!restMs || now() >= endMs + PATIENCE_MS) {
+      if (!initialMs || now() >= endMs + MAX_OVERTIME_MS) {
         throw new SignInError('expired', 'The link has expired');
       }
     } else if (!json.progress) {
@@ -281,10 +281,10 @@ function takeResult(
   const { error } = json;
   if (error) {
     sendAckOrCancel(call, link, 'ack');
-    const code = isText(error) && REPORTED.test(error) ? error : 'authorization_failed';
+    const code = isPrintableAscii(error) && REPORTED.test(error) ? error : 'authorization_failed';
     throw new SignInError(code as 'access_denied', `The sign-in ended with ${quote(error)}`);
   }
-  const { verifier } = link.kept;
+  const { verifier } = link.resumable;
   return verifier
     ? exchange(call, verifier, json)
     : (tokensOf(json, call.platform.date()) as Tokens);
@@ -306,8 +306,8 @@ function exchange(
   const named = ownTokenUrl(options);
   const tokenUrl = named || json.tokenUrl;
   const own = `${addressOf(options)}/`;
-  const isElsewhere = isText(tokenUrl) && (!!named || tokenUrl.indexOf(own) !== 0);
-  if (!isText(code) || !isElsewhere || !isText(clientId)) {
+  const isElsewhere = isPrintableAscii(tokenUrl) && (!!named || tokenUrl.indexOf(own) !== 0);
+  if (!isPrintableAscii(code) || !isElsewhere || !isPrintableAscii(clientId)) {
     const what = 'The relay sent no code, or its own token URL';
     throw new SignInError('refused', what);
   }

@@ -34,7 +34,7 @@ export type SessionState =
 export interface State {
   /** Increases at a sign-out, with the tokens of a new sign-in, and when the provider ends the session. */
   readonly version: number;
-  /** The tokens that count. */
+  /** The current tokens, stored or not. */
   readonly tokens?: Tokens | undefined;
   readonly unsaved?: Unsaved | undefined;
   /** What is shown while there is no sign-in, and after one that failed. */
@@ -45,10 +45,11 @@ export interface State {
   readonly signIn?: SignIn | undefined;
 }
 
-/** What the storage has to get instead of the tokens with the access token `before`. */
+/** What is to be stored. */
 export interface Unsaved {
   /** The tokens, or why there are none. */
   readonly value: Tokens | { readonly ended: string };
+  /** The access token that it replaces in the storage. If that has another one, another process has stored it. */
   readonly before: string | undefined;
 }
 

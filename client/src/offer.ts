@@ -2,7 +2,7 @@
 import { ask, type Call } from './ask.ts';
 import { visible } from './errors.ts';
 import type { RequestOptions } from './platform.ts';
-import { isText, type Relay, relayRequest } from './tokens.ts';
+import { isPrintableAscii, type Relay, relayRequest } from './tokens.ts';
 
 export interface Service {
   readonly service: string;
@@ -36,7 +36,7 @@ export const discover = (call: Call<RequestOptions & Relay>, orEmpty?: boolean):
 const servicesOf = (services: readonly unknown[]): Service[] =>
   services
     .map(Object)
-    .filter(({ service, name }) => isText(service) && typeof name === 'string')
+    .filter(({ service, name }) => isPrintableAscii(service) && typeof name === 'string')
     .map(({ service, name, blind, revoke }) => ({
       service,
       name: visible(name) || service,
@@ -45,4 +45,4 @@ const servicesOf = (services: readonly unknown[]): Service[] =>
     }));
 
 export const textsOf = (list: unknown): string[] =>
-  Array.isArray(list) ? list.filter(isText) : [];
+  Array.isArray(list) ? list.filter(isPrintableAscii) : [];

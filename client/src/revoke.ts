@@ -1,7 +1,13 @@
 /** Revokes tokens at the provider (RFC 7009): through the relay, or directly after a blind sign-in. */
 import { ask, type Call, originOf, stop } from './ask.ts';
 import { type Request, type RequestOptions, within } from './platform.ts';
-import { formTo, isText, type RelayService, relayRequest, type Tokens } from './tokens.ts';
+import {
+  formTo,
+  isPrintableAscii,
+  type RelayService,
+  relayRequest,
+  type Tokens,
+} from './tokens.ts';
 
 /** The provider's answer. The app has deleted the tokens in any case. */
 export interface SignedOut {
@@ -41,8 +47,8 @@ function requestsFor(options: RelayService, tokens: Tokens): readonly Request[] 
     const given = { service: options.service, refreshToken, accessToken };
     return [relayRequest(options, '/revoke', given)];
   }
-  if (!isText(url) || originOf(url) !== originOf(tokens.tokenUrl)) return [];
-  const given = [refreshToken, accessToken].filter(isText);
+  if (!isPrintableAscii(url) || originOf(url) !== originOf(tokens.tokenUrl)) return [];
+  const given = [refreshToken, accessToken].filter(isPrintableAscii);
   return given.map((token) => formTo(url, { token, client_id: tokens.clientId }));
 }
 
@@ -65,6 +71,6 @@ const send = (call: Call, request: Request): Promise<SignedOut> =>
     return {
       ...notRevoked(detail),
       ...(error === 'unsupported' && { unsupported: true as const }),
-      ...(isText(removeAt) && { removeAt }),
+      ...(isPrintableAscii(removeAt) && { removeAt }),
     };
   });

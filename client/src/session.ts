@@ -7,7 +7,7 @@ import * as machine from './machine.ts';
 import type { Platform } from './platform.ts';
 import { notRevoked, revoke, type SignedOut } from './revoke.ts';
 import { createMemory, keyOf, type Owner, openStorage, type SessionStorage } from './storage.ts';
-import { isClockGood, isDue, isExpired, refresh, type Tokens } from './tokens.ts';
+import { isClockPlausible, isDue, isExpired, refresh, type Tokens } from './tokens.ts';
 
 export interface SessionOptions extends StartOptions, Owner {
   /** Where tokens and unfinished sign-ins are kept. Default: in memory, until the process ends. */
@@ -114,7 +114,7 @@ export function createCore(
   lock: Lock,
 ): Session {
   const { now, date, later } = platform;
-  /** Of requests that nothing stops. */
+  /** For requests that go on after a sign-in has ended. */
   const call: Call<SessionOptions> = { platform, options };
   const storage = openStorage(platform, options, items, key);
   let state = machine.FIRST_STATE;
@@ -230,7 +230,7 @@ export function createCore(
   async function startLink(own: Running): Promise<Link> {
     const link = await start(own);
     own.link = link;
-    const text = JSON.stringify(link.kept);
+    const text = JSON.stringify(link.resumable);
     // A listener may have cancelled as soon as the response was there.
     const kept = own.isStopped ? Promise.reject() : storage.unfinished.save(text);
     await kept.catch((error) => {
@@ -269,7 +269,7 @@ export function createCore(
       },
     );
   };
-  const read = shared(readNow);
+  const read = singleFlight(readNow);
 
   /** Four tries for each value. Another process may sign out, or in, between two of them. */
   const store = (pauseMs: number): Promise<void> => {
@@ -291,11 +291,11 @@ export function createCore(
       },
     );
   };
-  const save = shared(() => store(SAVE_PAUSE_MS));
+  const save = singleFlight(() => store(SAVE_PAUSE_MS));
 
   async function clear(known: Tokens | undefined): Promise<SignedOut> {
     const { version } = state;
-    // Queued now, before anything that the app does next.
+    // Queued now, so that nothing that the app does next comes first.
     const found: Promise<{ tokens?: Tokens | undefined; detail?: string }> = storage
       .read()
       .catch(({ detail }) => ({ detail }));
@@ -323,7 +323,7 @@ export function createCore(
     await read();
     const tokens = requireTokens();
     if (tokens.accessToken === rejected) refused = rejected;
-    if (isUsable(tokens) && isClockGood(tokens, date())) {
+    if (isUsable(tokens) && isClockPlausible(tokens, date())) {
       if (isDue(tokens, date()) && now() >= pausedUntilMs) refreshOnce().catch(ignore);
       return tokens.accessToken;
     }
@@ -334,7 +334,7 @@ export function createCore(
     return requireTokens().accessToken;
   }
 
-  const refreshOnce = shared(() =>
+  const refreshOnce = singleFlight(() =>
     lock(refreshLocked).catch((error) => {
       pausedUntilMs = now() + REFRESH_PAUSE_MS;
       throw error;
@@ -343,7 +343,7 @@ export function createCore(
 
   /** Refreshes the stored tokens, unless another process did before this one got the lock. */
   async function refreshLocked(): Promise<void> {
-    // `read` could share a run that began before the lock was held.
+    // Not `read`, which could share a run that began before the lock was held.
     await readNow();
     const { version, tokens, unsaved } = state;
     if (!tokens) return;
@@ -351,7 +351,7 @@ export function createCore(
       await save();
       return refreshLocked();
     }
-    if (!isDue(tokens, date()) && isUsable(tokens) && isClockGood(tokens, date())) return;
+    if (!isDue(tokens, date()) && isUsable(tokens) && isClockPlausible(tokens, date())) return;
     const { accessToken, refreshToken: spent } = tokens;
     if (!spent) {
       // The device's clock may be wrong, so only a refusal by the API ends the session.
@@ -402,8 +402,8 @@ export function createCore(
   };
 }
 
-/** Concurrent callers share one run. */
-function shared(run: () => Promise<void>): () => Promise<void> {
+/** Callers at the same time share one run. */
+function singleFlight(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
   const end = () => {
     running = undefined;

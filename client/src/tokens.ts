@@ -58,7 +58,7 @@ const MAX_CLAIM_CHARACTERS = 1_000;
 export const addressOf = ({ relay }: Relay): string => `${relay}`.replace(/^(.*[^/])\/+$/, '$1');
 
 /** True if it has only the characters of tokens, codes and ids (RFC 6749 appendix A), which a header and a form can carry. */
-export const isText = (value: unknown): value is string =>
+export const isPrintableAscii = (value: unknown): value is string =>
   typeof value === 'string' && /^[ -~]+$/.test(value);
 
 type Members = Record<string, unknown>;
@@ -67,7 +67,7 @@ function textsFrom(from: object): Members {
   const members: Members = {};
   TEXTS.forEach((name) => {
     const value = from[name as never];
-    if (isText(value)) members[name] = value;
+    if (isPrintableAscii(value)) members[name] = value;
   });
   return members;
 }
@@ -83,10 +83,10 @@ export function tokensOf(
   IN_RESPONSE.forEach((name) => {
     // RFC 6749 §5.1 writes `access_token`.
     const value = json[name] || json[name.replace(/[A-Z]/, '_$&').toLowerCase()];
-    if (isText(value)) tokens[name] = value;
+    if (isPrintableAscii(value)) tokens[name] = value;
   });
   const given = json.expiresIn || json.expires_in;
-  const expiresIn = isText(given) || typeof given === 'number' ? Number(given) : 0;
+  const expiresIn = isPrintableAscii(given) || typeof given === 'number' ? Number(given) : 0;
   if (expiresIn > 0 && expiresIn < MAX_TOKEN_SECONDS) {
     tokens.expiresIn = expiresIn;
     tokens.expiresAt = dateMs + expiresIn * 1_000;
@@ -117,7 +117,7 @@ export const isDue = (tokens: Tokens, dateMs: number): boolean =>
   !!tokens.refreshToken && leftMs(tokens, dateMs) <= earlyMs(tokens);
 
 /** An expiry further away than the token's lifetime means that the clock was set back. */
-export const isClockGood = (tokens: Tokens, dateMs: number): boolean =>
+export const isClockPlausible = (tokens: Tokens, dateMs: number): boolean =>
   leftMs(tokens, dateMs) <= lifeMs(tokens) + earlyMs(tokens);
 
 /** Reads untrusted claims: visible characters only, and an https picture. */
@@ -140,7 +140,7 @@ const decodePart = (part: string): string | undefined =>
 /** Leaves out members that are not text. */
 export const formOf = (form: Readonly<Record<string, unknown>>): string =>
   Object.keys(form)
-    .filter((name) => isText(form[name]))
+    .filter((name) => isPrintableAscii(form[name]))
     .map((name) => `${name}=${encodeURIComponent(form[name] as string)}`)
     .join('&');
 
