@@ -3,10 +3,10 @@
  * drain and close it. Uses no API of a particular runtime, and repeats nothing by itself: its
  * host calls `sweep` and `discover` periodically.
  */
-import { createAdmission } from './http/admission.ts';
+import { createAdmission, type RateLimits } from './http/admission.ts';
 import { createApp, type HandleRequest } from './http/app.ts';
 import { createContinueCookies } from './http/continue-cookies.ts';
-import type { Dependencies, RateLimits } from './http/dependencies.ts';
+import type { Dependencies } from './http/dependencies.ts';
 import {
   createDisabledRoutes,
   createHealthRoutes,
@@ -186,16 +186,19 @@ export function createService(
   const basePath = basePathOf(baseUrl);
   const shownNames = settings.providers.map(({ displayName }) => displayName);
   const endpoints: Dependencies = {
-    ...rateLimits,
     signIns,
     refreshes,
     revocations,
     providers,
-    admission: createAdmission(settings.trustedProxyCidrs, [origin, ...corsOrigins], monitor),
+    admission: createAdmission(
+      settings.trustedProxyCidrs,
+      [origin, ...corsOrigins],
+      rateLimits,
+      monitor,
+    ),
     cookies: createContinueCookies(baseUrl, sessionSeconds),
     pages: createPageResponses(createPages(branding, host, basePath, shownNames)),
     clock,
-    monitor,
     signInLog,
     baseUrl,
     basePath,
@@ -224,10 +227,7 @@ export function createService(
       await Promise.all(issuers.filter(({ name }) => !providers.find(name).ok).map(discover));
     },
     async sweep() {
-      const { codeLimits, qrLimits, ...others } = rateLimits;
-      const groups = [codeLimits, qrLimits, others];
-      const limiters = groups.flatMap((group): RateLimiter[] => Object.values(group));
-      for (const limiter of limiters) limiter.sweep();
+      for (const limiter of Object.values(rateLimits)) limiter.sweep();
       await signIns.sweep();
     },
     close() {
@@ -292,16 +292,15 @@ function createRateLimits(
   const local = (policy: RateLimitPolicy) => createMemoryRateLimiter(clock, policy);
   const { createRateLimiter = (_, policy) => local(policy) } = stores;
   return {
-    startLimiter: createRateLimiter('start', { burst, ratePerSecond }),
-    openLimiter: createRateLimiter('open', { burst, ratePerSecond }),
-    refreshLimiter: createRateLimiter('refresh', REFRESH_LIMIT),
-    revokeLimiter: createRateLimiter('revoke', REVOKE_LIMIT),
-    codeLimits: {
-      perAddress: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
-      overall: createRateLimiter('codes', CODE_LIMIT_OVERALL),
-    },
-    pollLimiter: local(DEVICE_POLL_LIMIT),
-    qrLimits: { perAddress: local(QR_LIMIT_PER_ADDRESS), overall: local(QR_LIMIT_OVERALL) },
+    start: createRateLimiter('start', { burst, ratePerSecond }),
+    open: createRateLimiter('open', { burst, ratePerSecond }),
+    refresh: createRateLimiter('refresh', REFRESH_LIMIT),
+    revoke: createRateLimiter('revoke', REVOKE_LIMIT),
+    code: createRateLimiter('code', CODE_LIMIT_PER_ADDRESS),
+    codes: createRateLimiter('codes', CODE_LIMIT_OVERALL),
+    poll: local(DEVICE_POLL_LIMIT),
+    qr: local(QR_LIMIT_PER_ADDRESS),
+    qrs: local(QR_LIMIT_OVERALL),
   };
 }
 

@@ -3,7 +3,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { warnOnce } from '../log.ts';
 import type { Monitor, RateLimitKind } from '../monitor.ts';
-import type { RateLimiter, RateLimitPair } from '../sign-ins/rate-limits.ts';
+import type { RateLimiter } from '../sign-ins/rate-limits.ts';
+import { digestOf } from '../sign-ins/secrets.ts';
 import type { RelayRequest } from './request.ts';
 import { type Refusal, refuse } from './responses.ts';
 
@@ -20,12 +21,16 @@ const IGNORED_FORWARDED_HINT =
 const MALFORMED_FORWARDED_HINT =
   'a trusted proxy sent an X-Forwarded-For with something that is no address: starts get a 400; let it replace what clients send, and write only addresses';
 
+/** `codes` and `qrs` are for all addresses together, because an attacker may have many. */
+export type RateLimits = Readonly<Record<RateLimitKind | 'codes' | 'qrs', RateLimiter>>;
+
 export type Admission = ReturnType<typeof createAdmission>;
 
 export function createAdmission(
   trustedProxyCidrs: readonly string[],
   /** The origins whose pages may send what devices send. */
   origins: readonly string[],
+  limits: RateLimits,
   monitor: Monitor,
 ) {
   const warnings = {
@@ -40,23 +45,27 @@ export function createAdmission(
   }
 
   /** Takes a token of the client address's bucket, unless a page of another site sends the request. */
-  async function admit(request: RelayRequest, limiter: RateLimiter, kind: RateLimitKind) {
+  async function admit(request: RelayRequest, kind: 'start' | 'open' | 'refresh' | 'revoke') {
     if (isFromForeignPage(request.raw, origins)) return FOREIGN_PAGE;
     const bucket = findBucket(request);
     if (bucket === undefined) return INVALID_ADDRESS;
-    const retryAfterMs = await limiter.take(bucket);
+    const retryAfterMs = await limits[kind].take(bucket);
     return retryAfterMs === 0 ? ADMITTED : limited(retryAfterMs, kind);
   }
 
   return {
     admit,
 
+    /** True if a poll of the device grant comes too early after the last one with this code. */
+    async isEarlyPoll(deviceCode: string): Promise<boolean> {
+      const isEarly = (await limits.poll.take(digestOf(deviceCode))) > 0;
+      if (isEarly) monitor.rateLimited('poll');
+      return isEarly;
+    },
+
     /** Takes a token of the address's bucket and one of the overall bucket, or none. */
-    async admitToPair(
-      request: RelayRequest,
-      { perAddress, overall }: RateLimitPair,
-      kind: RateLimitKind,
-    ) {
+    async admitToPair(request: RelayRequest, kind: 'code' | 'qr') {
+      const [perAddress, overall] = [limits[kind], limits[`${kind}s`]];
       const bucket = findBucket(request);
       if (bucket === undefined) return INVALID_ADDRESS;
       const ownMs = await perAddress.take(bucket);

@@ -1,11 +1,9 @@
 /** What endpoints may use. No secret of the settings can be reached from any of it. */
-import type { Monitor } from '../monitor.ts';
 import type { BlindPolicy } from '../providers/config.ts';
 import type { OpenEndpoints } from '../providers/open.ts';
 import type { Providers } from '../providers/provider.ts';
 import type { Refreshes } from '../providers/refreshes.ts';
 import type { Revocations } from '../providers/revocations.ts';
-import type { RateLimiter, RateLimitPair } from '../sign-ins/rate-limits.ts';
 import type { SignIns } from '../sign-ins/sign-ins.ts';
 import type { Clock } from '../sign-ins/time.ts';
 import type { Admission } from './admission.ts';
@@ -13,7 +11,7 @@ import type { ContinueCookies } from './continue-cookies.ts';
 import type { PageResponses } from './responses.ts';
 import type { SignInLog } from './sign-in-log.ts';
 
-export interface Dependencies extends RateLimits {
+export interface Dependencies {
   readonly signIns: SignIns;
   readonly refreshes: Refreshes;
   readonly revocations: Revocations;
@@ -23,7 +21,6 @@ export interface Dependencies extends RateLimits {
   /** Used with CONFIRM=always, and in open sign-ins, which are confirmed whatever the setting says. */
   readonly cookies: ContinueCookies;
   readonly clock: Clock;
-  readonly monitor: Monitor;
   readonly signInLog: SignInLog;
   /** Has no trailing slash. */
   readonly baseUrl: string;
@@ -38,17 +35,4 @@ export interface Dependencies extends RateLimits {
   readonly maxSessions: number;
   /** Whether devices may, or must, exchange the code themselves. docs/extensions.md. */
   readonly blind: BlindPolicy;
-}
-
-export interface RateLimits {
-  readonly startLimiter: RateLimiter;
-  readonly openLimiter: RateLimiter;
-  readonly refreshLimiter: RateLimiter;
-  readonly revokeLimiter: RateLimiter;
-  /** Limits polls of the device grant, by device code. It is local, because they load only this instance. */
-  readonly pollLimiter: RateLimiter;
-  /** Limits wrong user codes. RFC 8628 §5.1, docs/person.md "Guessing codes". */
-  readonly codeLimits: RateLimitPair;
-  /** Limits QR codes. It is local, because they load only this instance. */
-  readonly qrLimits: RateLimitPair;
 }

@@ -26,7 +26,6 @@ import { createRevocation, createRevoke } from './endpoints/revoke.ts';
 import { createServices } from './endpoints/services.ts';
 import {
   createCodeForm,
-  createConfirmLink,
   createNotFound,
   createShortLink,
   createSubmitCode,
@@ -113,9 +112,9 @@ function createPageRoutes(endpoints: Dependencies): Route[] {
   const { pages, confirm } = endpoints;
   const page = createPageAnswers(pages);
   const done = (request: RelayRequest) => pages.respondWithPage('signed_in', request);
-  const confirmLink = createConfirmLink(endpoints);
+  const confirmed = (request: RelayRequest) => confirmLink(endpoints, request, request.parameter);
   const link =
-    confirm === 'always' ? { GET: confirmLink, POST: confirmLink } : { GET: createLink(endpoints) };
+    confirm === 'always' ? { GET: confirmed, POST: confirmed } : { GET: createLink(endpoints) };
   const home = (request: RelayRequest) => pages.respond(200, pages.pagesFor(request).home, 'code');
   const codeForm = createCodeForm(endpoints);
   const form = { GET: codeForm, HEAD: codeForm, POST: createSubmitCode(endpoints) };

@@ -16,12 +16,6 @@ export interface RateLimiter {
   sweep(): void;
 }
 
-/** One limit for each address and one for all together, because an attacker may have many addresses. */
-export interface RateLimitPair {
-  readonly perAddress: RateLimiter;
-  readonly overall: RateLimiter;
-}
-
 /** How long it takes until a bucket has one token more. */
 export function intervalMsOf({ ratePerSecond }: RateLimitPolicy): number {
   return 1_000 / ratePerSecond;

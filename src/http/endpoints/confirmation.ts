@@ -17,7 +17,7 @@ import {
   readBody,
   shortLinkOf,
 } from '../request.ts';
-import { redirectResponse } from '../responses.ts';
+import { type Refusal, redirectResponse, refuse } from '../responses.ts';
 
 /** Where Continue leads: a provider of the relay, or the endpoint that the client of an open sign-in names. */
 type Destination = Provider | OpenDestination;
@@ -42,8 +42,9 @@ export async function confirmLink(
   dependencies: Dependencies,
   request: RelayRequest,
   service: string,
-): Promise<Response> {
-  const { signIns, pages } = dependencies;
+): Promise<Response | Refusal> {
+  const { signIns, pages, providers } = dependencies;
+  if (service !== OPEN_SERVICE && !providers.has(service)) return refuse('unknown_service');
   const choice = await readChoice(dependencies, request);
   const browserState = request.stateOfLink();
   const found = isCapability(browserState) && (await signIns.find({ browserState }, service));

@@ -7,7 +7,7 @@ import { REDELIVERY_MS } from '../../limits.ts';
 import { codeFormOf } from '../../pages/pages.ts';
 import { cleanName } from '../../pages/shown-name.ts';
 import type { Provider } from '../../providers/provider.ts';
-import { digestOf, formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
+import { formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
 import type { Clock } from '../../sign-ins/time.ts';
 import { type Handler, logFault } from '../app.ts';
 import type { Dependencies } from '../dependencies.ts';
@@ -42,13 +42,13 @@ const PARAMETERS = ['grant_type', 'device_code', 'refresh_token', 'scope', 'devi
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
 export function createDeviceAuthorization(dependencies: Dependencies): Handler {
-  const { signIns, providers, admission, startLimiter, clock, signInLog } = dependencies;
+  const { signIns, providers, admission, clock, signInLog } = dependencies;
   const { baseUrl, sessionSeconds } = dependencies;
   return async (request) => {
     const service = request.parameter;
     const found = providers.find(service);
     if (!found.ok) return found;
-    const admitted = await admission.admit(request, startLimiter, 'start');
+    const admitted = await admission.admit(request, 'start');
     if (!admitted.ok) return admitted;
     const parameters = await readParameters(request.raw, clock, PARAMETERS);
     if (parameters === undefined) return refuse('invalid_request');
@@ -104,7 +104,7 @@ export function blindResponse(): Response {
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,
-  { signIns, pollLimiter, pollSeconds, monitor }: Dependencies,
+  { signIns, admission, pollSeconds }: Dependencies,
 ): Promise<Response> {
   if (deviceCode === undefined) return missingParameter('device_code');
   if (!isCapability(deviceCode)) return oauthErrorResponse('invalid_grant');
@@ -117,8 +117,7 @@ async function poll(
     case 'gone':
       return oauthErrorResponse('expired_token');
     case 'pending': {
-      const isEarly = (await pollLimiter.take(digestOf(deviceCode))) > 0;
-      if (isEarly) monitor.rateLimited('poll');
+      const isEarly = await admission.isEarlyPoll(deviceCode);
       return oauthErrorResponse(isEarly ? 'slow_down' : 'authorization_pending', { headers });
     }
     case 'delivered': {

@@ -45,9 +45,9 @@ const MEMBERS = {
 
 /** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
 export function createStart(dependencies: Dependencies): Handler {
-  const { providers, admission, startLimiter, clock, blind } = dependencies;
+  const { providers, admission, clock, blind } = dependencies;
   return async (request) => {
-    const admitted = await admission.admit(request, startLimiter, 'start');
+    const admitted = await admission.admit(request, 'start');
     if (!admitted.ok) return admitted;
     const { text, isTruncated } = await readBody(request.raw, MAX_START_BYTES, clock);
     if (isTruncated) {

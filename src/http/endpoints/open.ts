@@ -31,10 +31,9 @@ const MAX_BODY_BYTES = 4_096;
 
 /** `POST /open` without a state. Refuses as a start does, and while half of MAX_SESSIONS is live: the rest is for the relay's own services. */
 export function createOpenStart(dependencies: Dependencies, endpoints: OpenEndpoints): Handler {
-  const { signIns, admission, openLimiter, clock, signInLog } = dependencies;
-  const { maxSessions, baseUrl } = dependencies;
+  const { signIns, admission, clock, signInLog, maxSessions, baseUrl } = dependencies;
   return async (request) => {
-    const admitted = await admission.admit(request, openLimiter, 'open');
+    const admitted = await admission.admit(request, 'open');
     if (!admitted.ok) return admitted;
     const { text } = await readBody(request.raw, MAX_BODY_BYTES, clock);
     const body = parseMembers(text);

@@ -17,7 +17,7 @@ export const MAX_SIZE_PX = 1_000;
 const MEDIA_TYPES = { svg: 'image/svg+xml', png: 'image/png' } as const;
 
 export function createQr(dependencies: Dependencies): Handler {
-  const { signIns, admission, qrLimits, baseUrl, basePath } = dependencies;
+  const { signIns, admission, baseUrl, basePath } = dependencies;
   // Capitals need only the small alphabet of ISO/IEC 18004 §7.4.4, which gives fewer and larger
   // modules. Scheme and host ignore case (RFC 3986 §6.2.2.1), a path does not.
   const base = basePath === '' ? new URL(baseUrl).origin.toUpperCase() : baseUrl;
@@ -35,7 +35,7 @@ export function createQr(dependencies: Dependencies): Handler {
     if (sizePx === undefined) return refuse('invalid_size');
     const [, name = '', extension = ''] = /^(.+)\.([a-z]+)$/.exec(request.parameter) ?? [];
     if (!isKeyOf(MEDIA_TYPES, extension)) return refuse('not_found');
-    const admitted = await admission.admitToPair(request, qrLimits, 'qr');
+    const admitted = await admission.admitToPair(request, 'qr');
     if (!admitted.ok) return admitted;
     const userCode = parseUserCode(name);
     // A user code is not looked up, so the picture does not reveal which codes exist.

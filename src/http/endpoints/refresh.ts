@@ -11,13 +11,13 @@ export const MAX_TOKEN_REQUEST_BYTES = 16_384;
 
 /** Admits a refresh or a revocation of either protocol, and logs its failure. Rejects when the store is unavailable. */
 export async function askProvider<Done extends { readonly ok: true }>(
-  { admission, signInLog, ...limiters }: Dependencies,
+  { admission, signInLog }: Dependencies,
   request: RelayRequest,
   provider: Provider,
   grant: 'refresh' | 'revoke',
   send: () => Promise<Done | Failed | undefined>,
 ): Promise<Done | Refusal> {
-  const admitted = await admission.admit(request, limiters[`${grant}Limiter`], grant);
+  const admitted = await admission.admit(request, grant);
   if (!admitted.ok) return admitted;
   const outcome = await send();
   if (outcome === undefined) return undecided();

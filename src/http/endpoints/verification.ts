@@ -12,7 +12,7 @@ import {
   shortLinkOf,
 } from '../request.ts';
 import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
-import { confirmLink, handleChoice, readChoice } from './confirmation.ts';
+import { handleChoice, readChoice } from './confirmation.ts';
 
 /** `GET /link`. A code in the query counts as typed. */
 export function createCodeForm(dependencies: Dependencies): Handler {
@@ -67,7 +67,7 @@ function codeIn(typed: string, host: string): string {
 
 /** `/L/XXXX-XXXX`, by GET and POST. */
 export function createShortLink(dependencies: Dependencies): Handler {
-  const { basePath, admission, codeLimits, signIns, pages } = dependencies;
+  const { basePath, admission, signIns, pages } = dependencies;
   return async (request) => {
     const typed = decode(request.parameter);
     const userCode = parseUserCode(typed);
@@ -81,7 +81,7 @@ export function createShortLink(dependencies: Dependencies): Handler {
     if (isBackgroundRequest(request)) return refuse('origin_not_allowed');
     const choice = await readChoice(dependencies, request);
     // The limit comes before any lookup, so that a refusal does not reveal whether the code exists.
-    const admitted = await admission.admitToPair(request, codeLimits, 'code');
+    const admitted = await admission.admitToPair(request, 'code');
     if (!admitted.ok) return admitted;
     const found = await signIns.find({ userCode });
     if (found === undefined) {
@@ -100,15 +100,6 @@ function respondWithUnknownCode(
   typed: string,
 ): Response {
   return respond(404, pagesFor(request).codeUnknown(shorten(typed)), 'code');
-}
-
-/** `/auth/<service>?state=` with CONFIRM=always, by GET and POST. */
-export function createConfirmLink(dependencies: Dependencies): Handler {
-  return (request) => {
-    const service = request.parameter;
-    if (!dependencies.providers.has(service)) return refuse('unknown_service');
-    return confirmLink(dependencies, request, service);
-  };
 }
 
 /** Any unknown path. A mistyped code or a mistyped `/link` is redirected. */
