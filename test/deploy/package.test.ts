@@ -11,7 +11,7 @@ import { newFolder } from '../kit/folder.ts';
 import { PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { startTokenEndpoint } from '../kit/provider.ts';
 import { buildForNode, ROOT, startRelay } from '../kit/relay.ts';
-import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
+import { expectUnaffected, makeUntrustedFolder } from '../kit/untrusted-folder.ts';
 import { startWaiting } from '../kit/user.ts';
 import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
 
@@ -19,7 +19,7 @@ import { readWranglerConfig, startWorkers } from '../kit/workers.ts';
 setDefaultTimeout(300_000);
 
 const folder = newFolder();
-const strange = makeStrangeFolder(join(folder, 'strange'));
+const untrusted = makeUntrustedFolder(join(folder, 'untrusted'));
 
 const EXECUTABLE = join(folder, 'sign-in-relay');
 const VERSION = new RegExp(
@@ -169,14 +169,14 @@ describe('the executable', () => {
   });
 
   test('in a folder of a stranger runs no code of it and sets no variable of it', async () => {
-    await expectUnaffected([EXECUTABLE], { cwd: strange });
-    const relay = await startRelay({}, { command: [EXECUTABLE], cwd: strange });
+    await expectUnaffected([EXECUTABLE], { cwd: untrusted });
+    const relay = await startRelay({}, { command: [EXECUTABLE], cwd: untrusted });
     expect((await relay.ask('/auth/done')).status).toBe(200);
     expect(await relay.stop()).toBe(0);
   });
 
   test('has the television of dev', async () => {
-    const dev = await startDev({ command: [EXECUTABLE], cwd: strange });
+    const dev = await startDev({ command: [EXECUTABLE], cwd: untrusted });
     const page = await dev.askProvider('/tv?relay=http://127.0.0.1');
     const client = await dev.askProvider('/client/dist/tv.js');
     expect([page.status, client.status]).toEqual([200, 200]);

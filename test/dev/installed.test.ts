@@ -18,7 +18,7 @@ import { poll, start } from '../kit/device.ts';
 import { newFolder } from '../kit/folder.ts';
 import { findFreePort, NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { buildForNode, ROOT, startRelay } from '../kit/relay.ts';
-import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
+import { expectUnaffected, makeUntrustedFolder } from '../kit/untrusted-folder.ts';
 import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(120_000);
@@ -302,9 +302,9 @@ test.each([
 ])(
   'installed, on %s: in a folder of a stranger it takes no code or variable of it',
   async (_, env) => {
-    const strange = makeStrangeFolder();
-    await expectUnaffected([command], { cwd: strange, env });
-    const relay = await startRelay(env, { command: [command], cwd: strange });
+    const untrusted = makeUntrustedFolder();
+    await expectUnaffected([command], { cwd: untrusted, env });
+    const relay = await startRelay(env, { command: [command], cwd: untrusted });
     expect((await relay.ask('/auth/done')).status).toBe(200);
     expect(await relay.stop()).toBe(0);
   },

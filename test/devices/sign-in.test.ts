@@ -13,7 +13,7 @@ import { scanTerminal } from '../kit/qr.ts';
 import { IS_SOAK } from '../kit/random.ts';
 import { startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
-import { type Offered, startStrangeRelay } from '../kit/strange-relay.ts';
+import { type Offered, startUntrustedRelay } from '../kit/untrusted-relay.ts';
 import { bringCode, continueWithCode, decide, makeCode } from '../kit/user.ts';
 import { createGate, pollUntil } from '../kit/wait.ts';
 import { type App, installProgram, type Run, type Tokens } from './support/app.ts';
@@ -269,15 +269,15 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
   test.each<Offered>(['relayed', ...exchanges])(
     'every option in the answers, %s: only what it needs is kept or obeyed',
     async (offered) => {
-      const strange = startStrangeRelay(offered);
-      const { authorizationUrl, tokenUrl, clientId } = strange.open;
+      const untrusted = startUntrustedRelay(offered);
+      const { authorizationUrl, tokenUrl, clientId } = untrusted.open;
       const own = offered === 'open' ? [authorizationUrl, tokenUrl, clientId] : [];
       const isRelayed = offered === 'relayed';
       const endpoint = isRelayed ? {} : { tokenUrl, clientId };
       const grants = isRelayed ? [] : ['authorization_code, own', 'refresh_token, own'];
       const app = await install();
       for (let nth = 1; nth <= 2; nth += 1) {
-        expect(await app.run(strange.url, 'mal', ...own).ended).toMatchObject(ENDED_WELL);
+        expect(await app.run(untrusted.url, 'mal', ...own).ended).toMatchObject(ENDED_WELL);
         const saved = app.tokens() ?? {};
         expect([...KEPT, ...Object.keys(endpoint)]).toEqual(
           expect.arrayContaining(Object.keys(saved)),
@@ -287,33 +287,33 @@ describe.concurrent.each(PLATFORMS.filter(isRunHere))('$name', (platform) => {
           expiresIn: 30,
           ...endpoint,
         });
-        expect(saved).not.toMatchObject({ expiresAt: strange.strange.expiresAt });
+        expect(saved).not.toMatchObject({ expiresAt: untrusted.extra.expiresAt });
         app.makeDue();
       }
-      const forms = strange.providerAsked.map(({ body }) => new URLSearchParams(body));
+      const forms = untrusted.providerAsked.map(({ body }) => new URLSearchParams(body));
       const asked = forms.map((form) => `${form.get('grant_type')}, ${form.get('client_id')}`);
       expect(asked).toEqual(grants);
-      expect(strange.asked.some(({ path }) => path === '/refresh')).toBe(isRelayed);
-      expect(forms[0]?.get('code') ?? strange.code).toBe(strange.code);
+      expect(untrusted.asked.some(({ path }) => path === '/refresh')).toBe(isRelayed);
+      expect(forms[0]?.get('code') ?? untrusted.code).toBe(untrusted.code);
       const verifier = forms[0]?.get('code_verifier') ?? 'none';
-      expect(strange.asked.filter(({ body }) => body.includes(verifier))).toEqual([]);
+      expect(untrusted.asked.filter(({ body }) => body.includes(verifier))).toEqual([]);
       const challenge = hash('sha256', verifier, 'base64url');
-      expect(strange.asked.some(({ body }) => body.includes(challenge))).toBe(!isRelayed);
-      expect(strange.strangerAsked).toEqual([]);
+      expect(untrusted.asked.some(({ body }) => body.includes(challenge))).toBe(!isRelayed);
+      expect(untrusted.strangerAsked).toEqual([]);
     },
   );
 
   if (exchanges.includes('open'))
     test('a callback with another state than that of the program is refused', async () => {
-      const strange = startStrangeRelay('open', { state: 'of another sign-in' });
-      const { authorizationUrl, tokenUrl, clientId } = strange.open;
+      const untrusted = startUntrustedRelay('open', { state: 'of another sign-in' });
+      const { authorizationUrl, tokenUrl, clientId } = untrusted.open;
       const app = await install();
-      const run = app.run(strange.url, 'mal', authorizationUrl, tokenUrl, clientId);
+      const run = app.run(untrusted.url, 'mal', authorizationUrl, tokenUrl, clientId);
       expect(await run.ended).toMatchObject({
         exitCode: 1,
         error: expect.stringMatching(/^refused: /),
       });
-      expect([strange.providerAsked, strange.strangerAsked]).toEqual([[], []]);
+      expect([untrusted.providerAsked, untrusted.strangerAsked]).toEqual([[], []]);
     });
 
   test('the storage is full: no tokens are acknowledged, but saved once there is room', async () => {

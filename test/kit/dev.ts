@@ -1,6 +1,6 @@
 /** A dev relay in a process of its own, started as an app developer starts it: `sign-in-relay dev`. */
 import { networkInterfaces } from 'node:os';
-import { endWithFile } from './ending.ts';
+import { endWithFile } from './cleanup.ts';
 import { type ChildOptions, findFreePort, startChild } from './process.ts';
 import { MAIN } from './relay.ts';
 import { untilShown } from './wait.ts';

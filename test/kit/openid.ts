@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
-import { endWithFile } from './ending.ts';
+import { endWithFile } from './cleanup.ts';
 import { plantSecret } from './secrets.ts';
 import { createGate } from './wait.ts';
 

@@ -1,7 +1,7 @@
 /** Mock providers: what a relay meets at a token endpoint or at an issuer. Real servers, and bytes where HTTP does not suffice. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { endWithFile } from './ending.ts';
+import { endWithFile } from './cleanup.ts';
 import { plantSecret } from './secrets.ts';
 import { createGate } from './wait.ts';
 

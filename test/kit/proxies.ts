@@ -1,7 +1,7 @@
 /** Proxies with the files of deploy/, unchanged except for names, ports and certificates. Each has a folder of its own. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { endWithFile } from './ending.ts';
+import { endWithFile } from './cleanup.ts';
 import { newFolder } from './folder.ts';
 import { findFreePort, startChild } from './process.ts';
 import { ROOT } from './relay.ts';

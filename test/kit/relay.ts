@@ -1,7 +1,7 @@
 /** A relay in a process of its own, started as its operator starts it: `bun src/cli/main.ts` and an environment. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { endWithFile } from './ending.ts';
+import { endWithFile } from './cleanup.ts';
 import { type ChildOptions, findFreePort, NODE, runChild, startChild } from './process.ts';
 import { pollUntil } from './wait.ts';
 

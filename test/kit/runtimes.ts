@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import type * as client from '../../client/src/index.ts';
 import { launchChromium } from './chromium.ts';
-import { endWithFile } from './ending.ts';
+import { endWithFile } from './cleanup.ts';
 import { newFolder } from './folder.ts';
 import { PATH_WITHOUT_BUN, runChild } from './process.ts';
 import { ROOT } from './relay.ts';

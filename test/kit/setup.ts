@@ -1,6 +1,6 @@
 /** Loaded before the tests (bunfig.toml). */
 import { afterAll } from 'bun:test';
-import { endAll } from './ending.ts';
+import { endAll } from './cleanup.ts';
 import { removeFolders } from './folder.ts';
 
 // Bun's fetch would send even 127.0.0.1 through a proxy.

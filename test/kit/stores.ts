@@ -21,8 +21,8 @@ import { openRedis, type RedisOptions } from '../../src/stores/redis/open.ts';
 import { parseRedisUrl } from '../../src/stores/redis/url.ts';
 import { openSessionsFile } from '../../src/stores/sqlite/file.ts';
 import { openSqliteStores, type Sql } from '../../src/stores/sqlite/open.ts';
+import { endWithFile } from './cleanup.ts';
 import { createFakeClock, type FakeClock } from './clock.ts';
-import { endWithFile } from './ending.ts';
 import { createMemoryStores } from './service.ts';
 
 export { StoreUnavailable } from '../../src/sign-ins/store.ts';

@@ -1,7 +1,7 @@
 /** A TCP proxy that fails like networks do, and keeps every byte in both directions. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { endWithFile } from './ending.ts';
+import { endWithFile } from './cleanup.ts';
 import { findFreePort } from './process.ts';
 
 export async function startCuttingProxy(targetPort: number) {

@@ -14,7 +14,7 @@ import { asNode, nodeAfter } from '../kit/old-node.ts';
 import { NODE, PATH_WITHOUT_BUN, runChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { LAUNCHER, ROOT, startRelay } from '../kit/relay.ts';
-import { expectUnaffected, makeStrangeFolder } from '../kit/strange-folder.ts';
+import { expectUnaffected, makeUntrustedFolder } from '../kit/untrusted-folder.ts';
 
 const readChildren = (pid: number) =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
@@ -206,7 +206,7 @@ describe('with the paths and variables of Windows, the launcher', () => {
 });
 
 test('in a folder of a stranger a checkout runs no code and sets no variable of it', () =>
-  expectUnaffected([NODE, LAUNCHER], { cwd: makeStrangeFolder() }));
+  expectUnaffected([NODE, LAUNCHER], { cwd: makeUntrustedFolder() }));
 
 test('a checkout without packages takes none, and no Bun, that the folder names', async () => {
   using registry = serveUpstream(() => new Response('{}', { status: 404 }));

@@ -4,7 +4,7 @@ import { ANDROID_JSON, type Need, PYTHON } from '../../kit/needs.ts';
 import { runChild } from '../../kit/process.ts';
 import { serveUpstream } from '../../kit/provider.ts';
 import { ROOT } from '../../kit/relay.ts';
-import type { Offered } from '../../kit/strange-relay.ts';
+import type { Offered } from '../../kit/untrusted-relay.ts';
 
 /** A language whose programs can be run here. */
 export interface Platform {

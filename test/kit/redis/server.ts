@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { endWithFile } from '../ending.ts';
+import { endWithFile } from '../cleanup.ts';
 import { newFolder } from '../folder.ts';
 import { type Child, findFreePort, startChild } from '../process.ts';
 import { type CertificateFiles, writeCertificate } from '../tls.ts';

@@ -1,7 +1,7 @@
 /**
- * A relay, or a stranger who completes a sign-in there, that puts a member of every name that a client
- * may have configured into all that it sends. None of it may be obeyed: code, verifier and
- * tokens go to the provider here, or back to the relay, and never to the stranger.
+ * A relay that tries mass assignment (CWE-915): each of its responses has a member for every option of
+ * a client, and all of them point to a stranger's server. A client must obey none: code, verifier
+ * and tokens go to the provider here or back to the relay, and never to the stranger.
  */
 import { serveUpstream } from './provider.ts';
 import { plantSecret } from './secrets.ts';
@@ -10,7 +10,7 @@ import { plantSecret } from './secrets.ts';
 export type Offered = 'relayed' | 'blind' | 'open';
 
 /** Every option of the client, every member of its tokens and of an unfinished sign-in, and what an object inherits. */
-function strangeMembers(origin: string): Readonly<Record<string, unknown>> {
+function extraMembers(origin: string): Readonly<Record<string, unknown>> {
   const endpoints = {
     tokenUrl: `${origin}/token`,
     revocationUrl: `${origin}/revoke`,
@@ -58,12 +58,12 @@ function serve(answer: (path: string, body: string) => object | undefined) {
   return { origin, asked: requests };
 }
 
-export type StrangeRelay = ReturnType<typeof startStrangeRelay>;
+export type UntrustedRelay = ReturnType<typeof startUntrustedRelay>;
 
 /** `callback`: members that the callback of an open sign-in has instead. Tokens are due at once. */
-export function startStrangeRelay(offered: Offered, callback: object = {}) {
-  const stranger = serve(() => strange);
-  const strange = strangeMembers(stranger.origin);
+export function startUntrustedRelay(offered: Offered, callback: object = {}) {
+  const stranger = serve(() => extra);
+  const extra = extraMembers(stranger.origin);
   const code = plantSecret(`code-of-${offered}-sign-in-${crypto.randomUUID()}`);
   let granted = 0;
   const grant = () => {
@@ -76,14 +76,14 @@ export function startStrangeRelay(offered: Offered, callback: object = {}) {
   const grantByRelay = () => {
     const { access, refresh } = grant();
     const details = { tokenType: 'Bearer', scope: 'read' };
-    return { ...strange, ...details, accessToken: access, refreshToken: refresh, expiresIn: 30 };
+    return { ...extra, ...details, accessToken: access, refreshToken: refresh, expiresIn: 30 };
   };
 
   const provider = serve((path) => {
     if (path !== '/token') return {};
     const { access, refresh } = grant();
     const tokens = { access_token: access, refresh_token: refresh, expires_in: 30 };
-    return { ...strange, ...tokens, token_type: 'Bearer', scope: 'read' };
+    return { ...extra, ...tokens, token_type: 'Bearer', scope: 'read' };
   });
   /** The client's own, in an open sign-in. */
   let state: string | null = null;
@@ -93,11 +93,11 @@ export function startStrangeRelay(offered: Offered, callback: object = {}) {
     if (offered === 'relayed') return grantByRelay();
     if (offered === 'open') {
       const own = { code, ...(state !== null && { state }) };
-      return { ...strange, redirectUri, callback: { ...strange, ...own, ...callback } };
+      return { ...extra, redirectUri, callback: { ...extra, ...own, ...callback } };
     }
     const { origin: at } = provider;
     const endpoints = { tokenUrl: `${at}/token`, revocationUrl: `${at}/revoke`, clientId: 'own' };
-    return { ...strange, ...endpoints, code, redirectUri };
+    return { ...extra, ...endpoints, code, redirectUri };
   }
 
   const relay = serve((path, body) => {
@@ -105,8 +105,8 @@ export function startStrangeRelay(offered: Offered, callback: object = {}) {
     if (path === '/services') {
       // Otherwise it does not say, as an older relay.
       const blind = offered === 'blind' ? 'must' : undefined;
-      const services = [{ ...strange, service: 'mal', name: 'MyAnimeList', blind }];
-      return { ...strange, services, extensions: ['open', 'ack', 'cancel'] };
+      const services = [{ ...extra, service: 'mal', name: 'MyAnimeList', blind }];
+      return { ...extra, services, extensions: ['open', 'ack', 'cancel'] };
     }
     if (path === '/auth/start' || path === '/open') {
       const { authorizationUrl } = JSON.parse(body) as { readonly authorizationUrl?: string };
@@ -114,7 +114,7 @@ export function startStrangeRelay(offered: Offered, callback: object = {}) {
       const link = `${origin}/L/BCDF-GHJK`;
       const session = plantSecret(`poll-secret-${crypto.randomUUID()}`);
       const shown = { url: link, link, userCode: 'BCDF-GHJK', qr: `${link}.png` };
-      return { ...strange, ...shown, session, redirectUri: `${origin}/callback`, expiresIn: 600 };
+      return { ...extra, ...shown, session, redirectUri: `${origin}/callback`, expiresIn: 600 };
     }
     if (path === '/refresh') return grantByRelay();
     if (path === '/revoke') return {};
@@ -131,7 +131,7 @@ export function startStrangeRelay(offered: Offered, callback: object = {}) {
       revocationUrl: `${provider.origin}/revoke`,
       clientId: 'own',
     },
-    strange,
+    extra,
     /** What each of the three was asked so far. */
     asked: relay.asked,
     providerAsked: provider.asked,

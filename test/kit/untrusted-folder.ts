@@ -1,6 +1,6 @@
 /**
- * A folder that a stranger filled, such as a clone of a repository: all that a runtime runs
- * or obeys by default because it was started there.
+ * A folder that a stranger filled, such as a clone of a repository: it has everything that a
+ * runtime runs or obeys by default when it is started there.
  */
 import { expect } from 'bun:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -47,8 +47,8 @@ const FILES: Readonly<Record<string, string>> = {
   ),
 };
 
-/** A new one; or one that is there, filled as if a stranger had done it. */
-export function makeStrangeFolder(folder: string = newFolder()): string {
+/** Fills a folder as a stranger could. Default: a new one. */
+export function makeUntrustedFolder(folder: string = newFolder()): string {
   for (const [path, text] of Object.entries(FILES)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);

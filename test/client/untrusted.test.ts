@@ -1,14 +1,13 @@
 /**
- * What arrives from outside is read by name, and never obeyed where the app has configured
- * something else: a session at a relay that puts a member of every option's name into
- * everything, on each runtime; and an API that redirects.
+ * Input is read by name, and never replaces what the app has configured (CWE-915): a session on each
+ * runtime, at a relay that sends a member for every option; and an API that redirects.
  */
 import { describe, expect, test } from 'bun:test';
 import { hash } from 'node:crypto';
 import { discover, type SessionOptions, type Tokens } from '../../client/src/index.ts';
 import { keyOf } from '../../client/src/storage.ts';
 import { type Client, RUNTIMES, startRuntimes, startServer, type Tools } from '../kit/runtimes.ts';
-import { type Offered, type StrangeRelay, startStrangeRelay } from '../kit/strange-relay.ts';
+import { type Offered, startUntrustedRelay, type UntrustedRelay } from '../kit/untrusted-relay.ts';
 
 const runtimes = await startRuntimes();
 
@@ -49,7 +48,7 @@ async function live({ createSession }: Client, given: Options, tools: Tools): Pr
 }
 
 test('the menu has what belongs to a service, and no more', async () => {
-  const relay = startStrangeRelay('blind');
+  const relay = startUntrustedRelay('blind');
   expect(await discover({ relay: relay.url })).toEqual({
     services: [{ service: 'mal', name: 'MyAnimeList', blind: 'must', revoke: false }],
     extensions: ['open', 'ack', 'cancel'],
@@ -95,8 +94,8 @@ describe.each(RUNTIMES)('%s', (runtime) => {
   const liveWith = (options: Partial<Options> & { readonly relay: string }) =>
     runtimes.run(runtime, live, { service: 'mal', items: {}, ...options });
 
-  function start(offered: Offered, callback?: object): StrangeRelay {
-    const relay = startStrangeRelay(offered, callback);
+  function start(offered: Offered, callback?: object): UntrustedRelay {
+    const relay = startUntrustedRelay(offered, callback);
     return relay;
   }
 
@@ -119,7 +118,7 @@ describe.each(RUNTIMES)('%s', (runtime) => {
 
   const OWN = [...TOKENS, 'clientId', 'revocationUrl', 'tokenUrl'].toSorted();
 
-  function expectOwn(relay: StrangeRelay, { failure, saved, signedOut }: Ended): void {
+  function expectOwn(relay: UntrustedRelay, { failure, saved, signedOut }: Ended): void {
     expect(failure).toBeNull();
     const { tokenUrl, revocationUrl, clientId } = relay.open;
     for (const tokens of saved) {
@@ -177,7 +176,7 @@ describe.each(RUNTIMES)('%s', (runtime) => {
   test("an open sign-in with the app's own state is refused with another", async () => {
     const other = start('open', { state: 'of another' });
     const query = '&state=of%20this+one';
-    const openOf = ({ open }: StrangeRelay) => ({
+    const openOf = ({ open }: UntrustedRelay) => ({
       ...open,
       authorizationUrl: open.authorizationUrl + query,
     });
@@ -197,14 +196,14 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     const relay = start('open');
     const place = { relay: relay.url, service: 'mal' };
     const started = {
-      ...relay.strange,
+      ...relay.extra,
       session: 'poll-secret-of-the-process-before',
       url: `${relay.url}/L/BCDF-GHJK`,
       expiresIn: 600,
     };
     const verifier = 'verifier-of-the-process-before-43-characters';
     const own = { ...place, started, verifier, extensions: ['ack'], startedAtMs: Date.now() };
-    const items = { [`unfinished-${keyOf(place)}`]: JSON.stringify({ ...relay.strange, ...own }) };
+    const items = { [`unfinished-${keyOf(place)}`]: JSON.stringify({ ...relay.extra, ...own }) };
     expectOwn(relay, await liveWith({ ...place, open: relay.open, items }));
     const exchange = new URLSearchParams(relay.providerAsked[0]?.body);
     expect(exchange.get('code_verifier')).toBe(verifier);

@@ -1,4 +1,4 @@
-/** What a test file starts, and does not end itself, ends with the file: setup.ts. */
+/** Ends what a test file has started and has not ended itself. setup.ts calls it after the file. */
 
 const ends: (() => unknown)[] = [];
 
