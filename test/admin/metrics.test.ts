@@ -152,7 +152,7 @@ test('requests that a rate limit refused are counted by kind', async () => {
 
 const failedOf = (kind: string) => `sign_in_relay_requests_failed_total{kind="${kind}"}`;
 
-test('requests that get a 5xx are counted by whose they are, and probes are not', async () => {
+test('requests that get a 5xx are counted by kind, and probes are not', async () => {
   const { service, read, ask } = createWatched({ maxSessions: 1 });
   const { state } = await start(service);
   for (let count = 0; count < 2; count += 1) await service.ask('/auth/start', startRequest());

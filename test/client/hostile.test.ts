@@ -304,7 +304,7 @@ describe('what a relay writes', () => {
     ['a redirect of the relay', () => discover(answering(308, '', `https://no/${HARM}`))],
   ];
 
-  test.each(cases)('%s: its detail is one line in which everything can be seen', async (_, ask) => {
+  test.each(cases)('%s: its detail is one line of visible characters', async (_, ask) => {
     const { code, detail, message } = (await failureOf(ask())) as SignInError;
     expect([code, message]).toEqual(['refused', detail]);
     expect(detail).toContain('no');
@@ -313,7 +313,7 @@ describe('what a relay writes', () => {
     expect(detail).not.toContain('[6n');
   });
 
-  test('of all characters those stay that can be seen', () => {
+  test('only visible characters stay, of all in Unicode', () => {
     const isUnassigned = /(?!\p{Default_Ignorable_Code_Point})\p{Cn}/u;
     const wrong: string[] = [];
     for (let point = 0; point < 0x110000; point += 1) {
@@ -326,7 +326,7 @@ describe('what a relay writes', () => {
     expect(wrong).toEqual([]);
   }, 60_000);
 
-  test('a service whose name shows nothing is called as the relay calls it', async () => {
+  test('a service whose name is invisible is shown by its id', async () => {
     const services = [
       { service: 'mal', name: '\u202e\u200b' },
       { service: 'm\u202eal', name: 'Another' },

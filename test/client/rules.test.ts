@@ -144,7 +144,7 @@ describe('starting', () => {
     expect(prompts.length).toBe(1);
   });
 
-  test('asks for a code, for delivery despite a lost response, and names the device', async () => {
+  test('asks for a user code and for redelivery (ack), and names the device', async () => {
     const { network } = await signIn(30, {}, { device: 'x'.repeat(200), details: true });
     expect(JSON.parse(network.asksOf('/auth/start')[0]?.body ?? '')).toEqual({
       service: 'mal',
@@ -167,7 +167,7 @@ describe('starting', () => {
 });
 
 describe('a session that ends', () => {
-  test('is renewed with a new prompt, three times on a screen that nobody looks at', async () => {
+  test('is renewed with a new prompt, three times at most', async () => {
     const link = [...Array(299).fill([204]), GONE];
     const { network, ends, prompts } = await signIn(1_900_000, {
       '/auth/start': [1, 2, 3, 4].map((nth) => started({ url: LINK + nth })),
@@ -241,7 +241,7 @@ describe('cancelling', () => {
     expect(called).toEqual(['left']);
   });
 
-  test('what a listener of the app throws disturbs nobody else', async () => {
+  test('an exception of one listener affects no other', async () => {
     const network = createNetwork({ '/auth/start': [STARTED], '/auth/result': [GRANTED] });
     const trouble = new Error('no screen');
     const { session, stored } = open(network);

@@ -232,7 +232,7 @@ describe('an unfinished sign-in', () => {
     expect([prompts.length, session.state.status]).toEqual([1, 'signed-in']);
   });
 
-  test('that is damaged is not taken up', async () => {
+  test('that is damaged is not resumed', async () => {
     const good = JSON.parse(await leave(1_000));
     async function countStarts(state: unknown): Promise<number> {
       const { items } = createItems(JSON.stringify(state));

@@ -112,7 +112,7 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     });
   });
 
-  test('a sign-in that was cancelled at once asks nothing, and shows nothing more', async () => {
+  test('a sign-in that was cancelled at once sends no request, and shows nothing more', async () => {
     server.answer({});
     async function cancel({ createSession }: Client, given: Given, tools: Tools) {
       const session = createSession({ ...given.place, storage: tools.slow(given.items) });
@@ -299,7 +299,7 @@ describe.each(RUNTIMES)('%s', (runtime) => {
     expect(server.asked.filter((path) => path === '/auth/start')).toHaveLength(1);
   });
 
-  test('who is signed in has an expiry, and a user whom the ID token names', async () => {
+  test('a signed-in state has the expiry, and the user that the ID token names', async () => {
     const claims = { sub: '7', name: 'Zoë \u202e', email: 1, picture: 'javascript:0', admin: true };
     const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
     const idToken = `e30.${payload}.c2ln`;

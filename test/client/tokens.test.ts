@@ -102,7 +102,7 @@ function keep(first: unknown, { save, lock }: KeepOptions = {}) {
 }
 
 describe('a token', () => {
-  test('that is good for a while is given, and nothing is asked', async () => {
+  test('that is valid for a while is returned without a request', async () => {
     const tokens = refresher.grant(HOUR_MS / 2);
     const { accessToken, storage } = keep(tokens);
     const given = await Promise.all(Array.from({ length: 100 }, () => accessToken()));
@@ -123,7 +123,7 @@ describe('a token', () => {
     expect(refresher.seen).toEqual([String(tokens.refreshToken)]);
   });
 
-  test('that has expired is refreshed once for all who ask, and saved before it is given', async () => {
+  test('that has expired is refreshed once for all callers, and returned when saved', async () => {
     const tokens = refresher.grant(-1);
     const { accessToken, storage } = keep(tokens);
     const given = await Promise.all(Array.from({ length: 100 }, () => accessToken()));
@@ -159,8 +159,8 @@ describe('a token', () => {
 
 test.each([
   ['was set back: it is refreshed', 24 * HOUR_MS, 3_600, 1],
-  ['was corrected by seconds: it is given', HOUR_MS + 20_000, 3_600, 0],
-  ['is right, and a life of less than a minute: it is given', 25_000, 40, 0],
+  ['was corrected by seconds: it is returned', HOUR_MS + 20_000, 3_600, 0],
+  ['is right, and a life of less than a minute: it is returned', 25_000, 40, 0],
 ])('a token by a clock that %s', async (_, leftMs, expiresIn, refreshes) => {
   const tokens = refresher.grant(leftMs, { expiresIn });
   const isSame = (await keep(tokens).accessToken()) === tokens.accessToken;
@@ -168,7 +168,7 @@ test.each([
 });
 
 describe('a relay that cannot refresh now', () => {
-  test('ends nothing: a token that may work is given, another not until the relay can', async () => {
+  test('ends nothing: a token that may work is returned, and a new one once it can', async () => {
     const clockSetBack = keep(refresher.grant(24 * HOUR_MS));
     const expired = keep(refresher.grant(-1));
     refresher.setDown(true);
@@ -183,7 +183,7 @@ describe('a relay that cannot refresh now', () => {
 });
 
 describe('the storage', () => {
-  test('that is full is reported, and gets the tokens as soon as it can take them', async () => {
+  test('that is full is reported, and gets the tokens once there is room', async () => {
     const full = Error('disk full');
     let isFull = true;
     const { accessToken, storage } = keep(refresher.grant(-1), {
@@ -220,7 +220,7 @@ describe('the storage', () => {
     },
   );
 
-  test('of which another process signs out between two tries to save stays empty', async () => {
+  test('stays empty if another process signs out between two tries to save', async () => {
     let tries = 0;
     const { accessToken, storage } = keep(refresher.grant(-1), {
       save(tokens) {
@@ -237,7 +237,7 @@ describe('the storage', () => {
     await pollUntil('revoked', () => refresher.revoked.length === 1);
   });
 
-  test('of a user who signs out while tokens are saved stays empty', async () => {
+  test('stays empty if the user signs out while tokens are saved', async () => {
     const gate = createGate();
     const held = gate.close();
     const { accessToken, storage, session } = keep(refresher.grant(-1), {
@@ -256,7 +256,7 @@ describe('the storage', () => {
     expect([storage.tokens, session.state]).toEqual([undefined, { status: 'signed-out' }]);
   });
 
-  test('in which another process stores tokens after a sign-out signs in again', async () => {
+  test('signs the user in again if another process stores tokens after a sign-out', async () => {
     const tokens = refresher.grant(-1);
     const { accessToken, storage, session } = keep(tokens);
     await session.signOut();

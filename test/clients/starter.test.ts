@@ -96,7 +96,7 @@ test('where the browser blocks all storage a user signs in, until the next reloa
   await untilShown(page, 'Hello, Ada');
 });
 
-test('while the relay restarts the user reads of no connection, and is then signed in', async () => {
+test('while the relay restarts the app shows that, and the user is then signed in', async () => {
   await dev.plan({ ending: 'restart', seconds: 3 });
   const page = await startApp();
   // For three seconds only, which the phone may need for its page.

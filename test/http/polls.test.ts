@@ -120,30 +120,30 @@ test('a report of progress is not used up by a device that has disconnected', as
   expect(await (await poll(service, asked)).json()).toEqual({ progress: 'opened' });
 });
 
-/** The store registers no waiter when it refuses a look, or when the outcome of the look is unknown. */
-describe('a poll whose look the store refuses', () => {
-  async function createRefusing(refuses: (look: number) => boolean) {
-    let looks = 0;
+/** After a lookup that failed no notice may come, so the poll repeats it. */
+describe('a poll whose lookup the store refuses', () => {
+  async function createRefusing(refuses: (lookup: number) => boolean) {
+    let lookups = 0;
     const service = createTestService({
       beforeStore(verb) {
         if (verb !== 'poll') return;
-        looks += 1;
-        if (refuses(looks)) throw new StoreUnavailable();
+        lookups += 1;
+        if (refuses(lookups)) throw new StoreUnavailable();
       },
     });
-    return { service, ...(await start(service)), looks: () => looks };
+    return { service, ...(await start(service)), lookups: () => lookups };
   }
 
   test('tries again by itself, and is then notified like any other', async () => {
-    const { service, session, state, looks } = await createRefusing((look) => look <= 2);
+    const { service, session, state, lookups } = await createRefusing((lookup) => lookup <= 2);
     const polled = poll(service, session);
     await runReady();
     service.clock.advance(STORE_RETRY_MS);
     await runReady();
-    expect(looks()).toBe(2);
+    expect(lookups()).toBe(2);
     service.clock.advance(2 * STORE_RETRY_MS);
     await runReady();
-    expect(looks()).toBe(3);
+    expect(lookups()).toBe(3);
     await deny(service, state);
     expect(await (await polled).json()).toEqual(DENIED);
   });
@@ -178,15 +178,15 @@ describe('a poll whose look the store refuses', () => {
     expect(await (await poll(service, session)).json()).toEqual(DENIED);
   });
 
-  test('tries less and less often, and gets a 204 in time', async () => {
-    const { service, session, looks } = await createRefusing(() => true);
+  test('backs off, and gets a 204 in time', async () => {
+    const { service, session, lookups } = await createRefusing(() => true);
     const polled = poll(service, session);
     for (let passedMs = 0; passedMs < HOLD_MS; passedMs += STORE_RETRY_MS) {
       await runReady();
       service.clock.advance(STORE_RETRY_MS);
     }
     expect((await polled).status).toBe(204);
-    expect(looks()).toBeLessThan(HOLD_MS / STORE_RETRY_MAX_MS + 5);
+    expect(lookups()).toBeLessThan(HOLD_MS / STORE_RETRY_MAX_MS + 5);
     expect(await service.countParked()).toBe(0);
   });
 
@@ -246,7 +246,7 @@ describe('one poll more than may wait', () => {
     },
   );
 
-  test('in all ends the one that was held longest, of whichever session', async () => {
+  test('in all ends the one that was held longest, whatever its session', async () => {
     const service = createTestService({ startBurst: 10, maxParkedPolls: 5 });
     const sessions: string[] = [];
     for (let count = 0; count < 6; count += 1) sessions.push((await start(service)).session);

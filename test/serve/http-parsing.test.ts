@@ -222,7 +222,7 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
       },
     );
 
-    test('of a body of unknown length the beginning is read', async () => {
+    test('the beginning of a body of unknown length is read', async () => {
       const { ask } = relay;
       const endless = new ReadableStream({
         start: (controller) => controller.enqueue(new Uint8Array(1_000).fill(0x20)),
@@ -232,7 +232,7 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
     });
   });
 
-  describe('of a path only .. is resolved, on Bun \\ too, and nothing is decoded', () => {
+  describe('a path is not decoded; only .. is resolved, on Bun \\ too', () => {
     test.each<[string, Expected]>([
       ['/auth\\done', [200, 400]],
       ['/auth/.\\done', [200, 400]],

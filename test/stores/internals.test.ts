@@ -83,7 +83,7 @@ test('a record of a newer version is refused by name, and stays as it is', async
   expect(await redis.cli('GET', key)).toBe(ofNewer);
 });
 
-test('however many come, and however large, only about the latest are remembered', () => {
+test('recent records are limited by their size in all, and the latest stay', () => {
   for (const length of [400, 100_000]) {
     const recent = createRecentRecords();
     const most = REMEMBERED_CHARACTERS / length;
@@ -105,7 +105,7 @@ test('after a connection was cut, polls recheck: they may have missed a notice',
   expect(await notified).toBe('recheck');
 });
 
-test("a poll gets a 410 when the store's clock says so, whatever its relay's does", async () => {
+test('a session expires by the clock of the store, whatever time its relay has', async () => {
   const { time, stores } = await openTestRedis(redis.url);
   const clock = createFakeClock();
   const service = createTestService({ stores, clock });
@@ -156,7 +156,7 @@ test('a sign-in takes seven trips: limit, start, look, link, lease, result, poll
   expect(trips).toHaveLength(7);
 });
 
-test('a server that answers every command too late counts as lost, until it is fast', async () => {
+test('a server that answers every command too late counts as lost while it does', async () => {
   const clock = createFakeClock();
   const { health, events } = createHealth(clock);
   let latencyMs = 0;

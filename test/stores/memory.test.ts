@@ -10,7 +10,7 @@ runStoreSuite('memory', async (options) => openMemory(options));
 
 const POLICY = { burst: 3, ratePerSecond: 1 };
 
-test('of very many ended sign-ins the latest are known, until they would have expired', async () => {
+test('the latest ended sign-ins are known, until they would have expired', async () => {
   const { store, time, sizes } = openMemory();
   const codes: string[] = [];
   for (let count = 0; count < MAX_TOMBSTONES + 10; count += 1) {
