@@ -41,8 +41,11 @@ test('starts are refused; open sessions, limits on guessing and refreshes work',
   expect(await store.cancel(cancelled.pollSecret)).toBe('cancelled');
 });
 
-test('a Redis that evicts, and keeps what it has on a disk, is warned of at the start', async () => {
-  const args = ['--appendonly', 'yes', '--maxmemory-policy', 'allkeys-lru'];
+test.each([
+  ['appendonly', 'yes'],
+  ['save', '3600 1'],
+])('a Redis that evicts, and keeps data on a disk by %s, is warned of', async (setting, value) => {
+  const args = [`--${setting}`, value, '--maxmemory-policy', 'allkeys-lru'];
   await using redis = await startRedis({ args });
   const relay = await startRelay({ REDIS_URL: redis.url });
   expect(relay.events('store_misconfigured')).toMatchObject(

@@ -83,12 +83,14 @@ export async function connectRedis(
     /** INFO, and `save` if CONFIG is allowed. */
     async describe() {
       const info = String(await send(['INFO']));
-      const save = await send(['CONFIG', 'GET', 'save']).catch((error: unknown) => {
+      // A map of RESP 3, the library's default.
+      const reply = await send(['CONFIG', 'GET', 'save']).catch((error: unknown) => {
         // An ACL may forbid CONFIG. Then there is no warning about `save`.
         if (error instanceof ErrorReply) return undefined;
         throw error;
       });
-      return { info, save: readSave(save) };
+      const { save = '' } = Object(reply) as { readonly save?: string };
+      return { info, save };
     },
     /** A command got no reply in time, or the server is no longer a primary: makes new connections. */
     reconnect: () => void replace(),
@@ -229,10 +231,4 @@ function optionsOf({
 function destroy(library: Library): void {
   // Commands that wait for a reply fail.
   void Promise.resolve(library.destroy()).catch(() => {});
-}
-
-/** A map of RESP 3 is an object, one of RESP 2 a list. */
-function readSave(reply: unknown): string {
-  if (Array.isArray(reply)) return String(reply[1] ?? '');
-  return String((reply as { readonly save?: string } | undefined)?.save ?? '');
 }
