@@ -2,7 +2,7 @@
  * The load: devices and browsers on bare sockets, and a provider, all in this process.
  * `fetch` would cost it more than the relay spends on a response.
  */
-import { inLanes } from '../test/kit/wait.ts';
+import { eachLimit } from '../test/kit/wait.ts';
 
 /** Undefined until the whole response is there. */
 function parseResponse(received: string) {
@@ -196,7 +196,7 @@ export async function signIns(ports: Ports, amount: Amount, userMs = 0) {
   const failed =
     'perSecond' in amount
       ? await repeatAtRate(amount.perSecond, amount.seconds, work)
-      : await inLanes(amount.atOnce, Array.from({ length: amount.count }), work).then(() => 0);
+      : await eachLimit(amount.atOnce, Array.from({ length: amount.count }), work).then(() => 0);
   return {
     perSecond: (deliveriesMs.length / (performance.now() - beginMs)) * 1_000,
     deliveriesMs,
@@ -210,7 +210,7 @@ const AT_ONCE = 64;
 /** Starts so many sessions. */
 export async function hold(ports: Ports, count: number, body?: string): Promise<Session[]> {
   const sessions: Session[] = [];
-  await inLanes(AT_ONCE, Array.from({ length: count }), async () => {
+  await eachLimit(AT_ONCE, Array.from({ length: count }), async () => {
     sessions.push(await start(ports, body));
   });
   return sessions;
@@ -219,7 +219,7 @@ export async function hold(ports: Ports, count: number, body?: string): Promise<
 /** Parks a poll for each session, on a connection of its own. */
 export async function park({ device }: Ports, sessions: readonly Session[]) {
   const connections: Connection[] = [];
-  await inLanes(AT_ONCE, sessions, async (session) => {
+  await eachLimit(AT_ONCE, sessions, async (session) => {
     const connection = await connect(device);
     connections.push(connection);
     // A response does not matter: `end` polls again.
@@ -237,7 +237,7 @@ export async function end(
   polls.forEach((connection, index) => {
     if (index % 2 === 1) connection.close();
   });
-  await inLanes(AT_ONCE, sessions, async (session) => {
+  await eachLimit(AT_ONCE, sessions, async (session) => {
     const path = `/auth/mal/callback?error=access_denied&state=${session.state}`;
     await expectStatus(200, browser, { path });
     await send(device, pollOf(session));
@@ -247,4 +247,4 @@ export async function end(
 
 /** Users sign in, but no device polls. */
 export const completeWithoutPolls = (ports: Ports, sessions: readonly Session[]) =>
-  inLanes(AT_ONCE, sessions, (session) => browse(ports, session, 'unpolled', 0));
+  eachLimit(AT_ONCE, sessions, (session) => browse(ports, session, 'unpolled', 0));

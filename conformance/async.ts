@@ -1,4 +1,4 @@
-/** Waiting, and many jobs at the same time. */
+/** Waiting, lists of the same thing, and a limit on what runs at the same time. */
 
 export { setTimeout as sleep } from 'node:timers/promises';
 
@@ -7,10 +7,10 @@ export function times<T>(count: number, make: (index: number) => T): T[] {
 }
 
 /**
- * At most `count` callers have a turn at once; the others wait in order. Each call resolves with
- * the function that ends its turn. A second call of that function does nothing.
+ * Returns `acquire`: it resolves in the order of the calls, for at most `count` callers at once, with
+ * the function that releases. A second call of that function does nothing.
  */
-export function createTurns(count: number): () => Promise<() => void> {
+export function createSemaphore(count: number): () => Promise<() => void> {
   let free = count;
   const waiting: (() => void)[] = [];
   return async () => {

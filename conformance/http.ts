@@ -6,7 +6,7 @@
 import { randomInt } from 'node:crypto';
 import { type IncomingHttpHeaders, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { createTurns } from './async.ts';
+import { createSemaphore } from './async.ts';
 
 export interface Call {
   readonly method?: string;
@@ -36,11 +36,11 @@ export interface Answer {
 }
 
 /**
- * TLS handshakes at once. Bun does at most five in each iteration of its event loop, the newest
+ * Limits TLS handshakes at once. Bun does at most five in each iteration of its event loop, the newest
  * first (packages/bun-usockets/src/loop.c, the queue of low priority). So while new requests kept
- * coming, the first waited for 4 s, and for 12 s on a busy machine, with no part of the relay.
+ * coming, the first waited for 4 s, and for 12 s on a busy machine, through no fault of the relay.
  */
-const takeTurn = createTurns(5);
+const acquire = createSemaphore(5);
 
 /** Longer than the 15 s for which a relay may wait for its provider. */
 const DEFAULT_TIMEOUT_MS = 25_000;
@@ -48,7 +48,7 @@ const DEFAULT_TIMEOUT_MS = 25_000;
 export async function send(baseUrl: string, call: Call): Promise<Answer> {
   const url = new URL(baseUrl);
   const isTls = url.protocol === 'https:';
-  const endTurn = isTls ? await takeTurn() : undefined;
+  const release = isTls ? await acquire() : undefined;
   const startedAt = performance.now();
   const timeoutMs = call.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   return new Promise<Answer>((resolve, reject) => {
@@ -61,11 +61,11 @@ export async function send(baseUrl: string, call: Call): Promise<Answer> {
       fail(`none within ${timeoutMs / 1000} s`);
       request.destroy();
     }, timeoutMs);
-    if (endTurn) request.on('socket', (socket) => socket.once('secureConnect', endTurn));
+    if (release) request.on('socket', (socket) => socket.once('secureConnect', release));
     request.on('error', (error) => fail(`a broken connection: ${error.message}`));
     request.on('close', () => {
       clearTimeout(timer);
-      endTurn?.();
+      release?.();
     });
     request.on('response', (response) => {
       const chunks: Buffer[] = [];

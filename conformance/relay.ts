@@ -1,7 +1,7 @@
 /** The relay under test, as a device and a browser see it: one method for each request. */
 
 import * as expect from './answers.ts';
-import { createTurns, sleep } from './async.ts';
+import { createSemaphore, sleep } from './async.ts';
 import { present, Skip } from './expect.ts';
 import {
   type Answer,
@@ -160,14 +160,14 @@ export function createRelay({ options, nextAddress, secrets }: Shared) {
     },
     /** Completes and claims the sessions that this case left open, which the relay would count until they expire. */
     cleanUp() {
-      const takeTurn = createTurns(CLEAN_UP_SESSIONS);
+      const acquire = createSemaphore(CLEAN_UP_SESSIONS);
       const claim = async (session: Session) => {
         await end(session);
         await poll(session, {}, { timeoutMs: CLEAN_UP_MS });
       };
       const sessions = [...own.values()];
       return Promise.allSettled(
-        sessions.map((session) => takeTurn().then((endTurn) => claim(session).finally(endTurn))),
+        sessions.map((session) => acquire().then((release) => claim(session).finally(release))),
       );
     },
   };

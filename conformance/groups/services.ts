@@ -1,3 +1,5 @@
+/** `GET /services`: which providers the relay offers, and which extensions (docs/extensions.md). */
+
 import * as expect from '../answers.ts';
 import { expectResult, postJson } from '../device.ts';
 import { equal, holds, present } from '../expect.ts';

@@ -2,7 +2,7 @@
 import { styleText } from 'node:util';
 import { generate } from 'lean-qr';
 import { QR_QUIET_ZONE } from '../limits.ts';
-import { spellOutUnseen } from '../pages/shown-name.ts';
+import { spellOutInvisible } from '../pages/shown-name.ts';
 
 /** The longest line that is printed. A server may send text of any length. */
 const LINE_CHARACTERS = 1_000;
@@ -14,7 +14,7 @@ const LINE_CHARACTERS = 1_000;
  */
 export function printable(text: string): string {
   const line = text.slice(0, LINE_CHARACTERS).replace(/[\t-\r\u2028\u2029]+/g, ' ');
-  const shown = [...spellOutUnseen(line)];
+  const shown = [...spellOutInvisible(line)];
   const isCut = text.length > LINE_CHARACTERS || shown.length > LINE_CHARACTERS;
   return isCut ? `${shown.slice(0, LINE_CHARACTERS).join('')}…` : shown.join('');
 }

@@ -24,25 +24,25 @@ const IN_USE = [
  * Control and format characters, which include those that change direction; characters
  * that fonts do not draw; and blanks that Unicode classifies as symbols or letters.
  */
-const INVISIBLE =
+const INVISIBLE_CLASS =
   '[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\u{1D159}\\u{13441}\\u{13442}]';
 
 // The class comes first, because a lookbehind at every character would take quadratic time.
-const UNSEEN = new RegExp(`(?=${INVISIBLE})(?!${IN_USE}).`, 'gsu');
+const INVISIBLE = new RegExp(`(?=${INVISIBLE_CLASS})(?!${IN_USE}).`, 'gsu');
 
 /** Combining marks beyond what any language puts on one letter: they cover the lines around it. UTS #39 §5.4. */
 const SURPLUS_MARKS = /(?<=[\p{M}\p{Join_Control}]{4})[\p{M}\p{Join_Control}]+/gu;
 
-const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
+const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u;
 
 /** True if any character is invisible or changes the direction of text. */
-export function hasUnseen(text: string): boolean {
-  return text.search(UNSEEN) >= 0;
+export function hasInvisible(text: string): boolean {
+  return text.search(INVISIBLE) >= 0;
 }
 
 /** Replaces each invisible character by its code point, as in `<U+200B>`. */
-export function spellOutUnseen(text: string): string {
-  return text.replace(UNSEEN, (character) => {
+export function spellOutInvisible(text: string): string {
+  return text.replace(INVISIBLE, (character) => {
     const hexadecimal = character.codePointAt(0)?.toString(16) ?? '';
     return `<U+${hexadecimal.toUpperCase().padStart(4, '0')}>`;
   });
@@ -53,15 +53,15 @@ export function cleanName(given: unknown): string | undefined {
   if (typeof given !== 'string') return undefined;
   const name = given
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')
-    .replace(UNSEEN, '')
+    .replace(INVISIBLE, '')
     .replace(SURPLUS_MARKS, '')
     // Marks without a letter before them would attach to text outside the name.
     .replace(/^[\p{M}\p{Join_Control}\s]+/u, '')
     .replace(/\s+/g, ' ')
     .trim();
   // Shortening may leave a joiner at the end.
-  const shown = shorten(name).replace(UNSEEN, '').trim();
-  return SEEN.test(shown) ? shown : undefined;
+  const shown = shorten(name).replace(INVISIBLE, '').trim();
+  return VISIBLE.test(shown) ? shown : undefined;
 }
 
 /** Never cuts within one visible character, such as a flag. Empty if the first alone is too long. */

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { IDLE_MARGIN_SECONDS, MAX_IDLE_SECONDS, SHOWN_NAME_CHARACTERS } from '../limits.ts';
 import { type Accent, parseColour } from '../pages/accent.ts';
-import { cleanName, hasUnseen } from '../pages/shown-name.ts';
+import { cleanName, hasInvisible } from '../pages/shown-name.ts';
 import { findEndpointProblem, type OpenEndpoints } from '../providers/open.ts';
 import {
   type Endpoint,
@@ -259,7 +259,7 @@ export function findProviderNameProblem(name: string): string | undefined {
 
 /** An operator's wrong name is refused. The name of a device is cleaned instead. */
 function findShownNameProblem(name: string): string | undefined {
-  if (hasUnseen(name)) {
+  if (hasInvisible(name)) {
     return 'must not contain invisible characters, or any that change the direction of the text';
   }
   return cleanName(name) === name.replace(/\s+/g, ' ')

@@ -1,5 +1,5 @@
 /** What is wrong with the settings, how much of a value may be shown, and the report for the operator. */
-import { spellOutUnseen } from '../pages/shown-name.ts';
+import { spellOutInvisible } from '../pages/shown-name.ts';
 import { parseUrl } from '../providers/url.ts';
 import { shownOf } from './names.ts';
 
@@ -68,7 +68,7 @@ export function describeFaults(
     lines.push('Also check:', ...warnings.map(({ setting, problem }) => `  ${setting} ${problem}`));
   }
   // A problem may quote a part of a value, such as one name of a list.
-  return `${lines.map(spellOutUnseen).join('\n')}\n`;
+  return `${lines.map(spellOutInvisible).join('\n')}\n`;
 }
 
 function describeFault({ setting, value, problem }: SettingFault): string {

@@ -8,7 +8,7 @@ import { type Device, press, setUp } from '../kit/chromium.ts';
 import { type Exchange, type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { serveUpstream } from '../kit/provider.ts';
 import { makeCode } from '../kit/user.ts';
-import { inLanes, pollUntil } from '../kit/wait.ts';
+import { eachLimit, pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(180_000);
 
@@ -209,7 +209,7 @@ describe.each(['code', 'always'] as const)('CONFIRM=%s,', async (confirm) => {
       // A page that asks changes nothing: every third fault is enough.
       const asks = name === 'code' || name === 'link';
       const faults = FAULTS.filter((_, index) => !asks || index % 3 === 0);
-      await inLanes(LANES, faults, async ([fault, fate], index) => {
+      await eachLimit(LANES, faults, async ([fault, fate], index) => {
         const recovery = RECOVERIES[(stepIndex + index) % RECOVERIES.length] ?? 'reloads';
         const { ends, callbacks } = await meetFault(lossy, step, fate, recovery);
         // A callback counts once, so a later one says where to look: that of another tab, or of

@@ -8,7 +8,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { type Fate, startFaultProxy } from '../kit/fault-proxy.ts';
 import { createRandom, IS_SOAK, testSeed } from '../kit/random.ts';
-import { inLanes } from '../kit/wait.ts';
+import { eachLimit } from '../kit/wait.ts';
 import { checkHistory, type Report } from './check.ts';
 import { runFaults, TOPOLOGIES, type Topology } from './faults.ts';
 import { type History, nowMs } from './history.ts';
@@ -56,7 +56,7 @@ async function run(startStore: Topology[1], history: History): Promise<readonly 
   let isOver = false;
   const faults = runFaults({ relays, store, front, history, random }, () => isOver);
   const world = { baseUrl: front.url, provider, history };
-  await inLanes(LANES, Array.from({ length: SIGN_INS }).keys(), async (nth) => {
+  await eachLimit(LANES, Array.from({ length: SIGN_INS }).keys(), async (nth) => {
     await signIn(world, nth, habitsFor(random));
   });
   isOver = true;

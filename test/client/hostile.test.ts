@@ -9,7 +9,7 @@ import { createMemory } from '../../client/src/storage.ts';
 import type { Tokens } from '../../client/src/tokens.ts';
 import { printable } from '../../src/cli/terminal.ts';
 import { advance, createFakeClock } from '../kit/clock.ts';
-import { createRandom, IS_SOAK, TERMINAL_SEQUENCES, testSeed, UNSEEN } from '../kit/random.ts';
+import { createRandom, INVISIBLE, IS_SOAK, TERMINAL_SEQUENCES, testSeed } from '../kit/random.ts';
 import { failureOf } from '../kit/wait.ts';
 import { begin, KEY, type OpenOptions, RELAY } from './network.ts';
 
@@ -281,7 +281,9 @@ test(`${ANSWERS} hostile answers to a sign-in: no throw, leak or loop, always an
 }, 120_000);
 
 describe('what a relay writes', () => {
-  const HARM = [...TERMINAL_SEQUENCES, ...UNSEEN].filter((text) => !/[\n\r]/.test(text)).join('x');
+  const HARM = [...TERMINAL_SEQUENCES, ...INVISIBLE]
+    .filter((text) => !/[\n\r]/.test(text))
+    .join('x');
   const place = { relay: RELAY, service: 'mal' };
 
   /** A relay that answers nothing else. */

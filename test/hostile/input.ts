@@ -2,7 +2,7 @@
  * Hostile values, and mutations of good ones. Plain code instead of fast-check's arbitraries,
  * which cost more than the relay's own work on a request. The same seed makes the same inputs.
  */
-import { createRandom, IS_SOAK, pickFrom, TERMINAL_SEQUENCES, UNSEEN } from '../kit/random.ts';
+import { createRandom, INVISIBLE, IS_SOAK, pickFrom, TERMINAL_SEQUENCES } from '../kit/random.ts';
 
 /** How many inputs a test sends: `npm run soak` sends twenty times as many. */
 export const countOf = (count: number) => (IS_SOAK ? 20 * count : count);
@@ -46,7 +46,7 @@ const PIECES = [
   'x'.repeat(300),
   '['.repeat(600),
   '1'.repeat(4_100),
-  ...UNSEEN,
+  ...INVISIBLE,
   ...TERMINAL_SEQUENCES,
 ];
 

@@ -30,7 +30,7 @@ export function property<T>(values: fc.Arbitrary<T>, check: (value: T) => void):
 }
 
 /** Characters that are invisible or change the direction of the text around them, some of each kind. */
-export const UNSEEN: readonly string[] = [
+export const INVISIBLE: readonly string[] = [
   // Zero width: joiners, spaces, a byte order mark, operators.
   ...['\u200B', '\u200C', '\u200D', '\u2060', '\uFEFF', '\u2063', '\u00AD', '\u034F', '\u180E'],
   // Direction: marks, embeddings, overrides, isolates.

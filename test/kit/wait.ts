@@ -65,16 +65,16 @@ export function failureOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Does it with every item, so many at the same time. */
-export async function inLanes<Item>(
-  lanes: number,
+/** Runs it for each item, at most `limit` at the same time. */
+export async function eachLimit<Item>(
+  limit: number,
   items: Iterable<Item>,
   run: (item: Item, nth: number) => Promise<void>,
 ): Promise<void> {
-  // One iterator for all lanes: each takes the next item that no other has taken.
+  // One iterator for all workers: each takes the next item that no other has taken.
   const queue = [...items].entries();
-  const lane = async () => {
+  const worker = async () => {
     for (const [nth, item] of queue) await run(item, nth);
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: limit }, worker));
 }

@@ -7,11 +7,11 @@ import { jsonText, printable } from '../../src/cli/terminal.ts';
 import { newFolder } from '../kit/folder.ts';
 import { startChild } from '../kit/process.ts';
 import { serveUpstream } from '../kit/provider.ts';
-import { property, TERMINAL_SEQUENCES, UNSEEN } from '../kit/random.ts';
+import { INVISIBLE, property, TERMINAL_SEQUENCES } from '../kit/random.ts';
 import { MAIN } from '../kit/relay.ts';
 import { CTRL_C, startInTerminal } from '../kit/terminal.ts';
 
-const HARM = `${TERMINAL_SEQUENCES.join('')}${UNSEEN.join('')}`;
+const HARM = `${TERMINAL_SEQUENCES.join('')}${INVISIBLE.join('')}`;
 
 const STARTED = {
   session: 'A'.repeat(24),
@@ -91,7 +91,7 @@ test('login: a disk that takes a part of the tokens: no acknowledgement, no half
 describe('terminal: text of others', () => {
   test('is one line of bounded length, with nothing invisible in it, whatever it was', () => {
     const own = ['Ж', '👩‍👩‍👧', ' ', 'x'.repeat(900)];
-    const pieces = fc.constantFrom(...TERMINAL_SEQUENCES, ...UNSEEN, ...own);
+    const pieces = fc.constantFrom(...TERMINAL_SEQUENCES, ...INVISIBLE, ...own);
     const texts = fc.array(fc.oneof(pieces, fc.string({ unit: 'binary' })));
     property(texts, (all) => {
       const text = all.join('');

@@ -2,14 +2,14 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SHOWN_NAME_CHARACTERS } from '../../src/limits.ts';
-import { cleanName, hasUnseen } from '../../src/pages/shown-name.ts';
+import { cleanName, hasInvisible } from '../../src/pages/shown-name.ts';
 import { PROFILES } from '../../src/providers/profiles.ts';
-import { property, UNSEEN } from '../kit/random.ts';
+import { INVISIBLE, property } from '../kit/random.ts';
 
 describe('invisible characters', () => {
-  test.each(UNSEEN)('%j is removed from a name, and is no name by itself', (unseen) => {
-    expect(cleanName(`Living${unseen}room`)?.replace(' ', '')).toBe('Livingroom');
-    expect(cleanName(unseen.repeat(3))).toBeUndefined();
+  test.each(INVISIBLE)('%j is removed from a name, and is no name by itself', (invisible) => {
+    expect(cleanName(`Living${invisible}room`)?.replace(' ', '')).toBe('Livingroom');
+    expect(cleanName(invisible.repeat(3))).toBeUndefined();
   });
 
   test.each(['\u0301', '\u0301\u0308', '\u20DD', '\u093E', ' \u0301'])(
@@ -68,14 +68,26 @@ describe('a name is one line of 40 characters', () => {
 
 test('whatever a device sends, the cleaned name is visible, short, and stays the same', () => {
   const unit = fc.oneof(
-    fc.constantFrom(...UNSEEN, '\u0301', '👨', '\uFE0F', '❤', '🏽', 'ب', 'क', '\u094D', ' ', 'x'),
+    fc.constantFrom(
+      ...INVISIBLE,
+      '\u0301',
+      '👨',
+      '\uFE0F',
+      '❤',
+      '🏽',
+      'ب',
+      'क',
+      '\u094D',
+      ' ',
+      'x',
+    ),
     fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
   );
   property(fc.array(unit, { maxLength: 90 }), (characters) => {
     const name = cleanName(characters.join(''));
     if (name === undefined) return;
     expect(cleanName(name)).toBe(name);
-    expect(hasUnseen(name)).toBe(false);
+    expect(hasInvisible(name)).toBe(false);
     expect([...name].length).toBeLessThanOrEqual(SHOWN_NAME_CHARACTERS);
     expect(name).toMatch(/[\p{L}\p{N}\p{P}\p{S}]/u);
   });

@@ -1,7 +1,7 @@
 /** Which providers are enabled, what they become, and what their settings may hold. */
 import { describe, expect, test } from 'bun:test';
 import { type ProviderConfig, prefixOf } from '../../src/providers/config.ts';
-import { UNSEEN } from '../kit/random.ts';
+import { INVISIBLE } from '../kit/random.ts';
 import { ACME, type Environment, faultsOf, read, settingsOf, testRules } from './read.ts';
 
 const OWN = 'https://own.example/url';
@@ -175,7 +175,7 @@ testRules(
       reads: { ' ACME ': 'ACME' },
       refuses: {
         'must be 1 to 40 visible characters': 'x'.repeat(41),
-        'must not contain invisible characters': UNSEEN.map((unseen) => `Acme${unseen}TV`),
+        'must not contain invisible characters': INVISIBLE.map((invisible) => `Acme${invisible}TV`),
       },
     },
     {

@@ -1,6 +1,6 @@
 /** The relay's own settings. */
 import { describe, expect, test } from 'bun:test';
-import { UNSEEN } from '../kit/random.ts';
+import { INVISIBLE } from '../kit/random.ts';
 import { faultsOf, settingsOf, testRules } from './read.ts';
 
 test('an empty environment gives the limits of the protocol and a disabled relay', () => {
@@ -234,7 +234,7 @@ testRules([
         '\u0301Acme',
         `Acme${'\u0301'.repeat(5)}`,
       ],
-      'must not contain invisible characters': UNSEEN.map((unseen) => `Acme${unseen}TV`),
+      'must not contain invisible characters': INVISIBLE.map((invisible) => `Acme${invisible}TV`),
     },
   },
   {

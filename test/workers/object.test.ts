@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { start, startRequest } from '../kit/device.ts';
 import { MAX_PARKED_POLLS_OF_OBJECT, MAX_POLLS_PER_SESSION } from '../kit/limits.ts';
 import { openRaw, statusOf } from '../kit/sockets.ts';
-import { inLanes } from '../kit/wait.ts';
+import { eachLimit } from '../kit/wait.ts';
 import { startWorkers } from '../kit/workers.ts';
 
 test('the limits go by the address that Cloudflare names, not one that a client sends', async () => {
@@ -48,7 +48,7 @@ test('one poll more than an object has memory for ends the one that was held lon
   const first = await park((await start(relay)).session);
   await relay.waitForEvents('poll_waiting', 1);
   const others = Array.from({ length: MAX_PARKED_POLLS_OF_OBJECT / MAX_POLLS_PER_SESSION });
-  await inLanes(8, others, async () => {
+  await eachLimit(8, others, async () => {
     const { session } = await start(relay);
     for (let count = 0; count < MAX_POLLS_PER_SESSION; count += 1) await park(session);
   });

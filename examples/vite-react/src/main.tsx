@@ -1,3 +1,4 @@
+/** An app to start from: it signs the user in, greets them, and signs them out. */
 import { StrictMode, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createSession } from 'sign-in-relay-client';
