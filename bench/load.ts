@@ -207,7 +207,7 @@ export async function signIns(ports: Ports, amount: Amount, userMs = 0) {
 /** Where nothing is measured meanwhile. */
 const AT_ONCE = 64;
 
-/** Starts so many sessions. */
+/** Starts `count` sessions. */
 export async function hold(ports: Ports, count: number, body?: string): Promise<Session[]> {
   const sessions: Session[] = [];
   await eachLimit(AT_ONCE, Array.from({ length: count }), async () => {

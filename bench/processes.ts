@@ -95,7 +95,7 @@ export async function start(
   };
 }
 
-/** The same, after so many sign-ins that its code is compiled. */
+/** The same, after enough sign-ins that its code is compiled. */
 export async function startWarm(bench: Bench, column: Column, command?: readonly string[]) {
   const target = await start(bench, column, command);
   await signIns(target.ports, { count: bench.plan.warmUpSignIns, atOnce: bench.plan.atOnce });

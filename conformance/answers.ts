@@ -22,7 +22,7 @@ export function atOnce(answer: Answer): void {
   holds('seconds', answer.seconds < latest, `less than ${latest.toFixed(1)}`, answer.seconds);
 }
 
-/** An answer that was held for so long. */
+/** An answer that was held for this long. */
 export function held(answer: Answer, seconds: number, earlySeconds = 0.5): void {
   const latest = seconds + LATE_SECONDS + slowSecondsSince(answer.startedAt);
   between('seconds', answer.seconds, seconds - earlySeconds, latest);

@@ -58,7 +58,7 @@ export const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' };
 
 /** 15 seconds after the longest hold a poll counts as unanswered. */
 export const POLL_TIMEOUT_MS = (POLL_SECONDS + 15) * 1_000;
-/** A poll that was sent so long before is parked. */
+/** How long after it was sent a poll counts as parked. */
 const PARKED_MS = 300;
 /** How many sessions of a case are cleaned up at once. */
 const CLEAN_UP_SESSIONS = 24;

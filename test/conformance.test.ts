@@ -41,7 +41,7 @@ const ALL_BUT_EXPIRY = [ALL_EXTENSIONS, '--except=expiry,device-expiry'];
 /**
  * What a proxy could break: paths, methods, headers, bodies, pages, and polls that are held. The
  * client addresses are those that connect to the proxy, and each has a rate limit of its own only
- * if the relay is told of it.
+ * if the relay reads it from the proxy's header.
  */
 const BEHIND_PROXY: Omit<Target, 'start'> = {
   isLater: true,

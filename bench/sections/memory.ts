@@ -37,7 +37,7 @@ async function measureParkedPolls(bench: Bench, column: Column): Promise<void> {
   await stop();
 }
 
-/** So many that the memory of the first requests does not matter. */
+/** There are enough sessions that the memory of the first requests does not matter. */
 async function measureManySessions(bench: Bench): Promise<void> {
   const { liveSessions: count, settleMs } = bench.plan;
   const { ports, relays, stop } = await startWarm(bench, 'memory');

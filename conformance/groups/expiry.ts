@@ -8,33 +8,33 @@ import type { Answer } from '../http.ts';
 import { SERVICE_B } from '../options.ts';
 import { cases, type Kit } from '../runner.ts';
 
-/** So long before the end of its lifetime a session must still be there. */
+/** A session must still be there this long before the end of its lifetime. */
 const BEFORE_SECONDS = 5;
-/** So long after it, the session must have been removed. The suite's clock starts a little late. */
+/** It must be gone this long after the end. The suite's clock starts a little late. */
 const AFTER_SECONDS = 2;
-/** So long after it, a poll that was held until then is answered. Less than half of the default hold of 50 s. */
+/** A poll that was held at the end is answered this long after it at the latest: less than half of the default hold of 50 s. */
 const HELD_AFTER_SECONDS = 20;
 
 async function sleepUntil(time: number): Promise<void> {
   await sleep(Math.max(0, time - performance.now()));
 }
 
-/** Until shortly before the end of a session that was started now, or a little later. */
-async function almostLifetime({ options }: Kit, startedAt: number): Promise<void> {
+/** Sleeps until shortly before a session expires that was started at `startedAt` or a little later. */
+async function sleepUntilAlmostExpired({ options }: Kit, startedAt: number): Promise<void> {
   await sleepUntil(startedAt + (options.sessionSeconds - BEFORE_SECONDS) * 1000);
 }
 
-/** Until every session that was started before has expired; `--sweep-seconds` allows for a late sweep. */
-async function lifetime({ options }: Kit): Promise<void> {
+/** Sleeps until every session that exists now has expired; `--sweep-seconds` allows for a late sweep. */
+async function sleepUntilExpired({ options }: Kit): Promise<void> {
   const seconds = options.sessionSeconds + options.sweepSeconds + AFTER_SECONDS;
   await sleepUntil(performance.now() + seconds * 1000);
 }
 
-/** The answer to a poll of a session that was started now. It is held when the session expires, and answered then. */
-async function pollOverEnd(kit: Kit, poll: () => Promise<Answer>): Promise<Answer> {
+/** The answer to a poll of a session that was started just now: the poll is held until the session expires, and answered then. */
+async function pollAcrossExpiry(kit: Kit, poll: () => Promise<Answer>): Promise<Answer> {
   const { sessionSeconds, sweepSeconds } = kit.options;
   const startedAt = performance.now();
-  await almostLifetime(kit, startedAt);
+  await sleepUntilAlmostExpired(kit, startedAt);
   const answer = await poll();
   const seconds = (performance.now() - startedAt) / 1000;
   const latest = sessionSeconds + sweepSeconds + HELD_AFTER_SECONDS;
@@ -48,7 +48,7 @@ export const expiry = cases((test) => {
     const { relay, provider } = kit;
     const pending = await relay.start();
     const completed = await signIn(kit, SERVICE_B);
-    await almostLifetime(kit, startedAt);
+    await sleepUntilAlmostExpired(kit, startedAt);
     expect.status(await relay.open(pending), 302);
     const { code, tokens } = provider.issueCode();
     expect.successPage(await relay.callback(pending, { code }));
@@ -61,8 +61,8 @@ export const expiry = cases((test) => {
     const startedAt = performance.now();
     const session = await relay.start();
     const completed = await signIn(kit, SERVICE_B);
-    const end = lifetime(kit);
-    await almostLifetime(kit, startedAt);
+    const end = sleepUntilExpired(kit);
+    await sleepUntilAlmostExpired(kit, startedAt);
     // Neither links nor polls prolong it.
     expect.status(await relay.open(session), 302);
     (await relay.park(session)).disconnect();
@@ -78,16 +78,16 @@ export const expiry = cases((test) => {
 
   test('Waiting for the result: a poll that is held when the lifetime ends gets a 410 at once', async (kit) => {
     const session = await kit.relay.start();
-    expect.sessionNotFound(await pollOverEnd(kit, () => kit.relay.poll(session)));
+    expect.sessionNotFound(await pollAcrossExpiry(kit, () => kit.relay.poll(session)));
   });
 });
 
 export const deviceExpiry = cases((test) => {
   test('docs/device-grant.md "Polling"; RFC 8628 §3.5: at the end of the lifetime a held poll gets expired_token; the code is unknown', async (kit) => {
     const { session } = await startGrant(kit);
-    const end = lifetime(kit);
+    const end = sleepUntilExpired(kit);
     const poll = () => pollGrant(kit, session, { Prefer: 'wait=50' });
-    expect.oauthError(await pollOverEnd(kit, poll), 'expired_token');
+    expect.oauthError(await pollAcrossExpiry(kit, poll), 'expired_token');
     await end;
     expect.oauthError(await pollGrant(kit, session), 'expired_token');
     const { status } = await kit.relay.decide(session, 'continue');

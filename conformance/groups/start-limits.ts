@@ -11,7 +11,7 @@ import { cases, type Kit } from '../runner.ts';
 const BURST = 3;
 const STARTS_PER_SECOND = 1;
 
-/** So many starts in a row from one address: how many were accepted, and for how long the bucket was filled at most. */
+/** Sends `count` starts in a row from one address. Returns how many were accepted, and for how long the bucket was refilled at most. */
 async function startRepeatedly(kit: Kit, from: ClientAddress, count: number, afterMs = 0) {
   const startedAt = performance.now();
   await sleep(afterMs);
@@ -24,7 +24,7 @@ async function startRepeatedly(kit: Kit, from: ClientAddress, count: number, aft
   return { accepted, seconds: (performance.now() - startedAt) / 1000 };
 }
 
-/** A token bucket accepts its burst and what it was filled with since. */
+/** A token bucket accepts its burst, and what has refilled it since. */
 export function expectBucket({ accepted, seconds }: Accepted): void {
   between('accepted starts', accepted, BURST, BURST + Math.floor(seconds * STARTS_PER_SECOND));
 }

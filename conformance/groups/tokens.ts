@@ -25,7 +25,7 @@ export interface Endpoint {
     more?: Fields,
     from?: ClientAddress,
   ): Promise<Answer>;
-  /** Sends what is refused because of its form, with this token if with any. */
+  /** Sends malformed requests, some with this token. All must be refused. */
   expectMalformed(kit: Kit, token: string): Promise<void>;
   /** `words`: those of the provider, which the device gets. */
   expectRefused(answer: Answer, error: string, words?: string): void;
@@ -112,7 +112,7 @@ interface Replies {
   /** The device gets the provider's words with these. */
   readonly explained: readonly string[];
   readonly undecided: readonly Reply[];
-  /** To a request that it grants. */
+  /** What it replies if it grants the request. */
   readonly granted: Reply;
 }
 

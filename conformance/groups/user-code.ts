@@ -195,7 +195,7 @@ function guess(): string {
 const BURST = 10;
 const SECONDS_PER_GUESS = 10;
 
-/** So many wrong codes from one address. One bucket of guesses decides how many are looked up. */
+/** Sends `count` wrong codes from one address, whose token bucket decides how many are looked up. */
 async function guessFrom(kit: Kit, count: number) {
   const from = kit.relay.nextAddress();
   const startedAt = performance.now();

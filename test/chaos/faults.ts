@@ -31,7 +31,7 @@ interface Fault {
 const MAX_STOP_MS = 8_000;
 const MAX_PAUSE_MS = 1_200;
 const MAX_REFUSAL_MS = 2_500;
-/** A server that is silent for so long is not replaced. */
+/** A server that is silent for less than this is not replaced. */
 const SHORT_FREEZE_MS = 700;
 const FAILOVER_PATIENCE_MS = 20_000;
 

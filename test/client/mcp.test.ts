@@ -150,7 +150,7 @@ test.each<[string, object, object, boolean]>([
   ['names none', {}, {}, true],
   ['names none, though the metadata promise it', {}, PROMISED, false],
   ['names the server, as the metadata promise', { iss: OTHER }, PROMISED, true],
-  // The relay could not be told by a browser what the client's state is, but may be hostile itself.
+  // No browser can send the client's state to the relay, but the relay may be hostile itself.
   ['has another state', { state: 'other' }, {}, false],
 ])('a callback that %s', async (_, returned, metadata, isGood) => {
   const { start, prepareTokenRequest } = createBare(undefined, returned);

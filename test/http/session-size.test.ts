@@ -32,7 +32,7 @@ function createMeasured(fetch = async () => new Response('{}')) {
   });
   return {
     service,
-    /** Of the only session. */
+    /** The size of the only session. */
     recordBytes() {
       const [row] = sql.exec(
         "SELECT octet_length(value) AS bytes FROM kept WHERE name = 'session'",

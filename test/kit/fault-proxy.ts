@@ -16,9 +16,9 @@ type Cut = (message: string) => number;
 export interface Fate {
   /** The request never arrives. */
   readonly losesRequest?: boolean;
-  /** So many bytes of the request arrive. */
+  /** How many bytes of the request arrive. */
   readonly cutRequestAt?: Cut;
-  /** So many bytes of the response are passed on; below 1, this part of them. */
+  /** How many bytes of the response are passed on; below 1, which part of them. */
   readonly cutAfter?: number | Cut;
   /** The connection stays open after what was lost or cut. */
   readonly staysOpen?: boolean;

@@ -83,7 +83,7 @@ export async function launchRelay(env: Env = {}, options: StartOptions = {}) {
       fetch(new URL(path, baseUrl), { redirect: 'manual', ...init }),
     /** What was read of the log so far, which may lack lines that were written before the last response; of one event, if it is named. */
     events: log.named,
-    /** The events of this name, once there are so many. Rejects if the relay ends before. */
+    /** The events of this name, once there are `count` of them. Rejects if the relay ends before. */
     waitForEvents: log.waitForMany,
     /** The first event that matches, past or to come. Rejects if the relay ends without it. */
     waitForEvent: (matches: string | Matches) =>

@@ -129,7 +129,7 @@ export interface Sent {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Of the form, or of the JSON. */
+  /** The fields of the form, or the members of the JSON. */
   readonly fields: Readonly<Record<string, string>>;
 }
 

@@ -24,7 +24,7 @@ async function pageOf(asking: Promise<Response>, ...statuses: readonly string[])
   return statuses.includes(status) ? status : 'page';
 }
 
-/** What a poll that waits so long is answered. */
+/** Sends a poll that waits for `waitSeconds`, and returns its answer. */
 export function pollFor(
   service: TestService,
   { session }: Device,

@@ -155,7 +155,7 @@ export class Run {
   /** Each at another relay: both are answered as if one had come after the other. */
   async #askBoth(device: Device, { both, relay }: Command): Promise<void> {
     const session = device.model;
-    // Which of them a parked poll is answered after is not known.
+    // A parked poll may be answered after either of them, and the model cannot know which.
     if (this.#model.countParked(session) > 0) return;
     const relays = this.#world.relays();
     const [first, second] = [createRequest(both[0], device), createRequest(both[1], device)];

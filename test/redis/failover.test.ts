@@ -33,7 +33,7 @@ import { pollUntil } from '../kit/wait.ts';
 
 setDefaultTimeout(90_000);
 
-/** What is written from here on is lost in the failover that the returned function makes. `sessions`: so many the replica must have. */
+/** What is written from here on is lost in the failover that the returned function makes. Waits until the replica has this many sessions. */
 async function forgetFromHere(group: RedisGroup, sessions: number) {
   const primary = await group.primary();
   const replica = await replicaOf(primary, group);

@@ -262,7 +262,7 @@ describe.each(RUNTIMES.map(([name], index) => [name, index] as const))('on %s', 
 
   test('nothing of that is a fault in the log', () => {
     const faults = relay.events().filter(({ level }) => level === 'error' || level === 'warning');
-    // Of the last of 2,500 fields, which Bun refuses.
+    // What the last of 2,500 fields says. Bun refuses so many.
     const expected = index === 0 ? [] : ['forwarded_header_malformed'];
     expect(faults.map(({ event }) => event)).toEqual(expected);
     expect(

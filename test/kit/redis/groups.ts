@@ -23,13 +23,13 @@ interface GroupParts {
   readonly nodes: readonly RedisServer[];
   /** Empty in a Cluster. */
   readonly sentinels: readonly RedisServer[];
-  /** Of the primary, as a sentinel or, in a Cluster, a node says. */
+  /** The port of the primary, as `of` says: a sentinel or, in a Cluster, a node. */
   portOfPrimary(of: RedisServer): Promise<number | undefined>;
   beginFailover(old: RedisServer): Promise<unknown>;
   isServing(): Promise<boolean>;
 }
 
-/** After so long a replica that was asked to take over has given up (CLUSTER_MF_TIMEOUT of Redis), and some more. */
+/** A little longer than a replica tries to take over when it is asked to (CLUSTER_MF_TIMEOUT of Redis). */
 const MANUAL_FAILOVER_MS = 6_000;
 
 function createGroup({ portOfPrimary, beginFailover, isServing, ...parts }: GroupParts) {
@@ -291,7 +291,7 @@ async function isClusterServing(nodes: readonly RedisServer[]): Promise<boolean>
   return (await Promise.all(serving)).every(Boolean);
 }
 
-/** Of the hash tag of all keys of a relay, which is `{0}`. */
+/** The slot of `{0}`, the hash tag of all keys of a relay. */
 const SLOT = 13_907;
 
 /**
