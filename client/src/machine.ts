@@ -118,17 +118,17 @@ export const signOut: Event = ({ version, attempt, tokens, unsaved, signIn }) =>
 
 /* What happens in a sign-in. */
 
-const inAttempt =
+const ifAttempt =
   (attempt: number, event: (state: State, signIn: SignIn) => Step): Event =>
   (state) =>
     state.signIn && state.attempt === attempt ? event(state, state.signIn) : [state];
 
 export const linkShown = (attempt: number, status: 'waiting' | 'opened', prompt: Prompt): Event =>
-  inAttempt(attempt, (state) => [{ ...state, signIn: { shown: { status, prompt } } }]);
+  ifAttempt(attempt, (state) => [{ ...state, signIn: { shown: { status, prompt } } }]);
 
 /** The relay answered, or did not: `detail` says why. */
 export const connectionChanged = (attempt: number, detail: string | undefined): Event =>
-  inAttempt(attempt, (state, { shown }) => {
+  ifAttempt(attempt, (state, { shown }) => {
     if (!detail) return [{ ...state, signIn: { shown } }];
     const { prompt } = shown as { readonly prompt?: Prompt };
     const outage: SessionState = { status: 'reconnecting', detail, ...(prompt && { prompt }) };
@@ -145,7 +145,7 @@ export const granted =
   };
 
 export const failed = (attempt: number, error: SignInError): Event =>
-  inAttempt(attempt, (state) => [
+  ifAttempt(attempt, (state) => [
     { ...state, signIn: undefined, failure: { status: 'failed', error } },
     { type: 'end', how: 'failed', error },
   ]);
@@ -157,7 +157,7 @@ const endSignIn = (state: State, how: End): Step => [
 
 /* What happens to tokens. */
 
-const inAccount =
+const ifVersion =
   (version: number, event: Event): Event =>
   (state, dateMs) =>
     state.version === version ? event(state, dateMs) : [state];
@@ -169,7 +169,7 @@ export const storageRead = (
   ended: string | undefined,
   isResumable: boolean,
 ): Event =>
-  inAccount(version, (state, dateMs) => {
+  ifVersion(version, (state, dateMs) => {
     const { unsaved, account, signIn } = state;
     const isKnown = (tokens || state.tokens) && tokens?.accessToken === unsaved?.before;
     if (unsaved && (signIn?.isSaving || isKnown)) return [state];
@@ -203,7 +203,7 @@ export const refreshed =
 
 /** The provider no longer accepts the tokens, or the storage could not delete them. */
 export const ended = (version: number, error: SignInError): Event =>
-  inAccount(version, (state) => {
+  ifVersion(version, (state) => {
     const next = withUnsaved(state, { ended: error.detail });
     const account = signedOut(error);
     return [{ ...next, version: version + 1, tokens: undefined, account }, { type: 'save' }];

@@ -46,21 +46,21 @@ async function act(page: Page, device: Device, sight: Sight, choice: Choice): Pr
   await pollUntil('another page', async () => page.url() !== before || (await see(page)) !== sight);
 }
 
-/** A page on which nothing can be done is reloaded so often. */
-const PATIENCE = 20;
+/** How many steps a user takes at most, such as reloads of a page on which nothing can be done. */
+const MAX_STEPS = 20;
 
 /**
- * From wherever the user is to an end; `isInterrupted` says that they do something else
- * now. While a page is on its way none can be read, so whatever fails is tried again.
+ * Leads the user from any page to an end, unless `isInterrupted` says that they do something else
+ * now. While a page is loading none can be read, so a step that fails is repeated.
  */
-async function goOn(
+async function continueToEnd(
   page: Page,
   device: Device,
   choice: Choice,
   isInterrupted = () => false,
 ): Promise<Sight> {
   const seen: Sight[] = [];
-  for (let turn = 0; turn < PATIENCE; turn += 1) {
+  for (let step = 0; step < MAX_STEPS; step += 1) {
     const sight = await page
       .waitForLoadState()
       .then(() => see(page))
@@ -177,7 +177,7 @@ async function meetFault(
   const entry = lossy.confirm === 'code' ? device.shortUrl : device.url;
   const open = (tab: Page) => tab.goto(entry).catch(() => {});
   await open(page);
-  await goOn(page, device, choice, () => isMet);
+  await continueToEnd(page, device, choice, () => isMet);
   expect(isMet).toBe(true);
   const ends: Sight[] = [];
   if (recovery === 'goes back') {
@@ -188,10 +188,10 @@ async function meetFault(
   } else {
     const second = await page.context().newPage();
     await open(second);
-    ends.push(await goOn(second, device, choice));
+    ends.push(await continueToEnd(second, device, choice));
     await page.reload().catch(() => {});
   }
-  ends.push(await goOn(page, device, choice));
+  ends.push(await continueToEnd(page, device, choice));
   const [error, accessToken] = ['access_denied', expect.any(String)];
   expect(await result).toEqual(isDeclined ? { error } : { accessToken });
   await close();

@@ -33,7 +33,7 @@ const MAX_PAUSE_MS = 1_200;
 const MAX_REFUSAL_MS = 2_500;
 /** A server that is silent for less than this is not replaced. */
 const SHORT_FREEZE_MS = 700;
-const FAILOVER_PATIENCE_MS = 20_000;
+const FAILOVER_TIMEOUT_MS = 20_000;
 
 const between = (random: () => number, least: number, most: number) =>
   Bun.sleep(least + random() * (most - least));
@@ -179,7 +179,7 @@ async function untilReplicated({ nodes, sentinels }: RedisGroup): Promise<void> 
   await pollUntil(
     'every replica has its primary',
     async () => (await count(isServing)) === nodes.length && (await count(isPrimary)) === primaries,
-    FAILOVER_PATIENCE_MS,
+    FAILOVER_TIMEOUT_MS,
   );
 }
 

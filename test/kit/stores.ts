@@ -1,6 +1,6 @@
 /**
- * Stores as the tests use them: in memory and over a real Redis, each with a time
- * that the test moves. The tests' names for the verbs are those of this file.
+ * Stores for tests, in memory, on SQLite and over a real Redis, each with a clock that the test
+ * moves; and the operations on them, one function for each.
  */
 import type { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
@@ -71,9 +71,9 @@ export function newSession(options: TestSessionOptions = {}): TestSession {
   };
 }
 
-type Of = Pick<TestSession, 'browserState'> & Partial<Pick<TestSession, 'service'>>;
+type SessionLink = Pick<TestSession, 'browserState'> & Partial<Pick<TestSession, 'service'>>;
 
-/** What sign-ins do at a store; a lease and its end apart, and a poll that fails if the store does. */
+/** The operations of sign-ins on a store. Lease and completion are separate here, and a poll fails if the store does. */
 function createTestStore(store: Store, vault: Vault) {
   const signIns = createSignIns({
     store,
@@ -101,9 +101,10 @@ function createTestStore(store: Store, vault: Vault) {
       const kept = { ...vault.protect(session), service, signIn, redeliveryMs };
       return store.create(kept, lifetimeMs);
     },
-    /** What leads to the provider; otherwise how the sign-in ended. */
-    open: async ({ service = 'mal', browserState }: Of) => signIns.open(service, browserState),
-    /** What a page shows; otherwise how the sign-in ended. */
+    /** The delivery of a pending session; otherwise how the sign-in ended. */
+    open: async ({ service = 'mal', browserState }: SessionLink) =>
+      signIns.open(service, browserState),
+    /** What a page shows of a pending session; otherwise how the sign-in ended. */
     async find(by: { readonly browserState: string } | { readonly userCode: string }) {
       const key = 'browserState' in by ? { browserState: by.browserState } : by;
       const found = await signIns.find(key);
@@ -112,20 +113,20 @@ function createTestStore(store: Store, vault: Vault) {
       const { ageMs: _, ...shown } = found;
       return shown;
     },
-    async fail({ service = 'mal', browserState }: Of) {
+    async fail({ service = 'mal', browserState }: SessionLink) {
       const { outcome } = await signIns.fail(service, browserState, 'access_denied');
       return outcome === 'access_denied';
     },
-    /** What the holder of the lease needs. Undefined: it is another's. */
-    async lease(of: Of) {
-      const link = vault.link(of.browserState);
+    /** What the holder of the lease needs. Undefined if another caller has the lease. */
+    async lease({ browserState }: SessionLink) {
+      const link = vault.link(browserState);
       const leased = await store.update({ link: link.id }, machine.lease);
       if (typeof leased !== 'object') return undefined;
       return { delivery: link.deliveryOf(leased), deviceName: link.deviceNameOf(leased) };
     },
     /** Acts as the holder of the lease. */
-    async complete(of: Of, result: machine.SessionResult = TOKENS) {
-      const link = vault.link(of.browserState);
+    async complete({ browserState }: SessionLink, result: machine.SessionResult = TOKENS) {
+      const link = vault.link(browserState);
       const session = await store.update({ link: link.id }, (found) => ({ reply: found }));
       if (session === undefined) return false;
       const outcome = 'error' in result ? 'failed' : 'signed_in';

@@ -2,7 +2,7 @@
 import type { Child } from './process.ts';
 
 /** Enough for a loaded machine. Reaching it fails the test with the name of what did not come. */
-const PATIENCE_MS = 25_000;
+const TIMEOUT_MS = 25_000;
 const PAUSE_MS = 20;
 
 type Falsy = undefined | null | false | 0 | '';
@@ -11,9 +11,9 @@ type Falsy = undefined | null | false | 0 | '';
 export async function pollUntil<Value>(
   what: string,
   probe: () => Promise<Value | Falsy> | Value | Falsy,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<Value> {
-  const giveUpAtMs = performance.now() + patienceMs;
+  const giveUpAtMs = performance.now() + timeoutMs;
   for (;;) {
     const value = await probe();
     if (value) return value;

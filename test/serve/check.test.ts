@@ -195,19 +195,19 @@ test('a relay that runs here with open sign-ins alone', async () => {
   expect(find('base URL')?.text).toBe(`this relay answers at ${relay.baseUrl}`);
 });
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** In front of a port: adds headers, and cuts polls that take longer than that, or does not answer them. */
 function startFront(
   port: number,
-  { headers = {}, cutMs = PATIENCE_MS, isSilent = false } = {},
+  { headers = {}, cutMs = TIMEOUT_MS, isSilent = false } = {},
   tls?: Parameters<typeof serveUpstream>[1],
 ) {
   return serveUpstream(({ url }) => {
     const { pathname, search } = new URL(url);
     const isPoll = pathname === '/auth/result';
     if (isPoll && isSilent) return new Promise<Response>(() => {});
-    const signal = AbortSignal.timeout(isPoll ? cutMs : PATIENCE_MS);
+    const signal = AbortSignal.timeout(isPoll ? cutMs : TIMEOUT_MS);
     return fetch(`http://127.0.0.1:${port}${pathname}${search}`, { headers, signal }).catch(
       () => new Response('', { status: 504, headers: { Server: 'front/1.0' } }),
     );

@@ -9,12 +9,12 @@ import { setTimeout } from 'node:timers/promises';
 import { type RefusalEvent, type StoreProblem, StoreUnavailable } from '../../sign-ins/store.ts';
 import { openSqliteStores, type Sql, type SqliteStores, type SqliteStoresOptions } from './open.ts';
 import {
-  describe,
+  describeCode,
+  describeProblem,
   failureFor,
   findPathProblem,
   sqliteCodeOf,
   UnusableFile,
-  wordsFor,
 } from './problems.ts';
 
 /** How long a start waits for the old relay to end, because a restart may overlap. */
@@ -67,7 +67,7 @@ export async function openSessionsFile(all: SessionsFileOptions) {
           onEvent({ type: 'store_accepts', reason });
           stopProbing();
         } else {
-          const remedy = `SESSIONS_FILE ${describe(path, reason)}`;
+          const remedy = `SESSIONS_FILE ${describeProblem(path, reason)}`;
           onEvent({ type: 'store_refuses', reason, remedy });
           probeLater();
         }
@@ -88,7 +88,7 @@ export async function openSessionsFile(all: SessionsFileOptions) {
       const problem = stores.findProblem();
       if (problem === undefined) return undefined;
       // Anybody may read this at /ready, so it has no path.
-      return { status: 'down', reason: `store: SESSIONS_FILE ${wordsFor(problem)}` };
+      return { status: 'down', reason: `store: SESSIONS_FILE ${describeCode(problem)}` };
     },
     close() {
       stopProbing();

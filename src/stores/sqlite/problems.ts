@@ -31,13 +31,14 @@ const FINAL: Readonly<Record<string, string>> = {
   SQLITE_NOTADB: DAMAGED,
 };
 
-export const wordsFor = (code: string): string =>
+export const describeCode = (code: string): string =>
   `${TRANSIENT[code] ?? FINAL[code] ?? 'cannot be used'} (${code})`;
 
-export const describe = (path: string, code: string): string => `${path} ${wordsFor(code)}`;
+export const describeProblem = (path: string, code: string): string =>
+  `${path} ${describeCode(code)}`;
 
 export function failureFor(path: string, code: string): StoreUnavailable {
-  const text = describe(path, code);
+  const text = describeProblem(path, code);
   return code in FINAL ? new UnusableFile(text) : new StoreUnavailable(text);
 }
 
@@ -63,7 +64,7 @@ function findFileProblem(path: string): string | undefined {
     accessSync(path, constants.R_OK | constants.W_OK);
     return undefined;
   } catch (error) {
-    return describe(path, String((error as NodeJS.ErrnoException).code));
+    return describeProblem(path, String((error as NodeJS.ErrnoException).code));
   }
 }
 
@@ -88,7 +89,7 @@ export function findPathProblem(path: string): string | undefined {
     if (code === 'EACCES') {
       return `${folder} exists but is not writable (${code}): give it to the user of the relay, with mode 0700`;
     }
-    const problem = describe(folder, code);
+    const problem = describeProblem(folder, code);
     return code === 'EROFS'
       ? problem
       : `${problem}: create the folder for the user of the relay, with mode 0700`;
