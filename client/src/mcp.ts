@@ -226,7 +226,7 @@ export function relayProvider(options: RelayProviderOptions) {
       return kept.client;
     },
 
-    /** Of two processes that register at the same time, both use the first client. */
+    /** Two processes that register at the same time both use the first client. */
     saveClientInformation(client: Client): Promise<void> {
       return keep(() => {
         const isKept = kept.client && serverOf(kept.discovery) === serverOf(found);

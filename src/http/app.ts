@@ -110,23 +110,24 @@ function findPattern(patterns: readonly Pattern[], path: string): RouteMatch | u
   return undefined;
 }
 
+/** A well-known path comes before the path of its issuer, not after it. RFC 8414 §3. */
+export const METADATA_PATH = '/.well-known/oauth-authorization-server';
+
 /** Removes the base path if a proxy passed it on. */
 function createRemoveBasePath(
   routes: readonly Route[],
   basePath: string,
 ): (path: string) => string {
-  // RFC 8414 §3: a well-known path comes before the path of its issuer, not after it.
-  const wellKnown = '/.well-known/oauth-authorization-server';
   const home = [basePath, `${basePath}/`];
   // Removed only before the relay's own paths, because the base path itself may be `/auth`.
   const starts = routes.map(({ path }) => basePath + path.replace(/[:*].*/, ''));
   return (path) => {
     if (home.includes(path)) return '/';
-    if (path.startsWith(`${wellKnown}${basePath}/oauth2/`)) {
-      return wellKnown + path.slice(wellKnown.length + basePath.length);
+    if (path.startsWith(`${METADATA_PATH}${basePath}/oauth2/`)) {
+      return METADATA_PATH + path.slice(METADATA_PATH.length + basePath.length);
     }
     // A path that lacks the base path belongs to another issuer.
-    if (path.startsWith(`${wellKnown}/`)) return PATH_OF_NO_ROUTE;
+    if (path.startsWith(`${METADATA_PATH}/`)) return PATH_OF_NO_ROUTE;
     const isOwn = starts.some((start) => !home.includes(start) && path.startsWith(start));
     return isOwn ? path.slice(basePath.length) : path;
   };

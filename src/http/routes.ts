@@ -3,7 +3,7 @@ import type { RequestKind } from '../monitor.ts';
 import type { Branding } from '../pages/pages.ts';
 import { createIcon } from '../pages/style.ts';
 import { OPEN_SERVICE } from '../providers/open.ts';
-import type { Route } from './app.ts';
+import { METADATA_PATH, type Route } from './app.ts';
 import type { Dependencies } from './dependencies.ts';
 import { createCallback, createLink } from './endpoints/callback.ts';
 import { confirmLink } from './endpoints/confirmation.ts';
@@ -179,9 +179,9 @@ function createOAuthRoutes(endpoints: Dependencies): Route[] {
     { path: '/oauth2/:service/device_authorization', methods: authorization, ...oauth },
     { path: '/oauth2/:service/revoke', methods: revocation, ...revoked },
     { path: '/oauth2/:service/.well-known/openid-configuration', ...metadata },
-    { path: '/.well-known/oauth-authorization-server/oauth2/:service', ...metadata },
+    { path: `${METADATA_PATH}/oauth2/:service`, ...metadata },
     { path: '/oauth2/*', ...oauth },
-    { path: '/.well-known/oauth-authorization-server/*', ...oauth },
+    { path: `${METADATA_PATH}/*`, ...oauth },
   ];
 }
 
