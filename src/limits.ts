@@ -9,7 +9,7 @@ const SECOND_MS = 1_000;
 
 /** No vowels, so that no code is a word. No two letters look alike. RFC 8628 §6.1. */
 export const USER_CODE_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
-/** 20^8 codes, 34.5 bits. docs/person.md "Guessing codes" has the arithmetic. */
+/** 20^8 codes, 34.5 bits. docs/user-pages.md "Guessing codes" has the arithmetic. */
 export const USER_CODE_LENGTH = 8;
 
 /** Characters of a name that a user sees (device, app, provider). A line on a phone has room for no more. */

@@ -20,7 +20,7 @@ export const confirm = cases((test) => {
 
   testDecisions((kit, service = SERVICE_A) => kit.relay.start({ service }), test);
 
-  test('docs/person.md "Settings": a user who used a code is asked once, and the sign-in ends as usual', async (kit) => {
+  test('docs/user-pages.md "Settings": a user who used a code is asked once, and the sign-in ends as usual', async (kit) => {
     const session = await startWithCode(kit);
     expectRedirectToProvider(kit, await kit.relay.decide(session, 'continue'), session);
     await expectSignsIn(kit, session);

@@ -42,7 +42,7 @@ export function testDecisions(
   start: (kit: Kit, service?: string) => Promise<Session>,
   test: (title: string, run: Case['run']) => void,
 ): void {
-  test('docs/person.md "The pages"; On request: Continue, also at once: 303 to the provider; the sign-in ends as by the link', async (kit) => {
+  test('docs/user-pages.md "The pages"; On request: Continue, also at once: 303 to the provider; the sign-in ends as by the link', async (kit) => {
     for (const service of [SERVICE_A, SERVICE_B]) {
       const session = await start(kit, service);
       const pressed = times(6, () => kit.relay.decide(session, 'continue'));
@@ -68,7 +68,7 @@ export function testDecisions(
     expect.status(await kit.relay.open(session), session.userCode ? 404 : 200);
   });
 
-  test('docs/person.md "The pages": a form from another site, or without a choice, decides nothing: the page asks', async (kit) => {
+  test('docs/user-pages.md "The pages": a form from another site, or without a choice, decides nothing: the page asks', async (kit) => {
     const { relay, options } = kit;
     const session = await start(kit);
     const { origin: Origin } = new URL(options.baseUrl);
@@ -113,7 +113,7 @@ export const userCode = cases((test) => {
     }
   });
 
-  test('docs/person.md "The pages": a code is accepted in any case, width and with any separators: 303 to its page', async (kit) => {
+  test('docs/user-pages.md "The pages": a code is accepted in any case, width and with any separators: 303 to its page', async (kit) => {
     const { userCode } = await startWithCode(kit);
     const bare = userCode.replace('-', '');
     const spaced = [...bare.toLowerCase()].join(' ');
@@ -126,7 +126,7 @@ export const userCode = cases((test) => {
     }
   });
 
-  test('docs/person.md "The pages": /link is a form with one field; what cannot be a code is 400 and the form again', async (kit) => {
+  test('docs/user-pages.md "The pages": /link is a form with one field; what cannot be a code is 400 and the form again', async (kit) => {
     const form = await kit.relay.send({ path: '/link' });
     expect.status(form, 200);
     expect.html(form);
@@ -144,7 +144,7 @@ export const userCode = cases((test) => {
     }
   });
 
-  test('docs/person.md "The pages": the page shows code and device, escaped, 40 characters at most; changes nothing', async (kit) => {
+  test('docs/user-pages.md "The pages": the page shows code and device, escaped, 40 characters at most; changes nothing', async (kit) => {
     const device = `<i>Küche</i> & ${'x'.repeat(60)}`;
     const session = await startWithCode(kit, { device });
     for (const _ of [1, 2, 3]) {
@@ -158,7 +158,7 @@ export const userCode = cases((test) => {
     expect.status(await kit.relay.open(session), 302);
   });
 
-  test('docs/person.md "The pages": other spellings of the code redirect to the one spelling, and decide nothing', async (kit) => {
+  test('docs/user-pages.md "The pages": other spellings of the code redirect to the one spelling, and decide nothing', async (kit) => {
     const session = await startWithCode(kit);
     const { userCode, from } = session;
     const changed = [userCode.toLowerCase(), userCode.replace('-', ''), userCode.replace('-', ';')];
@@ -173,7 +173,7 @@ export const userCode = cases((test) => {
 
   testDecisions((kit, service = SERVICE_A) => startWithCode(kit, { service }), test);
 
-  test('docs/person.md "The pages": an unknown code and what cannot be a code: the same 404 page with the form', async (kit) => {
+  test('docs/user-pages.md "The pages": an unknown code and what cannot be a code: the same 404 page with the form', async (kit) => {
     const from = kit.relay.nextAddress();
     const texts: string[] = [];
     for (const code of ['BBBB-BBBB', 'AAAA-AAAA', 'BCDF']) {

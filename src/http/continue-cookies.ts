@@ -6,7 +6,7 @@
  *
  * Over https the name begins with `__Host-`: a browser accepts such a cookie only from the host
  * that it belongs to. With any other name, each host of the same site could set it, since the
- * attacker knows the state that the name is made of. docs/person.md.
+ * attacker knows the state that the name is made of. docs/user-pages.md.
  */
 import { hash } from 'node:crypto';
 import { generateCookie } from 'hono/cookie';

@@ -28,7 +28,7 @@ export interface Dependencies {
   readonly basePath: string;
   readonly sessionSeconds: number;
   readonly pollSeconds: number;
-  /** When the confirmation page is shown: always, or only after a user code. docs/person.md "Whom the confirmation page protects". */
+  /** When the confirmation page is shown: always, or only after a user code. docs/user-pages.md "Whom the confirmation page protects". */
   readonly confirm: 'always' | 'code';
   /** Undefined if open sign-ins are disabled. docs/open.md. */
   readonly openEndpoints: OpenEndpoints | undefined;

@@ -159,7 +159,7 @@ export const cannotBeRegistered = (hostname: string): boolean =>
 
 /**
  * True if a page of this origin sends the request. Browsers set these headers, and no page can
- * change them. A browser that is too old to send either is accepted (docs/person.md "Whom the
+ * change them. A browser that is too old to send either is accepted (docs/user-pages.md "Whom the
  * confirmation page protects"). https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
  */
 export function isSameOrigin(headers: Headers, origin: string): boolean {

@@ -107,7 +107,7 @@ const createPageAnswers = (pages: PageResponses) => ({
     pages.respondWithPage('fault', request, { names: { reference: request.id } }),
 });
 
-/** What users' browsers open. docs/protocol.md §5, docs/person.md. */
+/** What users' browsers open. docs/protocol.md §5, docs/user-pages.md. */
 function createPageRoutes(endpoints: Dependencies): Route[] {
   const { pages, confirm } = endpoints;
   const page = createPageAnswers(pages);

@@ -1,4 +1,4 @@
-/** A user with a code, from the code form to the device's tokens. docs/person.md. */
+/** A user with a code, from the code form to the device's tokens. docs/user-pages.md. */
 import { expect, test } from 'bun:test';
 import {
   agree,

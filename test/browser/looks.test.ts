@@ -97,7 +97,7 @@ test.each([
     const context = await browser.newContext({ colorScheme, reducedMotion: 'reduce' });
     const page = await context.newPage();
     const violations: Record<string, string[]> = {};
-    // An operator's own colour needs 4.5:1 only (docs/person.md).
+    // An operator's own colour needs 4.5:1 only (docs/user-pages.md).
     const leastContrast = branding === BRANDED ? undefined : 7;
     for (const [name, html] of Object.entries(renderEveryPage(language, branding))) {
       await showPage(page, html, branding);

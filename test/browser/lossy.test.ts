@@ -1,6 +1,6 @@
 /**
  * A user whose network is slow and loses connections: whatever they do then, the sign-in
- * ends as they wanted, and the last page says so. docs/person.md "The pages".
+ * ends as they wanted, and the last page says so. docs/user-pages.md "The pages".
  */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';

@@ -1,4 +1,4 @@
-/** What the pages say about a sign-in, what an operator puts on them, and where a mistyped address redirects to. docs/person.md. */
+/** What the pages say about a sign-in, what an operator puts on them, and where a mistyped address redirects to. docs/user-pages.md. */
 import { describe, expect, test } from 'bun:test';
 import { start, startWithCode } from '../kit/device.ts';
 import { BRANDED, createPagesFor } from '../kit/pages.ts';

@@ -1,4 +1,4 @@
-/** How often user codes may be guessed. The arithmetic is in docs/person.md. RFC 8628 §5.1. */
+/** How often user codes may be guessed. The arithmetic is in docs/user-pages.md. RFC 8628 §5.1. */
 import { expect, test } from 'bun:test';
 import { hash, randomBytes } from 'node:crypto';
 import { createUserCode, formatUserCode } from '../../src/sign-ins/secrets.ts';

@@ -1,4 +1,4 @@
-/** The verification pages: a code is typed, a short link opened, a decision made (docs/person.md). */
+/** The verification pages: a code is typed, a short link opened, a decision made (docs/user-pages.md). */
 import { describe, expect, test } from 'bun:test';
 import { poll, start, startWithCode } from '../kit/device.ts';
 import {

@@ -1,4 +1,4 @@
-/** What the name of a device or an app may contain (docs/person.md). */
+/** What the name of a device or an app may contain (docs/user-pages.md). */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SHOWN_NAME_CHARACTERS } from '../../src/limits.ts';

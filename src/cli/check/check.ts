@@ -53,7 +53,7 @@ async function checkEnvironment(settings: Settings, runtime: Runtime): Promise<F
   return parts.flat();
 }
 
-/** docs/person.md "Whom the confirmation page protects". */
+/** docs/user-pages.md "Whom the confirmation page protects". */
 const CONFIRM_CODE = warning(
   'confirmation',
   'CONFIRM is code: an attacker can start a sign-in and send its link to a victim, who sees no page of the relay before the device of the attacker has the tokens',

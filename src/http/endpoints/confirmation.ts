@@ -1,7 +1,7 @@
 /**
  * The confirmation page (RFC 8628 §3.3), which a user sees between a code, or with
  * CONFIRM=always a link, and the provider. It names the app and the device. A GET changes
- * nothing, so link previews do no harm. docs/person.md.
+ * nothing, so link previews do no harm. docs/user-pages.md.
  */
 import { OPEN_SERVICE, type OpenDestination, openDestinationOf } from '../../providers/open.ts';
 import type { Provider } from '../../providers/provider.ts';

@@ -1,4 +1,4 @@
-/** What users open themselves: the form for a user code, short links, and unknown paths. docs/person.md. */
+/** What users open themselves: the form for a user code, short links, and unknown paths. docs/user-pages.md. */
 import { codeFormOf } from '../../pages/pages.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Handler } from '../app.ts';
