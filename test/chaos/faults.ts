@@ -225,7 +225,7 @@ async function runOne(fault: Fault, parts: Parts): Promise<void> {
   const fromMs = nowMs();
   const failed = await fault.run(parts, relay).then(
     () => undefined,
-    // A fault that did not take place breaks no promise; that one of them never does is seen in the report.
+    // A fault that could not be caused fails no test. The report shows one that never could.
     (error: unknown) => String(error).split('\n')[0],
   );
   parts.history.push({

@@ -61,7 +61,7 @@ test.each(['nginx for one', 'Caddy'] as const)(
       START_BURST: '30',
     };
     let relay = await startRelay(env, { port });
-    await using proxy = await startProxy(name, [port], { isPatient: true });
+    await using proxy = await startProxy(name, [port], { waitsAsInProduction: true });
     const waiting = [];
     // They give up at any status but 200, 204 and 410.
     for (let count = 0; count < POLLS; count += 1) waiting.push(await startWaiting(proxy));

@@ -1,4 +1,4 @@
-/** A DNS server for a name whose addresses come, go and move, those of IPv4. It is asked for no other. */
+/** A DNS server for one name, whose IPv4 addresses a test can add, remove and change. */
 
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ export async function startDns() {
   };
 }
 
-/** That expires at once, so that only the client's own settings decide how long it is kept. */
+/** A record that expires at once, so that only the client's own settings decide how long it is cached. */
 function recordOf(address: string): Buffer {
   const record = Buffer.alloc(16);
   record.writeUInt16BE(SAME_NAME, 0);

@@ -20,7 +20,7 @@ export const DOCUMENTED: ReadonlyMap<string, ReadonlySet<string>> = new Map(
     ),
 );
 
-/** What the table lacks of a line of the log. */
+/** The event, or the fields, of a line of the log that are not in the table. */
 export function findUndocumented(line: Readonly<Record<string, unknown>>): readonly string[] {
   const event = String(line.event);
   const fields = DOCUMENTED.get(event);

@@ -54,7 +54,7 @@ export const isHere = (need: Need): boolean => FOUND[need]();
 
 export const findMissing = () => (Object.keys(FOUND) as Need[]).filter((need) => !isHere(need));
 
-/** Whole files: `npm test` does not run those that begin so, and tests run alone fail for want of the program. */
+/** Whole files, by the beginning of their paths: `npm test` leaves them out, and a file that is run alone fails because the program is missing. */
 export const FILES: Readonly<Record<string, readonly Need[]>> = {
   'browser/': ['Chromium'],
   'client/browser.': ['Chromium'],

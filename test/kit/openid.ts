@@ -77,7 +77,7 @@ export async function startOpenId(redirectUri: string, clientSecret?: string) {
     tokenUrl,
     clientId: client.client_id,
     requests,
-    /** Closed, it holds every request to the token endpoint. */
+    /** While it is closed, it holds every request to the token endpoint. */
     tokenGate,
     stop,
     /** Requests to the token endpoint so far. */

@@ -22,7 +22,7 @@ export function startTokenEndpoint() {
   return {
     ...stop,
     tokenUrl: url,
-    /** Closed, it holds every request. */
+    /** While it is closed, it holds every request. */
     gate,
     /** How often this code, or refresh token, was received. */
     requestsFor: (code: string) => requests.filter(({ body }) => codeIn(body) === code).length,

@@ -21,8 +21,8 @@ interface ProxyOptions {
   readonly dnsPort?: number;
   /** More lines for its server or site. */
   readonly directives?: string;
-  /** It waits for a relay that does not run as long as it does in production, and not a second at most. */
-  readonly isPatient?: boolean;
+  /** True if it waits for a relay that does not run as long as in production. Default: a second at most. */
+  readonly waitsAsInProduction?: boolean;
 }
 
 /** The ports of one relay, or of two. */
@@ -39,7 +39,7 @@ interface Place extends Omit<ProxyOptions, 'openFiles'> {
 interface Program {
   /** Writes its configuration and returns its command line and environment. */
   configure(place: Place): readonly [command: readonly string[], env?: Record<string, string>];
-  /** What of its output, and of the files in its folder, is about requests, and what is not. */
+  /** Divides its output and the files in its folder into what is about requests, and the rest. */
   readLogs(folder: string, output: string): { readonly access: string; readonly error: string };
 }
 
@@ -54,7 +54,7 @@ const nginx: Program = {
         ? {
             'resolver 127.0.0.11': `resolver 127.0.0.1:${dnsPort}`,
             'relay:8080': `relay:${relays[0]}`,
-            // Each keeps names by itself, and a test could not tell when all know a change.
+            // Each worker caches names by itself, and a test could not tell when all know a change.
             'worker_processes auto': 'worker_processes 1',
           }
         : // docs/proxies.md "nginx"
@@ -75,7 +75,7 @@ const nginx: Program = {
 
 /** Inside an nginx.conf as Debian's is: its error log has whole requests of what has no log of its own. */
 const nginxSite: Program = {
-  configure({ folder, port, relays, certificate, directives = '', isPatient }) {
+  configure({ folder, port, relays, certificate, directives = '', waitsAsInProduction }) {
     const site = adapt('nginx-site.conf', {
       '127.0.0.1:8080': `127.0.0.1:${relays[0]}`,
       'listen 80;': `listen 127.0.0.2:${port};`,
@@ -86,7 +86,7 @@ const nginxSite: Program = {
       '/etc/letsencrypt/live/relay.example/fullchain.pem': certificate.certificateFile,
       '/etc/letsencrypt/live/relay.example/privkey.pem': certificate.keyFile,
       '/var/log/nginx/sign-in-relay.': `${folder}/`,
-      ...(!isPatient && { '00ms;': '0ms;' }),
+      ...(!waitsAsInProduction && { '00ms;': '0ms;' }),
     });
     writeFileSync(join(folder, 'site.conf'), site);
     const main = `pid ${folder}/pid; error_log ${folder}/main.log warn; events { worker_connections 768; }
@@ -120,7 +120,7 @@ function caddyCommand(folder: string, env: Record<string, string> = {}) {
 }
 
 const caddy: Program = {
-  configure({ folder, port, relays, certificate, directives = '', isPatient }) {
+  configure({ folder, port, relays, certificate, directives = '', waitsAsInProduction }) {
     const config = adapt('Caddyfile', {
       '\n{\n': `\n{${CADDY_ALONE}`,
       'reverse_proxy relay:8080': [
@@ -128,7 +128,7 @@ const caddy: Program = {
         `tls ${certificate.certificateFile} ${certificate.keyFile}`,
         `\treverse_proxy ${relays.map((relay) => `127.0.0.1:${relay}`).join(' ')}`,
       ].join('\n'),
-      ...(!isPatient && { 'lb_retries 80': 'lb_retries 4' }),
+      ...(!waitsAsInProduction && { 'lb_retries 80': 'lb_retries 4' }),
     });
     writeFileSync(join(folder, 'Caddyfile'), config);
     return caddyCommand(folder, { RELAY_HOST: `https://127.0.0.1:${port}` });

@@ -48,7 +48,7 @@ export const ANILIST: ProviderConfig = {
   pkce: 'none',
 };
 
-/** A provider more, which takes a challenge. */
+/** Another provider, which takes a challenge. */
 export const ACME: ProviderConfig = {
   ...MAL,
   name: 'acme',
@@ -59,7 +59,7 @@ export const ACME: ProviderConfig = {
   pkce: 'S256',
 };
 
-/** The same as its operator names it by its issuer. */
+/** The same provider, configured by its issuer. */
 export const acmeAt = (issuer: string) => {
   const { name, displayName, clientId, authorizeParams } = ACME;
   return { name, displayName, clientId, authorizeParams, issuer };
@@ -182,7 +182,7 @@ export function createTestService(options: TestServiceOptions = {}) {
     store,
     /** The requests to providers. */
     sent,
-    /** Closed, it holds every request to a provider. */
+    /** While it is closed, it holds every request to a provider. */
     gate,
     countParked: async () => (await service.readState()).parkedPolls,
     /** What is kept in memory, expired or not. */

@@ -231,9 +231,9 @@ export const IMPATIENT: Clock = {
 
 interface TestRedisOptions
   extends Partial<Pick<RedisOptions, 'prefix' | 'maxSessions' | 'onEvent' | 'waitMs'>> {
-  /** For timers, where a test speeds them up. */
+  /** The clock of timers, for a test that speeds them up. */
   readonly timers?: Clock;
-  /** By the store's own clock, as in production. */
+  /** True if the store's own clock counts, as in production. */
   readonly usesOwnTime?: boolean;
   /** Not given: one of its own. */
   readonly time?: FakeClock;

@@ -52,7 +52,7 @@ export class Polls {
       if (waitSeconds > 0) leave.abort();
       return this.#expectAnswer(real, '204');
     }
-    // Only the hint is lost.
+    // The store has recorded that the opening was reported, but the device did not learn it.
     if (faults.hasLostReply) model.consumeOpenedEvent(device.model);
     const expected = model.poll(device.model, waitSeconds * 1_000, wantsProgress);
     if (typeof expected === 'string') return this.#expectAnswer(real, expected);

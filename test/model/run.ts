@@ -83,7 +83,7 @@ export class Run {
     await this.#expectNothingElse();
   }
 
-  /** Everything ends by itself: polls, sessions, and what is kept of them. */
+  /** Lets polls, sessions and what is kept of them expire. */
   async end(): Promise<void> {
     await this.#exchanges.refuseAll();
     await this.#advance(SESSION_MS + REPEAT_MS + POLL_MS);
@@ -188,7 +188,7 @@ export class Run {
     if (store === 'loses a reply' && !isBusy) this.#model.start(service, hasAck);
   }
 
-  /** If its user is just back from the provider, tokens may come in the same moment: they are not lost. */
+  /** A device disconnects. If its user is just back from the provider, tokens may come in the same moment, and must not be lost. */
   async #leave(nth: number): Promise<void> {
     const device = this.#polls.leave(nth);
     if (device === undefined) return;
@@ -221,7 +221,7 @@ export class Run {
     }
   }
 
-  /** What the model answers by then. */
+  /** Checks what the model answers by then. */
   async #pass(nowMs: number): Promise<void> {
     for (const answered of this.#model.advanceTo(nowMs)) await this.#polls.expectAnswered(answered);
   }

@@ -14,9 +14,9 @@ const WITHOUT_FAULTS: ReadonlySet<Command['name']> = new Set([
 ]);
 
 export class StoreFaults {
-  /** What it does next. */
+  /** What the store does next. */
   state: Command['store'] = 'up';
-  /** While the command runs. */
+  /** True once a reply of the current command was lost. */
   hasLostReply = false;
 
   begin({ name, store }: Command): void {
@@ -32,7 +32,7 @@ export class StoreFaults {
     return this.state === 'down';
   }
 
-  /** If one is to be lost: the store does what it is asked, and the relay does not learn of it. Once for each command. */
+  /** Loses a reply if the command says so, once: the store does what it is asked, and the relay does not learn of it. */
   async loseReply(asked: Asked, ask: () => unknown): Promise<void> {
     if (this.state !== 'loses a reply' || !LOSABLE.has(asked)) return;
     this.state = 'up';

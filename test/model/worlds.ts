@@ -101,7 +101,7 @@ function closeAll(all: readonly { close(): void }[]): void {
   for (const { close } of all) close();
 }
 
-/** What is not so in the end is for the caller to notice. */
+/** Resolves when `isSo` is true, or after the last try: the caller checks which. */
 export async function until(
   { settle, tries }: World,
   isSo: () => boolean | Promise<boolean>,
