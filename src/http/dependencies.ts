@@ -1,4 +1,4 @@
-/** What endpoints may use. No secret of the settings can be reached from any of it. */
+/** What endpoints may use, by what they are for. No secret of the settings can be reached from any of it. */
 import type { BlindPolicy } from '../providers/config.ts';
 import type { OpenEndpoints } from '../providers/open.ts';
 import type { Providers } from '../providers/provider.ts';
@@ -36,3 +36,23 @@ export interface Dependencies {
   /** Whether devices may, or must, exchange the code themselves. docs/extensions.md. */
   readonly blind: BlindPolicy;
 }
+
+type Base = 'signIns' | 'providers' | 'admission' | 'clock' | 'signInLog' | 'baseUrl';
+
+/** What starts of sign-ins use. */
+export type StartDependencies = Pick<
+  Dependencies,
+  Base | 'blind' | 'sessionSeconds' | 'maxSessions'
+>;
+
+/** What refreshes, revocations and polls of the device grant use. */
+export type TokenDependencies = Pick<
+  Dependencies,
+  Base | 'blind' | 'refreshes' | 'revocations' | 'pollSeconds'
+>;
+
+/** What pages for users use. */
+export type PageDependencies = Pick<
+  Dependencies,
+  Base | 'pages' | 'cookies' | 'confirm' | 'basePath' | 'openEndpoints'
+>;

@@ -12,13 +12,13 @@ import {
   type SignIns,
 } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { PageDependencies } from '../dependencies.ts';
 import { isBackgroundRequest, isPrefetch, type RelayRequest } from '../request.ts';
 import { redirectResponse, refuse } from '../responses.ts';
 import { outcomePageOf } from './confirmation.ts';
 
 /** `GET /auth/<service>`: the link. Ends nothing, so link previews do no harm. docs/protocol.md §5. */
-export function createLink({ signIns, providers, signInLog, pages }: Dependencies): Handler {
+export function createLink({ signIns, providers, signInLog, pages }: PageDependencies): Handler {
   const { respondWithPage } = pages;
   return async (request) => {
     const service = request.parameter;
@@ -52,7 +52,7 @@ const OTHER_BROWSER_HINT =
  * disconnects, the exchange continues, because the code is spent and the device waits for the
  * tokens. docs/protocol.md §5.
  */
-export function createCallback(dependencies: Dependencies): Handler {
+export function createCallback(dependencies: PageDependencies): Handler {
   const { providers, cookies, confirm, signInLog, pages } = dependencies;
   const { respondWithPage } = pages;
   return async (request) => {
@@ -91,7 +91,7 @@ export function createCallback(dependencies: Dependencies): Handler {
  * sees the state of the sign-in; any other sees that the link is no longer valid.
  */
 export async function respondToSecondCallback(
-  { signIns, pages }: Dependencies,
+  { signIns, pages }: PageDependencies,
   request: RelayRequest,
   { service, browserState }: { readonly service: string; readonly browserState: string },
   outcome: NotFinal,
@@ -105,7 +105,7 @@ export async function respondToSecondCallback(
 
 /** The browser that comes back is not the one in which somebody pressed Continue. */
 export async function respondToOtherBrowser(
-  { signIns, pages }: Dependencies,
+  { signIns, pages }: PageDependencies,
   request: RelayRequest,
   { service, browserState }: { readonly service: string; readonly browserState: string },
 ): Promise<Response> {
@@ -125,7 +125,7 @@ async function endSignIn(
   request: RelayRequest,
   provider: Provider,
   browserState: string,
-  { signIns, signInLog }: Dependencies,
+  { signIns, signInLog }: PageDependencies,
 ): Promise<EndedCallback<TokenFailure>> {
   const error = request.query('error');
   const code = request.query('code');

@@ -8,7 +8,7 @@ import type { Provider } from '../../providers/provider.ts';
 import { formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
 import type { SessionOutcome } from '../../sign-ins/session.ts';
 import type { EndedInfo, SessionInfo } from '../../sign-ins/sign-ins.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { PageDependencies } from '../dependencies.ts';
 import {
   isSameOrigin,
   MAX_FORM_BYTES,
@@ -26,7 +26,7 @@ type Choice = 'continue' | 'decline' | 'origin_hidden' | undefined;
 
 /** What the user chose. Undefined for a GET, another site's form, or an unknown choice. */
 export async function readChoice(
-  { clock, baseUrl }: Dependencies,
+  { clock, baseUrl }: PageDependencies,
   request: RelayRequest,
 ): Promise<Choice> {
   if (request.method !== 'POST') return undefined;
@@ -39,7 +39,7 @@ export async function readChoice(
 
 /** A link with a state, by GET and POST, to a session of this service. */
 export async function confirmLink(
-  dependencies: Dependencies,
+  dependencies: PageDependencies,
   request: RelayRequest,
   service: string,
 ): Promise<Response | Refusal> {
@@ -57,7 +57,7 @@ export async function confirmLink(
  * the page asks. Idempotent: users repeat it after a lost response, in a second tab, or with Back.
  */
 export async function handleChoice(
-  dependencies: Dependencies,
+  dependencies: PageDependencies,
   request: RelayRequest,
   choice: Choice,
   found: SessionInfo | EndedInfo,
@@ -87,7 +87,7 @@ export async function handleChoice(
 
 /** Undefined if the operator has removed the service, or disabled open sign-ins, since the sign-in started. */
 function findDestination(
-  { providers, openEndpoints, baseUrl }: Dependencies,
+  { providers, openEndpoints, baseUrl }: PageDependencies,
   { service, delivery }: SessionInfo,
 ) {
   if (delivery.kind === 'callback') {
@@ -98,7 +98,7 @@ function findDestination(
 }
 
 function respondWithConfirmation(
-  { pages, baseUrl }: Dependencies,
+  { pages, baseUrl }: PageDependencies,
   request: RelayRequest,
   { ageMs, deviceName }: SessionInfo,
   { name, displayName, host }: Destination,
@@ -119,7 +119,7 @@ function respondWithConfirmation(
 
 /** `provider` is the name that users see. */
 async function decline(
-  { signIns, signInLog, pages }: Dependencies,
+  { signIns, signInLog, pages }: PageDependencies,
   request: RelayRequest,
   { service, browserState, deviceName }: SessionInfo,
   provider: string | undefined,
@@ -135,7 +135,7 @@ async function decline(
 }
 
 async function redirectToProvider(
-  { signIns, signInLog, pages, cookies, confirm }: Dependencies,
+  { signIns, signInLog, pages, cookies, confirm }: PageDependencies,
   request: RelayRequest,
   provider: Destination,
   browserState: string,

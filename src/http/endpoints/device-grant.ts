@@ -10,7 +10,7 @@ import type { Provider } from '../../providers/provider.ts';
 import { formatUserCode, isCapability } from '../../sign-ins/secrets.ts';
 import type { Clock } from '../../sign-ins/time.ts';
 import { type Handler, logFault } from '../app.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Dependencies, StartDependencies, TokenDependencies } from '../dependencies.ts';
 import {
   describeOAuthTokens,
   missingParameter,
@@ -41,7 +41,7 @@ const PARAMETERS = ['grant_type', 'device_code', 'refresh_token', 'scope', 'devi
  * Anyone may start a sign-in, as at `/auth/start`. The client id is ignored, because a
  * device cannot keep a secret that would prove it (RFC 8628 §5.6).
  */
-export function createDeviceAuthorization(dependencies: Dependencies): Handler {
+export function createDeviceAuthorization(dependencies: StartDependencies): Handler {
   const { signIns, providers, admission, clock, signInLog } = dependencies;
   const { baseUrl, sessionSeconds } = dependencies;
   return async (request) => {
@@ -73,7 +73,7 @@ export function createDeviceAuthorization(dependencies: Dependencies): Handler {
   };
 }
 
-export function createToken(dependencies: Dependencies): Handler {
+export function createToken(dependencies: TokenDependencies): Handler {
   const { clock, providers } = dependencies;
   return async (request) => {
     const parameters = await readParameters(request.raw, clock, PARAMETERS);
@@ -104,7 +104,7 @@ export function blindResponse(): Response {
 async function poll(
   request: RelayRequest,
   deviceCode: string | undefined,
-  { signIns, admission, pollSeconds }: Dependencies,
+  { signIns, admission, pollSeconds }: TokenDependencies,
 ): Promise<Response> {
   if (deviceCode === undefined) return missingParameter('device_code');
   if (!isCapability(deviceCode)) return oauthErrorResponse('invalid_grant');
@@ -136,7 +136,7 @@ async function poll(
  * as `invalid_grant`.
  */
 async function refresh(
-  dependencies: Dependencies,
+  dependencies: TokenDependencies,
   request: RelayRequest,
   provider: Provider,
   parameters: ReadonlyMap<string, string>,

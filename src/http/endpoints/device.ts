@@ -12,7 +12,7 @@ import { formatUserCode, isCapability, isChallenge } from '../../sign-ins/secret
 import type { Delivery, SessionResult } from '../../sign-ins/session.ts';
 import type { SignIns } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Dependencies, StartDependencies } from '../dependencies.ts';
 import {
   linkOf,
   parseMembers,
@@ -44,7 +44,7 @@ const MEMBERS = {
 } as const;
 
 /** Refuses in the order of docs/protocol.md §2. A start that is refused later costs a token too. */
-export function createStart(dependencies: Dependencies): Handler {
+export function createStart(dependencies: StartDependencies): Handler {
   const { providers, admission, clock, blind } = dependencies;
   return async (request) => {
     const admitted = await admission.admit(request, 'start');
@@ -107,7 +107,7 @@ function logIgnoredMembers(request: RelayRequest, body: Readonly<Record<string, 
 
 /** The response has three more members with a user code, and `more`. */
 export async function startSignIn(
-  { signIns, signInLog, baseUrl, sessionSeconds }: Dependencies,
+  { signIns, signInLog, baseUrl, sessionSeconds }: StartDependencies,
   request: RelayRequest,
   service: string,
   delivery: Delivery,

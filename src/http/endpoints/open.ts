@@ -15,7 +15,7 @@ import {
 import { isCapability } from '../../sign-ins/secrets.ts';
 import { isFinal } from '../../sign-ins/sign-ins.ts';
 import type { Handler } from '../app.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { Dependencies, PageDependencies, StartDependencies } from '../dependencies.ts';
 import { parseMembers, type RelayRequest, readBody, textOf } from '../request.ts';
 import { jsonResponse, refuse, textResponse } from '../responses.ts';
 import {
@@ -30,7 +30,10 @@ import { startSignIn } from './device.ts';
 const MAX_BODY_BYTES = 4_096;
 
 /** `POST /open` without a state. Refuses as a start does, and while half of MAX_SESSIONS is live: the rest is for the relay's own services. */
-export function createOpenStart(dependencies: Dependencies, endpoints: OpenEndpoints): Handler {
+export function createOpenStart(
+  dependencies: StartDependencies,
+  endpoints: OpenEndpoints,
+): Handler {
   const { signIns, admission, clock, signInLog, maxSessions, baseUrl } = dependencies;
   return async (request) => {
     const admitted = await admission.admit(request, 'open');
@@ -55,7 +58,7 @@ export function createOpenStart(dependencies: Dependencies, endpoints: OpenEndpo
 export const isOpenLink = (request: RelayRequest) => request.query('state') !== undefined;
 
 /** `GET /open/callback`, only for the browser in which the user pressed Continue. */
-export function createOpenCallback(dependencies: Dependencies): Handler {
+export function createOpenCallback(dependencies: PageDependencies): Handler {
   const { signIns, cookies, signInLog, pages, baseUrl } = dependencies;
   return async (request) => {
     const browserState = request.query('state') ?? '';

@@ -2,7 +2,7 @@
 import type { Provider } from '../../providers/provider.ts';
 import type { Failed } from '../../providers/token-response.ts';
 import type { Handler } from '../app.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { TokenDependencies } from '../dependencies.ts';
 import { parseMembers, type RelayRequest, readBody, textOf } from '../request.ts';
 import { describeTokens, jsonResponse, type Refusal, refuse, undecided } from '../responses.ts';
 
@@ -11,7 +11,7 @@ export const MAX_TOKEN_REQUEST_BYTES = 16_384;
 
 /** Admits a refresh or a revocation of either protocol, and logs its failure. Rejects when the store is unavailable. */
 export async function askProvider<Done extends { readonly ok: true }>(
-  { admission, signInLog }: Dependencies,
+  { admission, signInLog }: TokenDependencies,
   request: RelayRequest,
   provider: Provider,
   grant: 'refresh' | 'revoke',
@@ -28,7 +28,7 @@ export async function askProvider<Done extends { readonly ok: true }>(
   return { ...(refusal ? refuse(refusal) : undecided(retryAfterMs)), description };
 }
 
-export function createRefresh(dependencies: Dependencies): Handler {
+export function createRefresh(dependencies: TokenDependencies): Handler {
   return async (request) => {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
@@ -47,7 +47,7 @@ export function createRefresh(dependencies: Dependencies): Handler {
 /** Reads the body of a refresh or a revocation, and finds the provider that it names. */
 export async function readTokenRequest(
   request: RelayRequest,
-  { clock, providers, blind }: Dependencies,
+  { clock, providers, blind }: TokenDependencies,
 ) {
   const { text, isTruncated } = await readBody(request.raw, MAX_TOKEN_REQUEST_BYTES, clock);
   const body = parseMembers(text);

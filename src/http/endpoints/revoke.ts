@@ -5,7 +5,7 @@
 
 import type { TokenKind } from '../../providers/revocation.ts';
 import type { Handler } from '../app.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { TokenDependencies } from '../dependencies.ts';
 import {
   missingParameter,
   oauthErrorResponse,
@@ -20,7 +20,7 @@ import { askProvider, isToken, readTokenRequest } from './refresh.ts';
 const PARAMETERS = ['token', 'token_type_hint'];
 const KINDS: readonly TokenKind[] = ['access_token', 'refresh_token'];
 
-export function createRevoke(dependencies: Dependencies): Handler {
+export function createRevoke(dependencies: TokenDependencies): Handler {
   return async (request) => {
     const read = await readTokenRequest(request, dependencies);
     if (!read.ok) return read;
@@ -41,7 +41,7 @@ export function createRevoke(dependencies: Dependencies): Handler {
 }
 
 /** RFC 7009 §2.1. The client id is ignored, as at the token endpoint. */
-export function createRevocation(dependencies: Dependencies): Handler {
+export function createRevocation(dependencies: TokenDependencies): Handler {
   const { clock, providers, revocations } = dependencies;
   return async (request) => {
     const parameters = await readParameters(request.raw, clock, PARAMETERS);

@@ -2,7 +2,7 @@
 import { codeFormOf } from '../../pages/pages.ts';
 import { formatUserCode, parseUserCode } from '../../sign-ins/secrets.ts';
 import type { Handler } from '../app.ts';
-import type { Dependencies } from '../dependencies.ts';
+import type { PageDependencies } from '../dependencies.ts';
 import {
   isBackgroundRequest,
   MAX_FORM_BYTES,
@@ -15,7 +15,7 @@ import { type PageResponses, redirectResponse, refuse } from '../responses.ts';
 import { handleChoice, readChoice } from './confirmation.ts';
 
 /** `GET /link`. A code in the query counts as typed. */
-export function createCodeForm(dependencies: Dependencies): Handler {
+export function createCodeForm(dependencies: PageDependencies): Handler {
   const { respond, pagesFor } = dependencies.pages;
   return (request) => {
     const typed = readQueryCode(request);
@@ -29,7 +29,7 @@ const readQueryCode = (request: RelayRequest) =>
   request.query('code') ?? request.query('user_code');
 
 /** `POST /link`. Needs no rate limit, because it looks nothing up. The short link to which it redirects has one. */
-export function createSubmitCode(dependencies: Dependencies): Handler {
+export function createSubmitCode(dependencies: PageDependencies): Handler {
   return async (request) => {
     const { text } = await readBody(request.raw, MAX_FORM_BYTES, dependencies.clock);
     const typed = parseParameters(text).get('code') ?? '';
@@ -38,7 +38,7 @@ export function createSubmitCode(dependencies: Dependencies): Handler {
 }
 
 function respondToTypedCode(
-  { pages, baseUrl, basePath }: Dependencies,
+  { pages, baseUrl, basePath }: PageDependencies,
   request: RelayRequest,
   typed: string,
 ): Response {
@@ -66,7 +66,7 @@ function codeIn(typed: string, host: string): string {
 }
 
 /** `/L/XXXX-XXXX`, by GET and POST. */
-export function createShortLink(dependencies: Dependencies): Handler {
+export function createShortLink(dependencies: PageDependencies): Handler {
   const { basePath, admission, signIns, pages } = dependencies;
   return async (request) => {
     const typed = decode(request.parameter);
@@ -103,7 +103,7 @@ function respondWithUnknownCode(
 }
 
 /** Any unknown path. A mistyped code or a mistyped `/link` is redirected. */
-export function createNotFound(dependencies: Dependencies) {
+export function createNotFound(dependencies: PageDependencies) {
   const { pages, basePath } = dependencies;
   return (request: RelayRequest): Response => {
     const { path } = request;

@@ -22,18 +22,6 @@ import scripts from './scripts.lua' with { type: 'text' };
 /** EVALSHA runs scripts.lua by this digest. */
 const SCRIPTS_SHA1 = hash('sha1', scripts);
 
-/** The scripts of scripts.lua. */
-type ScriptName =
-  | 'create'
-  | 'commit'
-  | 'sweep'
-  | 'count'
-  | 'takeToken'
-  | 'refundToken'
-  | 'beginRefresh'
-  | 'finishRefresh'
-  | 'probe';
-
 export type RedisKeys = ReturnType<typeof createRedisKeys>;
 
 /** The names of all keys, and of the channel. In a Cluster every key has the hash tag `{0}`. docs/sealing.md "Records". */
@@ -83,12 +71,12 @@ export function createRedisCommands(options: RedisCommandsOptions) {
   const inProgress = new Set<Promise<unknown>>();
 
   /**
-   * Throws StoreUnavailable if the client is offline, the server refuses, the connection is lost, or no
+   * `script`: its name in scripts.lua. Throws StoreUnavailable if the client is offline, the server refuses, the connection is lost, or no
    * reply comes in time. After the last two it is unknown whether the script was executed, so it
    * is repeated only if `policy` says so.
    */
   function run(
-    script: ScriptName,
+    script: string,
     keys: string[],
     args: (string | number)[] = [],
     policy?: RetryPolicy,
