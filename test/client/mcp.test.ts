@@ -1,12 +1,15 @@
 /** `sign-in-relay-client/mcp` with the official SDK, at the MCP server of a dev relay and at the example server of the SDK. */
-import { beforeAll, beforeEach, expect, test } from 'bun:test';
+import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from 'bun:test';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { auth } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { relayProvider } from '../../client/src/mcp.ts';
+import { type RelayProviderOptions, relayProvider } from '../../client/src/mcp.ts';
 import { fileStorage } from '../../client/src/node.ts';
+import { createMemory } from '../../client/src/storage.ts';
 import { installClient } from '../kit/client-package.ts';
 import { startDev } from '../kit/dev.ts';
 import { newFolder } from '../kit/folder.ts';
@@ -15,7 +18,7 @@ import { scanTerminal } from '../kit/qr.ts';
 import { ROOT, startRelay } from '../kit/relay.ts';
 import { plantSecret } from '../kit/secrets.ts';
 import { createVisitor, decision, readLink } from '../kit/user.ts';
-import { pollUntil, untilShown } from '../kit/wait.ts';
+import { failureOf, pollUntil, untilShown } from '../kit/wait.ts';
 
 const dev = await startDev({ args: ['--open'] });
 const server = new URL(`${dev.providerUrl}/mcp`);
@@ -30,14 +33,13 @@ beforeEach(() => {
 });
 
 /** A client as in a process of its own: nothing is shared but the folder. */
-function createClient(fetch?: (url: string, init: object) => Promise<Response>) {
-  const shared = fileStorage(folder);
+function createClient(options: Partial<RelayProviderOptions> = {}) {
   const authProvider = relayProvider({
     relay: dev.relayUrl,
     server,
-    storage: { ...shared },
-    fetch,
+    storage: { ...fileStorage(folder) },
     onPrompt: ({ link }) => void links.push(link),
+    ...options,
   });
   const client = new Client({ name: 'test', version: '1.0.0' });
   const connect = () =>
@@ -118,28 +120,132 @@ const foundAt = (authorizationServerUrl: string, metadata: object = {}) => ({
   resourceMetadata: { resource: server.href, scopes_supported: ['a', 'b'] },
 });
 
+const RELAY = 'https://relay.example';
+const CALLBACK = `${RELAY}/open/callback`;
+
+interface BareOptions extends Partial<RelayProviderOptions> {
+  readonly result?: () => Response | Promise<Response>;
+  /** What the callback has beside a code and the state. */
+  readonly returned?: object;
+}
+
 /** A process at a relay whose user comes at once, unless `result` says otherwise. It is asked as the SDK asks. */
-function createBare(result?: () => Response | Promise<Response>, returned: object = {}) {
+function createBare({ result, returned, ...options }: BareOptions = {}) {
   const urls: string[] = [];
-  const { authProvider } = createClient(async (url, init) => {
-    const { pathname, searchParams } = new URL(url);
+  const starts: object[] = [];
+  const revoked: string[] = [];
+  async function fetch(url: string, init: object): Promise<Response> {
+    const { origin, pathname, searchParams } = new URL(url);
+    const { body = '', headers } = init as { body?: string; headers: Headers };
+    if (pathname === '/revoke') {
+      revoked.push(`${origin} ${new URLSearchParams(body).get('token')}`);
+      return new Response();
+    }
     if (pathname === '/services') return Response.json({ services: [], extensions: ['open'] });
     if (pathname === '/open') {
-      const { authorizationUrl } = JSON.parse((init as { body: string }).body);
+      const { authorizationUrl, device } = JSON.parse(body);
       urls.push(authorizationUrl);
+      starts.push({ device, ...headers });
       const state = new URL(authorizationUrl).searchParams.get('state');
-      return Response.json({ session: state, url: `${dev.relayUrl}/x`, expiresIn: 600 });
+      return Response.json({ session: state, url: `${RELAY}/x`, expiresIn: 600 });
     }
     if (result) return result();
     const callback = { code: 'code', state: searchParams.get('session'), ...returned };
-    return Response.json({ callback, redirectUri: `${dev.relayUrl}/open/callback` });
-  });
+    return Response.json({ callback, redirectUri: CALLBACK });
+  }
+  const { authProvider } = createClient({ relay: RELAY, fetch, ...options });
   async function start(discovery: ReturnType<typeof foundAt>, client_id = 'client') {
     await authProvider.saveDiscoveryState(discovery);
     await authProvider.saveClientInformation({ client_id });
   }
-  return Object.assign(authProvider, { start, urls });
+  return Object.assign(authProvider, { start, urls, starts, revoked });
 }
+
+/** The flow of the SDK, at servers that have these documents and answer token requests. Resolves with what they got. */
+async function connectAt(
+  authProvider: ReturnType<typeof createBare>,
+  documents: Readonly<Record<string, object>>,
+  answers: object[] = [{ access_token: 'a', token_type: 'Bearer' }],
+) {
+  const posted: { url: string; authorization: string | null; body: string }[] = [];
+  const fetchFn = async (url: string | URL, init: RequestInit = {}) => {
+    const { href, pathname } = new URL(url);
+    if (pathname.startsWith('/.well-known/')) {
+      const document = documents[pathname.split('/')[2] ?? ''];
+      return document ? Response.json(document) : new Response('', { status: 404 });
+    }
+    const body = `${init.body}`;
+    posted.push({ url: href, authorization: new Headers(init.headers).get('authorization'), body });
+    if (pathname === '/register')
+      return Response.json({ ...JSON.parse(body), ...documents.register });
+    const next = answers.shift() ?? {};
+    return Response.json(next, { status: 'error' in next ? 400 : 200 });
+  };
+  expect(await auth(authProvider, { serverUrl: server, fetchFn })).toBe('AUTHORIZED');
+  return posted;
+}
+
+/** Documents of OTHER, and how it registers a client. */
+const documentsOf = (metadata: object = {}, registered: object = {}) => {
+  const { authorizationServerMetadata, resourceMetadata } = foundAt(OTHER, metadata);
+  const register = {
+    registration_endpoint: `${OTHER}/register`,
+    response_types_supported: ['code'],
+  };
+  return {
+    'oauth-protected-resource': { ...resourceMetadata, authorization_servers: [OTHER] },
+    'oauth-authorization-server': { ...register, ...authorizationServerMetadata },
+    register: { client_id: 'client', ...registered },
+  };
+};
+
+const queryOf = (url = '') => Object.fromEntries(new URL(url).searchParams);
+
+test('a client registers, asks for what it may, and sends its secret but not its id', async () => {
+  const bare = createBare({ headers: { 'X-App': '1' } });
+  const authentication = { token_endpoint_auth_method: 'client_secret_basic' };
+  const registered = { client_secret: 'secret', scope: 'c offline_access', ...authentication };
+  const [registration, request, ...more] = await connectAt(bare, documentsOf({}, registered));
+  expect(more).toBeEmpty();
+  expect(JSON.parse(registration?.body ?? '')).toEqual({
+    client_name: 'An MCP client',
+    redirect_uris: [CALLBACK],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+    scope: 'a b',
+  });
+  expect(bare.starts).toEqual([{ device: 'An MCP client', 'X-App': '1' }]);
+  const asked = { client_id: 'client', scope: 'c offline_access', prompt: 'consent' };
+  expect(queryOf(bare.urls[0])).toMatchObject({ ...asked, resource: server.href });
+  expect(request?.authorization).toBe(`Basic ${btoa('client:secret')}`);
+  expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual({
+    grant_type: 'authorization_code',
+    code: 'code',
+    redirect_uri: CALLBACK,
+    code_verifier: expect.any(String),
+    resource: server.href,
+  });
+});
+
+test('a client that the server knows by its document is not registered', async () => {
+  const bare = createBare();
+  const documents = documentsOf({ client_id_metadata_document_supported: true });
+  expect(await connectAt(bare, documents)).toHaveLength(1);
+  expect(queryOf(bare.urls[0])).toMatchObject({ client_id: `${RELAY}/open/client.json` });
+  expect(queryOf(bare.urls[0])).not.toHaveProperty('prompt');
+});
+
+test('a server without metadata has its endpoints at its root', async () => {
+  const http = { relay: 'http://relay.example', allowHttp: true, name: 'Ada' };
+  const bare = createBare({ returned: { iss: THIRD }, ...http });
+  const posted = await connectAt(bare, { register: { client_id: 'client' } });
+  const at = server.origin;
+  expect(posted.map(({ url }) => url)).toEqual([`${at}/register`, `${at}/token`]);
+  expect(bare.starts).toEqual([{ device: 'Ada' }]);
+  expect(bare.urls[0]).toStartWith(`${at}/authorize?`);
+  for (const name of ['scope', 'resource']) expect(queryOf(bare.urls[0])).not.toHaveProperty(name);
+});
 
 const PROMISED = { authorization_response_iss_parameter_supported: true };
 
@@ -150,10 +256,11 @@ test.each<[string, object, object, boolean]>([
   ['names none', {}, {}, true],
   ['names none, though the metadata promise it', {}, PROMISED, false],
   ['names the server, as the metadata promise', { iss: OTHER }, PROMISED, true],
+  ['has a final slash, as in the metadata', { iss: `${OTHER}/` }, { issuer: `${OTHER}/` }, true],
   // No browser can send the client's state to the relay, but the relay may be hostile itself.
   ['has another state', { state: 'other' }, {}, false],
 ])('a callback that %s', async (_, returned, metadata, isGood) => {
-  const { start, prepareTokenRequest } = createBare(undefined, returned);
+  const { start, prepareTokenRequest } = createBare({ returned });
   await start(foundAt(OTHER, metadata));
   const requested = prepareTokenRequest();
   if (isGood) await requested;
@@ -189,16 +296,21 @@ test('no authorization server gets the code or refresh token of another one', as
   const [first, second] = [createBare(), createBare()];
   await first.start(foundAt(THIRD));
   await first.prepareTokenRequest();
-  await second.start(foundAt(OTHER));
+  await second.start(foundAt(OTHER, { revocation_endpoint: `${OTHER}/revoke` }));
   await first.saveTokens({ access_token: 'a', token_type: 'bearer', refresh_token: 'r' });
   expect((await second.prepareTokenRequest()).get('grant_type')).toBe('authorization_code');
   await expect(first.prepareTokenRequest()).rejects.toThrow('connect again');
   await expect(first.saveDiscoveryState(foundAt(OTHER))).rejects.toThrow('restart the client');
+  await second.saveTokens({ access_token: 'b', token_type: 'bearer' });
+  const third = createBare();
+  await third.saveDiscoveryState(foundAt(THIRD));
+  expect(third.revoked).toEqual([`${OTHER} b`]);
 });
 
 test('signing out deletes the tokens, but metadata that are missing for once do not', async () => {
   const { start, prepareTokenRequest, saveTokens } = createBare();
-  await start(foundAt(OTHER));
+  const endpoints = { token_endpoint: `${THIRD}/token`, revocation_endpoint: `${THIRD}/revoke` };
+  await start(foundAt(OTHER, endpoints));
   await prepareTokenRequest();
   await saveTokens({ access_token: 'a', token_type: 'bearer' });
   const next = createBare();
@@ -206,8 +318,12 @@ test('signing out deletes the tokens, but metadata that are missing for once do 
     const found = next.saveDiscoveryState({ authorizationServerUrl });
     await expect(found).rejects.toThrow('try again');
   }
-  expect(await next.tokens()).toMatchObject({ access_token: 'a' });
-  await next.invalidateCredentials('all');
+  await next.invalidateCredentials('discovery');
+  expect(await createBare().tokens()).toMatchObject({ access_token: 'a' });
+  const leaving = createBare();
+  await leaving.invalidateCredentials('tokens');
+  expect(leaving.revoked).toEqual([`${THIRD} a`]);
+  await leaving.invalidateCredentials('all');
   await createBare().saveDiscoveryState({ authorizationServerUrl: `${server.origin}/` });
   const last = createBare();
   await last.start(foundAt(OTHER));
@@ -219,15 +335,15 @@ test.each([
   ['access_denied', '{"error":"access_denied"}', 200, { client_id: 'client' }],
 ])('%s rejects, and only a client that the server may have lost is dropped', async (...row) => {
   const [code, text, status, client] = row;
-  const bare = createBare(() => new Response(text, { status }));
+  const bare = createBare({ result: () => new Response(text, { status }) });
   await bare.start(foundAt(OTHER));
   await expect(bare.prepareTokenRequest()).rejects.toMatchObject({ code });
   expect(await bare.clientInformation()).toEqual(client);
 });
 
-test('another process that has signed in, without a refresh token, spares the user', async () => {
+test('a user is spared while another process has signed in, without a refresh token', async () => {
   const saved = Promise.withResolvers<Response>();
-  const [waiting, other] = [createBare(() => saved.promise), createBare()];
+  const [waiting, other] = [createBare({ result: () => saved.promise }), createBare()];
   await waiting.start(foundAt(OTHER));
   const request = waiting.prepareTokenRequest();
   await pollUntil('its link is shown', () => links.length > 0);
@@ -240,17 +356,126 @@ test('another process that has signed in, without a refresh token, spares the us
   await other.saveTokens({ access_token: 'a', token_type: 'bearer' });
   saved.resolve(new Response(null, { status: 204 }));
   await expect(request).rejects.toThrow('signed in meanwhile');
+  // The server refuses that token, then nobody is signed in any more.
+  await other.tokens();
+  expect((await other.prepareTokenRequest()).get('code')).toBe('code');
+  await other.saveTokens({ access_token: 'b', token_type: 'bearer' });
+  await waiting.invalidateCredentials('tokens');
+  expect(await waiting.tokens()).toBeUndefined();
+  expect((await other.prepareTokenRequest()).get('code')).toBe('code');
 });
 
-test('a storage that fails is named, and the address of a server may be long', async () => {
-  const options = { relay: dev.relayUrl, onPrompt() {} };
-  const storage = { ...fileStorage(folder), getItem: () => Promise.reject(new Error('full')) };
-  const failed = relayProvider({ ...options, server, storage }).tokens();
-  await expect(failed).rejects.toMatchObject({ code: 'storage_failed' });
-  const long = `${server}?key=${'K'.repeat(200)}`;
-  const own = relayProvider({ ...options, server: long, storage: fileStorage(folder) });
-  await own.saveDiscoveryState(foundAt(OTHER));
-  expect(await own.tokens()).toBeUndefined();
+test('a storage that fails is named', async () => {
+  await createBare().start(foundAt(THIRD));
+  const full = () => Promise.reject(new Error('full'));
+  for (const [verb, own] of [
+    ['read', { getItem: full }],
+    ['write', { setItem: full }],
+    ['delete', { setItem: full, removeItem: full }],
+  ] as const) {
+    const { start } = createBare({ storage: { ...fileStorage(folder), ...own } });
+    const failed = { code: 'storage_failed', detail: `The storage failed to ${verb}` };
+    expect(await failureOf(start(foundAt(OTHER)))).toMatchObject(failed);
+  }
+});
+
+test('each server has a registration of its own, and may have a long address', async () => {
+  await createBare().start(foundAt(OTHER));
+  const long = createBare({ server: `${server}?key=${'K'.repeat(200)}` });
+  await long.start(foundAt(OTHER), 'client-2');
+  expect(await long.clientInformation()).toEqual({ client_id: 'client-2' });
+});
+
+/** By the fake clock, and storage that answers at once. */
+describe('later', () => {
+  let isFull = false;
+  let storage = createMemory();
+  const tokens = (nth: number) => ({ access_token: `a${nth}`, refresh_token: `r${nth}` });
+
+  beforeEach(() => {
+    const items = createMemory();
+    let last = Promise.resolve();
+    storage = {
+      ...items,
+      setItem(key, value) {
+        if (isFull) throw new Error('full');
+        items.setItem(key, value);
+      },
+      lock(_, run) {
+        last = last.then(run);
+        return last;
+      },
+    };
+    jest.useFakeTimers();
+  });
+  afterEach(() => void jest.useRealTimers());
+
+  /** Lets time pass until it is settled. */
+  async function passUntil<Value>(promise: Promise<Value>): Promise<Value> {
+    const settled = failureOf(promise).then(() => true);
+    while (!(await Promise.race([settled, turn()]))) jest.advanceTimersByTime(1_000);
+    return promise;
+  }
+
+  async function startOnce() {
+    const bare = createBare({ storage });
+    await bare.start(foundAt(OTHER));
+    return bare;
+  }
+
+  async function signInOnce() {
+    const bare = await startOnce();
+    await bare.prepareTokenRequest();
+    await bare.saveTokens(tokens(1));
+    return bare;
+  }
+
+  test('tokens that could not be stored after a refresh are not lost', async () => {
+    const { prepareTokenRequest, saveTokens } = await signInOnce();
+    await prepareTokenRequest();
+    isFull = true;
+    const failed = { code: 'storage_failed' };
+    expect(await passUntil(failureOf(saveTokens(tokens(2))))).toMatchObject(failed);
+    isFull = false;
+    expect((await prepareTokenRequest()).get('refresh_token')).toBe('r2');
+  });
+
+  test('a token request without an answer ends after 17 s, and the next one may follow', async () => {
+    const { prepareTokenRequest, saveTokens } = await signInOnce();
+    await prepareTokenRequest();
+    expect((await passUntil(prepareTokenRequest())).get('refresh_token')).toBe('r1');
+    await saveTokens(tokens(2));
+    await expect(saveTokens(tokens(3))).rejects.toThrow('came too late');
+  });
+
+  test('a refresh token that is refused is not sent by a process that waited', async () => {
+    const both = [await signInOnce(), await startOnce()];
+    const forms = both.map(async (each) => ({ each, form: await each.prepareTokenRequest() }));
+    const { each: faster } = await Promise.race(forms);
+    await passUntil(faster.invalidateCredentials('tokens'));
+    const grants = (await Promise.all(forms)).map(({ form }) => form.get('grant_type'));
+    expect(grants.toSorted()).toEqual(['authorization_code', 'refresh_token']);
+  });
+
+  test('a link is shown once, though the relay does not answer meanwhile', async () => {
+    const results = [new Response('', { status: 503 }), Response.json({ error: 'access_denied' })];
+    const bare = createBare({ result: () => results.shift() ?? new Response(), storage });
+    await bare.start(foundAt(OTHER));
+    const failed = await passUntil(failureOf(bare.prepareTokenRequest()));
+    expect([failed, links]).toMatchObject([{ code: 'access_denied' }, [`${RELAY}/x`]]);
+  });
+
+  test('a client that the server has forgotten at a refresh is registered again', async () => {
+    await signInOnce();
+    const bare = createBare({ storage });
+    const answers = [{ error: 'invalid_client' }, { ...tokens(2), token_type: 'b' }];
+    const documents = documentsOf({}, { client_id: 'client-2' });
+    const posted = await passUntil(connectAt(bare, documents, answers));
+    const paths = posted.map(({ url }) => url.replace(OTHER, ''));
+    expect(paths).toEqual(['/token', '/register', '/token']);
+    expect(queryOf(bare.urls[0])).toMatchObject({ client_id: 'client-2' });
+    expect(await bare.tokens()).toMatchObject({ access_token: 'a2' });
+  });
 });
 
 /** The five lines of docs/open.md, and what a program has around them. */
