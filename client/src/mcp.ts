@@ -4,9 +4,9 @@
  * client and sends the token requests, since it knows how this client authenticates and for which
  * server. A session signs the user in, keeps the tokens and has the lock of a refresh.
  */
-import { isObject, parse } from './ask.ts';
+import { parse } from './ask.ts';
 import { createPlatform } from './fetch.ts';
-import type { Prompt, SessionOptions } from './index.ts';
+import type { Prompt, SessionOptions, SignInError } from './index.ts';
 import { lockFor } from './lock.ts';
 import { createCore, type Session } from './session.ts';
 import { createQueue, keyOf, type SessionStorage } from './storage.ts';
@@ -67,25 +67,22 @@ export function relayProvider(options: RelayProviderOptions) {
   const service = `${options.server}`;
   const key = `mcp-${keyOf({ relay, service })}`;
   const { fetch = (url: string, init: object) => globalThis.fetch(url, init) } = options;
-  const platform = createPlatform(fetch);
+  const platform = createPlatform();
   const inTurn = createQueue(platform);
   const lock = lockFor(platform, storage, key);
 
-  /** What the storage has under `key`. */
+  /** What the storage had under `key`, as text and as it was read. */
+  let text: string | null | undefined;
   let kept: StoredRegistration = {};
   /** What the SDK has found. Another process may have stored another server since. */
   let found: Discovery | undefined;
   let session: Session | undefined;
-  /** The discovery and client of the open session, as JSON. */
-  let openedFor: string | undefined;
   /** The access token that the SDK has. */
   let sdkToken: string | undefined;
-  /** A refresh token that the authorization server has refused. */
-  let refused: string | null | undefined;
   /** Set while the SDK waits for a token request of the session. */
   let takeForm: ((form: URLSearchParams) => void) | undefined;
   /** Set while the session waits for the response to it. */
-  let sent: { readonly form: URLSearchParams; answer(response: Response): void } | undefined;
+  let answer: ((response: Response) => void) | undefined;
   /** Settled when the session has stored the tokens. */
   let current: Promise<void> = Promise.resolve();
   /** Settled when it has stored the tokens of all callers. */
@@ -94,31 +91,29 @@ export function relayProvider(options: RelayProviderOptions) {
   /** Reads the storage again, because another process may have written to it. */
   const load = () =>
     inTurn('read', async () => {
-      const stored = parse(await storage.getItem(key));
-      kept = isObject(stored) ? stored : {};
-      const { discovery, client } = kept;
-      const known = JSON.stringify([discovery, client]);
-      if (known !== openedFor) session = discovery && client && openSession(discovery, client);
-      openedFor = known;
+      const stored = await storage.getItem(key);
+      // A session has refreshed tokens that could not be stored.
+      if (stored === text) return;
+      text = stored;
+      kept = Object(parse(text));
+      session = openSession(kept);
     });
 
   /** One process at a time reads and writes, so that no write is based on a stale read. */
   const keep = (change: () => StoredRegistration) =>
     lock(async () => {
       await load();
-      const text = JSON.stringify({ ...kept, ...change() });
-      await inTurn('write', () => storage.setItem(key, text));
+      const changed = JSON.stringify({ ...kept, ...change() });
+      await inTurn('write', () => storage.setItem(key, changed));
       await load();
     });
 
-  /** A session has one authorization URL, so each sign-in opens a new session over the same stored tokens. */
-  function openSession(discovery: Discovery, client: Client, state?: string): Session {
+  /** A session has one authorization URL, and so one `state`. All have the same stored tokens. */
+  function openSession({ discovery, client, state }: StoredRegistration): Session | undefined {
+    if (!discovery || !client) return undefined;
     const { authorizationServerMetadata: metadata, authorizationServerUrl } = discovery;
-    // As `URL` writes it, with a path.
-    const { href: tokenUrl } = new URL(
-      metadata?.token_endpoint ?? '/token',
-      authorizationServerUrl,
-    );
+    // Only names the server: the SDK knows the endpoint. As `URL` writes it, with a path.
+    const { href: tokenUrl } = new URL(metadata?.token_endpoint ?? authorizationServerUrl);
     // No server gets the tokens of another one.
     const tokensKey = keyOf({ relay, service, account: authorizationServerUrl });
     const sessionOptions = {
@@ -136,12 +131,15 @@ export function relayProvider(options: RelayProviderOptions) {
         issuerRequired: metadata?.authorization_response_iss_parameter_supported === true,
       },
     };
-    // Every use of its tokens reads the storage, so it needs no notice of changes.
-    const { onStored: _, ...own } = createPlatform((url, init) =>
-      url === tokenUrl ? passOn(init) : fetch(url, init),
-    );
+    const own = createPlatform((url, init) => (url === tokenUrl ? passOn(init) : fetch(url, init)));
     const tokensLock = lockFor(own, storage, tokensKey);
     return createCore(own, sessionOptions, storage, tokensKey, tokensLock);
+  }
+
+  /** The SDK sends a token request to the server that it has found. */
+  function ownSession(): Session {
+    if (session && serverOf(kept.discovery) === serverOf(found)) return session;
+    throw new Error('The registration was changed meanwhile: connect again');
   }
 
   /** Lets the SDK send a token request of the session. If the SDK is not waiting for one, the session gives up. */
@@ -153,57 +151,47 @@ export function relayProvider(options: RelayProviderOptions) {
     takeForm = undefined;
     if (!take) return Promise.resolve(refusal('invalid_request'));
     take(form);
-    return new Promise((answer) => {
-      sent = { form, answer };
+    return new Promise((resolve) => {
+      answer = resolve;
     });
   }
 
   /** Refreshes, or lets the user sign in, until the SDK has a token request. Waits until the tokens are stored. */
   async function obtain(rejected: string | undefined): Promise<void> {
     while (takeForm) {
-      await load();
-      const { discovery, client } = kept;
-      // The SDK sends the request to the server that it has found.
-      if (!session || !discovery || !client || serverOf(discovery) !== serverOf(found)) {
-        throw new Error('The registration was changed meanwhile: connect again');
-      }
-      const own = session;
+      const own = ownSession();
       const { accessToken, refreshToken } = (await own.getTokens()) ?? {};
-      if (refreshToken && refreshToken !== refused) {
+      if (refreshToken) {
         // If another process was faster, its tokens are refreshed again: the SDK must send a request.
         await own.getToken({ rejected: accessToken }).catch((error) => {
+          // If another process was refused, the user signs in.
           if (error.code !== 'invalid_grant' || !takeForm) throw error;
-          refused = refreshToken;
         });
       } else if (accessToken && accessToken !== rejected) {
         throw new Error('The user has signed in meanwhile: send the request again');
-      } else await signIn(discovery, client);
+      } else await signIn();
     }
   }
 
-  async function signIn(discovery: Discovery, client: Client): Promise<void> {
+  async function signIn(): Promise<void> {
     // Another process may sign in too, or was killed while it did: the session continues with its link.
     await keep(() => ({ state: kept.state ?? crypto.randomUUID() }));
-    const signing = openSession(discovery, client, kept.state);
+    const signing = ownSession();
     let shown: Prompt | undefined;
-    const unsubscribe = signing.subscribe(() => {
+    signing.subscribe(() => {
       const { state } = signing;
       if (state.status !== 'waiting' || state.prompt === shown) return;
       shown = state.prompt;
       onPrompt(shown);
     });
-    let ended: StoredRegistration = { state: undefined };
-    try {
-      await signing.signIn();
-    } catch (error) {
-      // A server that has forgotten the client shows an error to the user, who then never returns.
-      if ((error as { readonly code?: string }).code === 'expired')
-        ended = { ...ended, client: undefined };
-      throw error;
-    } finally {
-      unsubscribe();
-      await keep(() => ended);
-    }
+    const error = await signing.signIn().then(
+      () => undefined,
+      (reason: SignInError) => reason,
+    );
+    // A server that has forgotten the client shows an error to the user, who then never returns.
+    const isForgotten = error?.code === 'expired';
+    await keep(() => ({ state: undefined, ...(isForgotten && { client: undefined }) }));
+    if (error) throw error;
   }
 
   return {
@@ -221,18 +209,12 @@ export function relayProvider(options: RelayProviderOptions) {
     /** Authorization servers that read such documents require https. */
     ...(/^https:/.test(base) && { clientMetadataUrl: `${base}/open/client.json` }),
 
-    async clientInformation(): Promise<Client | undefined> {
-      await load();
-      return kept.client;
-    },
+    /** The SDK calls `saveDiscoveryState` first, which reads the storage. */
+    clientInformation: (): Client | undefined => kept.client,
 
     /** Two processes that register at the same time both use the first client. */
     saveClientInformation(client: Client): Promise<void> {
-      return keep(() => {
-        const isKept = kept.client && serverOf(kept.discovery) === serverOf(found);
-        const isOther = kept.client?.client_id !== client.client_id;
-        return isKept && isOther ? {} : { discovery: found, client };
-      });
+      return keep(() => (kept.client ? {} : { discovery: found, client }));
     },
 
     /** Discards what another authorization server issued: it must not be sent to this one. */
@@ -244,24 +226,23 @@ export function relayProvider(options: RelayProviderOptions) {
           'The MCP server names another authorization server now: restart the client',
         );
       }
-      const discovery = { authorizationServerUrl, authorizationServerMetadata, resourceMetadata };
       await load();
       const { discovery: before } = kept;
-      const isOther = before !== undefined && serverOf(before) !== authorizationServerUrl;
+      const isOther = before && serverOf(before) !== authorizationServerUrl;
       // The SDK takes a failure of these requests for an old server that has no metadata.
       const isLost = isOther
         ? before.resourceMetadata && !resourceMetadata
         : before?.authorizationServerMetadata && !authorizationServerMetadata;
       if (isLost) throw new Error('The metadata of the server are missing: try again, or sign out');
       if (isOther) await session?.signOut();
-      found = discovery;
-      await keep(() => ({ discovery, ...(isOther && { client: undefined, state: undefined }) }));
+      found = { authorizationServerUrl, authorizationServerMetadata, resourceMetadata };
+      await keep(() => ({ discovery: found, ...(isOther && { client: undefined }) }));
     },
 
     /** Leaves out the refresh token, so that the SDK asks for a token request when a server refuses the access token. */
     async tokens() {
-      if (!session) await load();
-      sdkToken = (await session?.getTokens())?.accessToken || undefined;
+      await load();
+      sdkToken = (await session?.getTokens())?.accessToken;
       return sdkToken === undefined ? undefined : { access_token: sdkToken, token_type: 'Bearer' };
     },
 
@@ -272,8 +253,7 @@ export function relayProvider(options: RelayProviderOptions) {
         const run = async () => {
           takeForm = resolve;
           current = obtain(rejected).finally(() => {
-            takeForm = undefined;
-            sent = undefined;
+            answer = undefined;
           });
           await current.catch(reject);
         };
@@ -282,24 +262,20 @@ export function relayProvider(options: RelayProviderOptions) {
     },
 
     async saveTokens(tokens: object): Promise<void> {
-      if (!sent) throw new Error('The tokens came too late');
-      sent.answer(Response.json(tokens));
+      if (!answer) throw new Error('The tokens came too late');
+      answer(Response.json(tokens));
       await current;
     },
 
     /** `all` and `tokens` sign out, unless the SDK calls this during a sign-in or a refresh. */
     async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery') {
-      if (!session) await load();
-      const isAll = scope === 'all';
-      if (sent) {
-        refused = sent.form.get('refresh_token');
-        sent.answer(refusal('invalid_grant'));
+      if (scope !== 'all' && scope !== 'tokens') return;
+      await load();
+      if (answer) {
+        answer(refusal('invalid_grant'));
         await current.catch(() => {});
-      } else if (isAll || scope === 'tokens') await session?.signOut();
-      if (isAll || scope === 'client') {
-        const discovery = isAll ? undefined : kept.discovery;
-        await keep(() => ({ discovery, client: undefined, state: undefined }));
-      }
+      } else await session?.signOut();
+      if (scope === 'all') await keep(() => ({ discovery: undefined, client: undefined }));
     },
 
     /** The session has the verifier. The SDK asks for these two only if there is a `redirectUrl`. */
@@ -330,7 +306,7 @@ function authorizationUrlOf(discovery: Discovery, client: Client, state = ''): s
   const scope = client.scope ?? resourceMetadata?.scopes_supported?.join(' ');
   if (scope) url.searchParams.set('scope', scope);
   // OpenID Connect Core 1.0 §11.
-  if (scope?.split(' ').includes('offline_access')) url.searchParams.set('prompt', 'consent');
+  if (scope?.includes('offline_access')) url.searchParams.set('prompt', 'consent');
   if (resourceMetadata) url.searchParams.set('resource', resourceMetadata.resource);
   url.searchParams.set('state', state);
   // Some servers read `+` as a plus.

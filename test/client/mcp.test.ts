@@ -305,6 +305,11 @@ test('no authorization server gets the code or refresh token of another one', as
   const third = createBare();
   await third.saveDiscoveryState(foundAt(THIRD));
   expect(third.revoked).toEqual([`${OTHER} b`]);
+  const fourth = createBare();
+  await fourth.saveDiscoveryState(foundAt(OTHER));
+  await third.saveClientInformation({ client_id: 'third' });
+  await fourth.saveClientInformation({ client_id: 'fourth' });
+  await expect(fourth.prepareTokenRequest()).rejects.toThrow('connect again');
 });
 
 test('signing out deletes the tokens, but metadata that are missing for once do not', async () => {
