@@ -136,18 +136,12 @@ export function shortLinkOf(baseUrl: string, userCode: string): string {
   return `${baseUrl}/L/${formatUserCode(userCode)}`;
 }
 
-/** Where the path begins: -1 if there is none. The URL has no host in HTTP/1.0, which some health checks send. */
-export const startOfPath = (url: string) =>
-  url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
+/** The URL has no host in HTTP/1.0, which some health checks send. */
+const PATH = /^(?:[^/]*:\/\/[^/]*)?([^?#]*)/;
 
 /** The path as sent: not decoded, so that `%73tart` is not `start`. */
 export function readPath(url: string): string {
-  const start = startOfPath(url);
-  for (let end = start; end < url.length; end += 1) {
-    const character = url[end];
-    if (character === '?' || character === '#') return url.slice(start, end);
-  }
-  return url.slice(start);
+  return PATH.exec(url)?.[1] ?? '';
 }
 
 /**

@@ -49,8 +49,7 @@ export function spellOutInvisible(text: string): string {
 }
 
 /** One line of at most SHOWN_NAME_CHARACTERS visible characters. Undefined when nothing is left. */
-export function cleanName(given: unknown): string | undefined {
-  if (typeof given !== 'string') return undefined;
+export function cleanName(given: string): string | undefined {
   const name = given
     .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')
     .replace(INVISIBLE, '')

@@ -1,5 +1,4 @@
 /** The relay on Bun. The only file that uses Bun. */
-import { startOfPath } from '../http/request.ts';
 import { errorResponse } from '../http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
@@ -61,7 +60,7 @@ async function listen(options: ListenOptions): Promise<Listener> {
  */
 function withUrl(request: Request): Request {
   const { url } = request;
-  const start = startOfPath(url);
+  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
   const path = start === -1 ? '/' : url.slice(start);
   return new Request(new URL(`http://localhost${path}`), request);
 }

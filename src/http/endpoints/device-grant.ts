@@ -52,10 +52,11 @@ export function createDeviceAuthorization(dependencies: StartDependencies): Hand
     if (!admitted.ok) return admitted;
     const parameters = await readParameters(request.raw, clock, PARAMETERS);
     if (parameters === undefined) return refuse('invalid_request');
+    const device = parameters.get('device');
     const started = await signIns.start(service, {
       delivery: found.provider.createDelivery(true),
       withUserCode: true,
-      deviceName: cleanName(parameters.get('device')),
+      deviceName: device ? cleanName(device) : undefined,
       // A standard client cannot acknowledge, and some poll twice at once: docs/device-grant.md "Repeated delivery".
       redeliveryMs: REDELIVERY_MS,
     });

@@ -114,10 +114,11 @@ export async function startSignIn(
   body: Readonly<Record<string, unknown>>,
   more?: object,
 ): Promise<Response | Refusal> {
+  const device = textOf(body.device);
   const started = await signIns.start(service, {
     delivery,
     withUserCode: body.code === true,
-    deviceName: cleanName(body.device),
+    deviceName: device ? cleanName(device) : undefined,
     redeliveryMs: body.ack === true ? REDELIVERY_MS : undefined,
   });
   signInLog.started(request, service, started);
