@@ -59,6 +59,7 @@ test.each(['approve', 'slow', 'cut-off', 'restart', 'refresh-rotates'])(
       await connect();
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['whoami']);
       expect(await callTool()).toEqual(ANSWER);
+      expect(await client.ping()).toEqual({});
       expect(links).toHaveLength(1);
     }
     await dev.untilShown('the relay has the code, which the device exchanges itself');
@@ -267,11 +268,13 @@ test.each<[string, object, object, boolean]>([
   else await expect(requested).rejects.toMatchObject({ code: 'refused' });
 });
 
-test('a token endpoint may have no path, and scopes have %20 between them', async () => {
+test('a token endpoint may have no path, or move, and scopes have %20 between them', async () => {
+  await createBare().start(foundAt(OTHER));
   const { start, prepareTokenRequest, urls } = createBare();
-  await start(foundAt(OTHER, { token_endpoint: OTHER }));
+  const moved = { token_endpoint: OTHER, authorization_endpoint: `${OTHER}/moved` };
+  await start(foundAt(OTHER, moved));
   expect((await prepareTokenRequest()).get('code')).toBe('code');
-  expect(urls[0]).toContain('scope=a%20b&');
+  expect(urls[0]).toStartWith(`${OTHER}/moved?scope=a%20b&`);
 });
 
 test('token requests are made in turn, in two processes too; the user is asked once', async () => {
@@ -368,6 +371,8 @@ test('a user is spared while another process has signed in, without a refresh to
   await waiting.invalidateCredentials('tokens');
   expect(await waiting.tokens()).toBeUndefined();
   expect((await other.prepareTokenRequest()).get('code')).toBe('code');
+  const [before, after] = other.urls.map((url) => queryOf(url).state);
+  expect(after).not.toBe(before);
 });
 
 test('a storage that fails is named', async () => {
@@ -384,11 +389,18 @@ test('a storage that fails is named', async () => {
   }
 });
 
-test('each server has a registration of its own, and may have a long address', async () => {
-  await createBare().start(foundAt(OTHER));
-  const long = createBare({ server: `${server}?key=${'K'.repeat(200)}` });
-  await long.start(foundAt(OTHER), 'client-2');
-  expect(await long.clientInformation()).toEqual({ client_id: 'client-2' });
+test.each([
+  ['server, even at a long address,', { server: `${server}?key=${'K'.repeat(200)}` }],
+  ['relay', { relay: 'https://other-relay.example' }],
+])('each %s has a registration and tokens of its own', async (...row) => {
+  const first = createBare();
+  await first.start(foundAt(OTHER));
+  await first.prepareTokenRequest();
+  await first.saveTokens({ access_token: 'a', token_type: 'bearer' });
+  const other = createBare(row[1]);
+  await other.start(foundAt(OTHER), 'client-2');
+  expect(other.clientInformation()).toEqual({ client_id: 'client-2' });
+  expect(await other.tokens()).toBeUndefined();
 });
 
 /** By the fake clock, and storage that answers at once. */
@@ -407,6 +419,7 @@ describe('later', () => {
         items.setItem(key, value);
       },
       lock(_, run) {
+        if (isFull) throw new Error('full');
         last = last.then(run);
         return last;
       },
@@ -415,10 +428,13 @@ describe('later', () => {
   });
   afterEach(() => void jest.useRealTimers());
 
-  /** Lets time pass until it is settled. */
-  async function passUntil<Value>(promise: Promise<Value>): Promise<Value> {
+  /** Lets time pass until it is settled, up to so many seconds. */
+  async function passUntil<Value>(promise: Promise<Value>, seconds = 600): Promise<Value> {
     const settled = failureOf(promise).then(() => true);
-    while (!(await Promise.race([settled, turn()]))) jest.advanceTimersByTime(1_000);
+    for (let nth = 0; !(await Promise.race([settled, turn()])); nth += 1) {
+      expect(nth).toBeLessThan(seconds);
+      jest.advanceTimersByTime(1_000);
+    }
     return promise;
   }
 
@@ -436,19 +452,21 @@ describe('later', () => {
   }
 
   test('tokens that could not be stored after a refresh are not lost', async () => {
-    const { prepareTokenRequest, saveTokens } = await signInOnce();
+    const { prepareTokenRequest, saveTokens, ...bare } = await signInOnce();
     await prepareTokenRequest();
     isFull = true;
     const failed = { code: 'storage_failed' };
     expect(await passUntil(failureOf(saveTokens(tokens(2))))).toMatchObject(failed);
+    expect(await failureOf(prepareTokenRequest())).toMatchObject(failed);
     isFull = false;
+    expect(await bare.tokens()).toMatchObject({ access_token: 'a2' });
     expect((await prepareTokenRequest()).get('refresh_token')).toBe('r2');
   });
 
   test('a token request without an answer ends after 17 s, and the next one may follow', async () => {
     const { prepareTokenRequest, saveTokens } = await signInOnce();
     await prepareTokenRequest();
-    expect((await passUntil(prepareTokenRequest())).get('refresh_token')).toBe('r1');
+    expect((await passUntil(prepareTokenRequest(), 40)).get('refresh_token')).toBe('r1');
     await saveTokens(tokens(2));
     await expect(saveTokens(tokens(3))).rejects.toThrow('came too late');
   });
