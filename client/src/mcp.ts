@@ -164,8 +164,8 @@ export function relayProvider(options: RelayProviderOptions) {
       if (refreshToken) {
         // If another process was faster, its tokens are refreshed again: the SDK must send a request.
         await own.getToken({ rejected: accessToken }).catch((error) => {
-          // If another process was refused, the user signs in.
-          if (error.code !== 'invalid_grant' || !takeForm) throw error;
+          // If the SDK was refused, it asks again. If another process was, the user signs in.
+          if (error.code !== 'invalid_grant') throw error;
         });
       } else if (accessToken && accessToken !== rejected) {
         throw new Error('The user has signed in meanwhile: send the request again');
@@ -231,7 +231,7 @@ export function relayProvider(options: RelayProviderOptions) {
       const isOther = before && serverOf(before) !== authorizationServerUrl;
       // The SDK takes a failure of these requests for an old server that has no metadata.
       const isLost = isOther
-        ? before.resourceMetadata && !resourceMetadata
+        ? !resourceMetadata
         : before?.authorizationServerMetadata && !authorizationServerMetadata;
       if (isLost) throw new Error('The metadata of the server are missing: try again, or sign out');
       if (isOther) await session?.signOut();
