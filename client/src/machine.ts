@@ -47,7 +47,7 @@ export interface State {
 
 /** What is to be stored. */
 export interface Unsaved {
-  /** The tokens, or why there are none. */
+  /** The tokens, or why there are none: empty after a sign-out. */
   readonly value: Tokens | { readonly ended: string };
   /** The access token that it replaces in the storage. If that has another one, another process has stored it. */
   readonly before: string | undefined;
@@ -201,10 +201,12 @@ export const refreshed =
     return isCurrent ? withTokens(state, tokens, dateMs) : tooLate(state, tokens);
   };
 
-/** The provider no longer accepts the tokens, or the storage could not delete them. */
-export const ended = (version: number, error: SignInError): Event =>
+/** The provider no longer accepts the tokens, or the storage could not delete those that it has: `stored`. */
+export const ended = (version: number, error: SignInError, stored?: Tokens): Event =>
   ifVersion(version, (state) => {
-    const next = withUnsaved(state, { ended: error.detail });
+    // After a sign-out there is no reason to say after a restart.
+    const value = { ended: error.code === 'storage_failed' ? '' : error.detail };
+    const next = withUnsaved({ ...state, tokens: state.tokens || stored }, value);
     const account = signedOut(error);
     return [{ ...next, version: version + 1, tokens: undefined, account }, { type: 'save' }];
   });

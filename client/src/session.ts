@@ -303,7 +303,7 @@ export function createCore(
     const cleared = storage.clear().then(ignore, (reason: SignInError) => reason);
     const { tokens = known, detail = NOBODY } = await found;
     const error = await cleared;
-    if (error) apply(machine.ended(version, error));
+    if (error) apply(machine.ended(version, error, tokens));
     const result = await (tokens ? revoke(call, tokens) : notRevoked(detail));
     if (error) throw error;
     return result;

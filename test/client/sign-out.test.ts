@@ -134,6 +134,33 @@ describe('the storage', () => {
     await failed;
   });
 
+  test('that fails for a moment is emptied soon, and the user stays signed out', async () => {
+    let isBroken = true;
+    const memory = createMemory();
+    memory.setItem(KEY, JSON.stringify(TOKENS));
+    const unlessBroken = (run: () => unknown) => {
+      if (isBroken) throw new Error('read-only storage');
+      return run();
+    };
+    const { advance, ends, session } = begin([REVOKED], TOKENS, {
+      getItem: memory.getItem,
+      setItem: (key, value) => unlessBroken(() => memory.setItem(key, value)),
+      removeItem: (key) => unlessBroken(() => memory.removeItem(key)),
+    });
+    await advance(10);
+    expect(ends).toMatchObject([{ failure: { code: 'storage_failed' } }]);
+    // Another tab's storage event reads it as well.
+    expect(await session.getTokens()).toBeUndefined();
+    expect(session.state).toMatchObject({ error: { code: 'storage_failed' } });
+    isBroken = false;
+    await advance(4_000);
+    expect(await session.getTokens()).toBeUndefined();
+    expect([session.state, memory.getItem(KEY)]).toEqual([
+      { status: 'signed-out' },
+      expect.not.stringContaining('access'),
+    ]);
+  });
+
   test('that can write and not delete: the tokens are overwritten', async () => {
     const removeItem = () => Promise.reject(new Error('no deletion'));
     const { advance, ends, items } = begin([REVOKED], TOKENS, { removeItem } as object);
