@@ -93,7 +93,11 @@ async function replace(path: string, text: string): Promise<void> {
 
 /** Writes a new file, for its owner alone. `flush`: it is on the disk before anything is renamed. */
 const create = (path: string, text: string) =>
-  writeFile(path, text, { flag: 'wx', mode: 0o600, flush: true });
+  writeFile(path, text, { flag: 'wx', mode: 0o600, flush: true }).catch(async (error) => {
+    // On a full disk it is there, and empty.
+    if (error.code !== 'EEXIST') await rm(path, { force: true });
+    throw error;
+  });
 
 /** The locks that this process holds or waits for. Any other lock file with its pid is stale. */
 const held = new Set<string>();

@@ -572,6 +572,20 @@ describe('processes that share a folder', () => {
     await pollUntil('the lock is released', () => !existsSync(lock));
   });
 
+  test('one that cannot write the lock leaves none, and spends no refresh token', async () => {
+    await store(refresher.grant(-1));
+    const script = join(folder, 'process.mjs');
+    writeFileSync(script, PROCESS);
+    // As on a full disk: a file can be created, and nothing written to it.
+    const limited = `trap '' XFSZ; ulimit -f 0; exec "$@"`;
+    const app = [process.execPath, script, refresher.relay, shared];
+    const child = startChild(['sh', '-c', limited, 'sh', ...app], { hasInput: true });
+    child.write('\n');
+    expect(await child.exited).not.toBe(0);
+    expect(child.output()).toContain('The storage failed to lock');
+    expect([existsSync(lock), refresher.seen]).toEqual([false, []]);
+  });
+
   test('temporary files of killed processes are removed', async () => {
     const [old, recent] = ['0123456789ab', 'ba9876543210'].map((end) => `${file}.${end}`);
     for (const path of [old, recent]) writeFileSync(path ?? '', 'half of it');
