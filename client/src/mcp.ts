@@ -269,8 +269,9 @@ export function relayProvider(options: RelayProviderOptions) {
 
     /** `all` and `tokens` sign out, unless the SDK calls this during a sign-in or a refresh. */
     async invalidateCredentials(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery') {
-      if (scope !== 'all' && scope !== 'tokens') return;
       await load();
+      if (scope === 'client') await keep(() => ({ client: undefined }));
+      if (scope !== 'all' && scope !== 'tokens') return;
       if (answer) {
         answer(refusal('invalid_grant'));
         await current.catch(() => {});

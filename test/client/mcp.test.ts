@@ -331,6 +331,9 @@ test('signing out deletes the tokens, but metadata that are missing for once do 
   const leaving = createBare();
   await leaving.invalidateCredentials('tokens');
   expect(leaving.revoked).toEqual([`${THIRD} a`]);
+  expect(leaving.clientInformation()).toMatchObject({ client_id: 'client' });
+  await leaving.invalidateCredentials('client');
+  expect(leaving.clientInformation()).toBeUndefined();
   await leaving.invalidateCredentials('all');
   await createBare().saveDiscoveryState({ authorizationServerUrl: `${server.origin}/` });
   const last = createBare();
