@@ -46,7 +46,7 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 const TICK_MS = 1_000;
 /** If the clocks drift apart by more than this, the device slept or its clock was set. */
 const JUMP_MS = 2_000;
-/** So many pages or redirects in a row come from a captive portal, or from a web server that is not a relay. */
+/** This many pages or redirects in a row mean a captive portal, or a web server that is not a relay. */
 const MAX_PAGES = 3;
 /** Matches no user name, which may look like a host. `URL` is missing on old TVs, and has no `origin` in React Native. */
 const ADDRESS = /^(https?):\/\/([^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(:\d{1,5})?\//;

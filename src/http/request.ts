@@ -137,9 +137,9 @@ export function shortLinkOf(baseUrl: string, userCode: string): string {
 }
 
 /** The URL has no host in HTTP/1.0, which some health checks send. */
-const PATH = /^(?:[^/]*:\/\/[^/]*)?([^?#]*)/;
+const PATH = /^(?:[^/]*:\/\/[^/]*)?(\/[^?#]*)?/;
 
-/** The path as sent: not decoded, so that `%73tart` is not `start`. */
+/** The path as sent: not decoded, so that `%73tart` is not `start`. Empty if there is none. */
 export function readPath(url: string): string {
   return PATH.exec(url)?.[1] ?? '';
 }

@@ -1,4 +1,5 @@
 /** The relay on Bun. The only file that uses Bun. */
+import { readPath } from '../http/request.ts';
 import { errorResponse } from '../http/responses.ts';
 import { MAX_IDLE_SECONDS, REQUEST_BODY_BYTES } from '../limits.ts';
 import { describeError, log } from '../log.ts';
@@ -60,7 +61,6 @@ async function listen(options: ListenOptions): Promise<Listener> {
  */
 function withUrl(request: Request): Request {
   const { url } = request;
-  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + 3);
-  const path = start === -1 ? '/' : url.slice(start);
-  return new Request(new URL(`http://localhost${path}`), request);
+  const [query = ''] = /\?.*/.exec(url) ?? [];
+  return new Request(new URL(`http://localhost${readPath(url) || '/'}${query}`), request);
 }

@@ -173,7 +173,7 @@ const CANCELLATIONS: ReadonlySet<string> = new Set([
   ...['user_cancelled_login', 'user_cancelled_authorize'],
 ]);
 
-/** The error for the log, in which no text may be that anyone can send. Facebook sends only an `error_code` if the app is not set up. */
+/** The error for the log, which must not contain text that anyone can send. Facebook sends only an `error_code` if the app is not set up. */
 function shownErrorOf(request: RelayRequest): string {
   const error = request.query('error');
   if (error) return STANDARD_ERRORS.has(error) ? error : 'other';
