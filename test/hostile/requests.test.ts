@@ -43,10 +43,10 @@ function check(
     const isForm = name === 'location' && /^(\/base)?\/link\?code=[\w.*+%-]*$/.test(value);
     if (!isForm && `${name}${value}`.includes(MARK)) fail('the header has text of the request');
   }
-  // A code that was typed, and the name of a device on the page that asks the user.
+  // A code that was typed, also at the mistyped address /l, and a device name on the page that asks.
   const isShown =
     headers.get('content-type')?.startsWith('text/html') &&
-    /^\/(base\/)?(link|l\/|auth\/)/i.test(path);
+    /^\/(base\/)?(link|l(?![^/?])|auth\/)/i.test(path);
   if (text.includes(MARK)) {
     if (!isShown) fail('the body has text of the request');
     if (/<[^>]*zqhost7[^"]*['<>]|<zqhost7|<script/.test(text))
