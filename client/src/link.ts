@@ -164,8 +164,7 @@ export async function start(call: Call<StartOptions>): Promise<Link> {
   const pkce = await (isTried && platform.challenge());
   if (isNeeded && !(isOffered && pkce)) {
     const who = isOffered ? 'No Web Crypto here for' : 'The relay does not offer';
-    const what = open ? 'an open sign-in' : 'a blind sign-in';
-    throw new SignInError('refused', `${who} ${what}`);
+    throw new SignInError('refused', `${who} ${open ? 'open' : 'blind'} sign-ins`);
   }
   const { verifier, challenge } = pkce || {};
   const given = {

@@ -110,10 +110,11 @@ export const cancel: Event = (state) => {
 };
 
 export const signOut: Event = ({ version, attempt, tokens, unsaved, signIn }) => {
-  const effects: Effect[] = [{ type: 'clear', known: tokens }];
-  if (unsaved && tokens) effects.push({ type: 'revoke', tokens });
-  if (signIn) effects.push({ type: 'end', how: 'cancelled' });
-  return [{ ...FIRST_STATE, version: version + 1, attempt, account: signedOut() }, ...effects];
+  const next = { ...FIRST_STATE, version: version + 1, attempt, account: signedOut() };
+  const step: [State, ...Effect[]] = [next, { type: 'clear', known: tokens }];
+  if (unsaved && tokens) step.push({ type: 'revoke', tokens });
+  if (signIn) step.push({ type: 'end', how: 'cancelled' });
+  return step;
 };
 
 /* What happens in a sign-in. */
@@ -180,12 +181,12 @@ export const storageRead = (
       unsaved: undefined,
       account: tokens ? accountOf(tokens, dateMs) : signedOut(error, isResumable && !signIn),
     };
-    const isNew = account.status === 'signed-out' && next.account.status === 'signed-in';
+    if (account.status === 'signed-out' && next.account.status === 'signed-in') {
+      return signIn ? endSignIn(next, 'overtaken') : [{ ...next, failure: undefined }];
+    }
     // Another tab or process has signed out before these could be stored.
-    const lost: Effect[] =
-      unsaved && state.tokens && !tokens ? [{ type: 'revoke', tokens: state.tokens }] : [];
-    if (!isNew) return [next, ...lost];
-    return signIn ? endSignIn(next, 'overtaken') : [{ ...next, failure: undefined }];
+    const isLost = unsaved && state.tokens && !tokens;
+    return isLost ? [next, { type: 'revoke', tokens: state.tokens }] : [next];
   });
 
 /** The storage could not be read, so it is unknown who is signed in. */

@@ -319,10 +319,10 @@ export function createCore(
   const isUsable = (tokens: Tokens) =>
     !state.unsaved && tokens.accessToken !== refused && !isExpired(tokens, date());
 
-  async function getToken({ rejected }: RejectedToken = {}): Promise<string> {
+  async function getToken(options?: RejectedToken): Promise<string> {
     await read();
     const tokens = requireTokens();
-    if (tokens.accessToken === rejected) refused = rejected;
+    if (tokens.accessToken === options?.rejected) refused = tokens.accessToken;
     if (isUsable(tokens) && isClockPlausible(tokens, date())) {
       if (isDue(tokens, date()) && now() >= pausedUntilMs) refreshOnce().catch(ignore);
       return tokens.accessToken;
@@ -358,14 +358,16 @@ export function createCore(
       if (accessToken !== refused) throw machine.noRefreshToken('has expired');
       return apply(machine.ended(version, machine.noRefreshToken('was not accepted')));
     }
-    const fresh = await refresh(call, tokens).catch(async (error) => {
+    // Another process may have used this single-use token. Then it stores its new tokens soon.
+    const recheck = (error: SignInError, nth: number): void | Promise<void> => {
+      if (state.tokens?.refreshToken !== spent) return;
+      if (nth === RECHECKS) return apply(machine.ended(version, error));
+      const read = pause(call, nth && RECHECK_MS).then(readNow);
+      return read.then(() => recheck(error, nth + 1));
+    };
+    const fresh = await refresh(call, tokens).catch((error) => {
       if (!hasCode('invalid_grant', error)) throw error;
-      // Another process may have used this single-use token. Then it stores its new tokens soon.
-      for (let nth = 0; state.tokens?.refreshToken === spent; nth += 1) {
-        if (nth === RECHECKS) return apply(machine.ended(version, error));
-        await pause(call, nth && RECHECK_MS);
-        await readNow();
-      }
+      return recheck(error, 0);
     });
     if (!fresh) return refreshLocked();
     // A sign-out or a new sign-in meanwhile, here or in another process, takes precedence.

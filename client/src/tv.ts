@@ -7,6 +7,7 @@ export type * from './index.ts';
 export type { Session, SessionOptions } from './session.ts';
 
 const platform: Platform = {
+  ...common,
   send({ url, body }, headers, receive) {
     const request = new XMLHttpRequest();
     let isAbandoned = false;
@@ -28,7 +29,6 @@ const platform: Platform = {
       request.abort();
     };
   },
-  ...common,
   onStored,
   origin: location.origin,
 };

@@ -365,9 +365,9 @@ describe('what the relay offers', () => {
   });
 
   test.each([
-    [OFFER([], 'must'), {}, 'No Web Crypto here for a blind sign-in'],
-    [NOT_FOUND, { blind: true }, 'The relay does not offer a blind sign-in'],
-    [NOT_FOUND, { open: OPEN }, 'The relay does not offer an open sign-in'],
+    [OFFER([], 'must'), {}, 'No Web Crypto here for blind sign-ins'],
+    [NOT_FOUND, { blind: true }, 'The relay does not offer blind sign-ins'],
+    [NOT_FOUND, { open: OPEN }, 'The relay does not offer open sign-ins'],
   ] as [Answer, OpenOptions, string][])(
     'a blind or open sign-in that cannot be is refused: %j, %j',
     async (answer, options, detail) => {
