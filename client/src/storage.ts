@@ -79,19 +79,19 @@ export function openStorage(
 ) {
   const unfinishedKey = `unfinished-${key}`;
   const inTurn = createQueue(platform);
-  const get = (name: string) => inTurn('read', () => items.getItem(name));
   const remove = (name: string) => inTurn('delete', () => items.removeItem(name));
 
   return {
-    /** Leaves out what is not valid. */
-    read: (): Promise<StoredState> =>
-      get(key).then((text) => {
-        const stored = parse(text);
+    /** Leaves out what is not valid. Reads in one turn, so that no write comes between. */
+    read: () =>
+      inTurn('read', async (): Promise<StoredState> => {
+        const stored = parse(await items.getItem(key));
         const { ended } = Object(stored);
         const tokens = isObject(stored) ? storedTokens(stored, ownTokenUrl(options)) : undefined;
         if (tokens) return { tokens };
         const reason = typeof ended === 'string' ? visible(ended.slice(0, MAX_REASON)) : undefined;
-        return get(unfinishedKey).then((unfinished) => ({ ended: reason, unfinished }));
+        const unfinished = await items.getItem(unfinishedKey);
+        return { ended: reason, unfinished };
       }),
     /** Stores what is current when its turn has come. */
     save<Value>(current: () => Value): Promise<Value> {
@@ -105,7 +105,7 @@ export function openStorage(
     /** Overwrites what cannot be deleted. */
     clear: () => remove(key).catch(() => inTurn('delete', () => items.setItem(key, '{}'))),
     unfinished: {
-      read: () => get(unfinishedKey),
+      read: () => inTurn('read', () => items.getItem(unfinishedKey)),
       save: (text: string) => inTurn('write', () => items.setItem(unfinishedKey, text)),
       /** Best effort: a leftover is harmless. */
       remove: () => remove(unfinishedKey).catch(() => {}),

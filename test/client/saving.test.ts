@@ -102,6 +102,27 @@ describe('tokens', () => {
     const again = network.asksOf('/auth/result').slice(polls);
     expect(again.every(({ url }) => url.includes('&ack=1'))).toBe(true);
   });
+
+  test('that are stored while another call reads the storage stay', async () => {
+    let tries = 0;
+    const { items } = createItems(null, (key) => {
+      if (key !== KEY) return;
+      tries += 1;
+      if (tries === 1) throw new Error('busy');
+    });
+    const network = createNetwork({ '/auth/start': [started()], ...ANSWERS });
+    const getItem = (key: string) =>
+      new Promise<string>((resolve) => {
+        network.clock.setTimer(30, () => resolve(items.getItem(key) as string));
+      });
+    const { session } = open(network, { items: { ...items, getItem } });
+    void session.signIn();
+    while (tries === 0) await network.advance(10);
+    await network.advance(470);
+    // Reads until the second try to save, and then again, by the lock.
+    const [token] = await Promise.all([session.getToken(), network.advance(1_000)]);
+    expect([token, tries, session.state.status]).toEqual(['a', 2, 'signed-in']);
+  });
 });
 
 describe('an unfinished sign-in', () => {
