@@ -21,9 +21,7 @@ export interface Call<Options extends RequestOptions = RequestOptions> {
   readonly platform: Platform;
   readonly options: Options;
   isStopped?: boolean;
-  /** Why the last request failed and is repeated. */
-  failure?: string | undefined;
-  /** Called after each reply, with `failure`. */
+  /** Called after each reply. `failure`: why the request is repeated. */
   onReply?: (failure: string | undefined) => void;
   /** Abandons the current request or pause. */
   abandon?: () => void;
@@ -77,11 +75,6 @@ export function stop(call: Call): void {
   call.abandon?.();
 }
 
-function setFailure(call: Call, failure: string | undefined): void {
-  call.failure = failure;
-  call.onReply?.(failure);
-}
-
 /**
  * Repeats a request until `read` returns a value, or throws. With `sessionEndMs` it tries until that
  * time, and once more, because the device may have slept during the last try. Otherwise it tries for
@@ -89,7 +82,7 @@ function setFailure(call: Call, failure: string | undefined): void {
  */
 export async function ask<Value>(
   call: Call,
-  next: Request | (() => Request),
+  next: Request | ((isRepeated: boolean) => Request),
   read: (reply: Reply) => Value | undefined,
   sessionEndMs?: number,
 ): Promise<Value> {
@@ -98,7 +91,7 @@ export async function ask<Value>(
   let pauseMs = FIRST_PAUSE_MS;
   let pages = 0;
   for (;;) {
-    const request = typeof next === 'function' ? next() : next;
+    const request = typeof next === 'function' ? next(pauseMs > FIRST_PAUSE_MS) : next;
     const askedAtMs = now();
     const askedDateMs = date();
     const response = await send(call, request);
@@ -117,7 +110,7 @@ export async function ask<Value>(
     const wallMs = date() - askedDateMs;
     const value = read({ status, detail, json, isJson, refusal, tookMs, wallMs });
     if (value !== undefined) {
-      setFailure(call, undefined);
+      call.onReply?.(undefined);
       return value;
     }
     const isFinal = !sessionEndMs && (isRefusal || (status === 200 && isJson));
@@ -127,7 +120,7 @@ export async function ask<Value>(
       const code = status > 399 && !isHtml ? 'busy' : 'unreachable';
       throw new SignInError(isFinal ? 'refused' : sessionEndMs ? 'expired' : code, detail, cause);
     }
-    setFailure(call, detail);
+    call.onReply?.(detail);
     const leastMs = Math.min(Number(response.retryAfter) * 1_000 || 0, LONGEST_RETRY_AFTER_MS);
     await pause(call, Math.max((pauseMs * (1 + random())) / 2, leastMs));
     pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);

@@ -230,9 +230,9 @@ export async function poll(
   const progress = offers(link, 'progress') ? '&progress=1' : '';
   let wasOpened = false;
 
-  function next() {
+  function next(isRepeated: boolean) {
     // A poll after a failure is short, so that the app soon learns that the relay is back.
-    const mostSeconds = call.failure ? 1 : WAIT_SECONDS;
+    const mostSeconds = isRepeated ? 1 : WAIT_SECONDS;
     const seconds = Math.min(Math.floor(leftMs() / 1_000), mostSeconds);
     const wait = hasWait ? `&wait=${seconds}` : '';
     const timeoutMs = hasWait ? seconds * 1_000 + LATENCY_MS : LONG_POLL_MS;
