@@ -2,11 +2,14 @@
 import { attempt, quote, SignInError, visible } from './errors.ts';
 import type { Headers, Platform, Request, RequestOptions, Response } from './platform.ts';
 
+/** The members of a JSON object or a form, which may have any type. */
+export type Members = Record<string, unknown>;
+
 export interface Reply {
   /** 0: no complete response. */
   readonly status: number;
   /** Empty if the response is no JSON object. */
-  readonly json: Readonly<Record<string, unknown>>;
+  readonly json: Readonly<Members>;
   readonly isJson: boolean;
   /** By the monotonic clock, and by the wall clock. */
   readonly tookMs: number;
@@ -213,7 +216,7 @@ function describe(
   return `${status === 404 ? 'The path is wrong: ' : ''}${who} answered ${status}: ${words}`;
 }
 
-export const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Members =>
   Object(value) === value && !Array.isArray(value);
 
 /** Undefined if it is not JSON. */

@@ -1,5 +1,5 @@
 /** One sign-in at the relay: starts it, and fetches its result. */
-import { ask, type Call, isObject, parse, pause, type Reply } from './ask.ts';
+import { ask, type Call, isObject, type Members, parse, pause, type Reply } from './ask.ts';
 import { createCountdown } from './countdown.ts';
 import { attempt, quote, SignInError } from './errors.ts';
 import { discover, textsOf } from './offer.ts';
@@ -103,7 +103,7 @@ const USER_CODE = /^[A-Z]{4}-[A-Z]{4}$/;
 const MAX_LINK_SECONDS = 86_400;
 
 /** The relay's response to a start. Undefined if it is not one. */
-function parseStart(json: Reply['json']) {
+function parseStart(json: Members) {
   const { session, url, link = url, userCode, qr, expiresIn } = json;
   const isGood =
     isPrintableAscii(session) &&
@@ -272,11 +272,7 @@ export async function poll(
   }
 }
 
-function takeResult(
-  call: Call<StartOptions>,
-  link: Link,
-  json: Reply['json'],
-): Tokens | Promise<Tokens> {
+function takeResult(call: Call<StartOptions>, link: Link, json: Members): Tokens | Promise<Tokens> {
   const { error } = json;
   if (error) {
     sendAckOrCancel(call, link, 'ack');
@@ -290,11 +286,7 @@ function takeResult(
 }
 
 /** Exchanges the code of a blind sign-in. A relay that sends tokens instead has seen them. */
-function exchange(
-  call: Call<StartOptions>,
-  verifier: string,
-  json: Reply['json'],
-): Promise<Tokens> {
+function exchange(call: Call<StartOptions>, verifier: string, json: Members): Promise<Tokens> {
   const { options } = call;
   const { open } = options;
   // The callback of an open sign-in is untrusted. What the app already knows comes from its own options.

@@ -1,5 +1,5 @@
 /** Tokens: reading, refreshing, their expiry and their user. */
-import { ask, type Call, isObject, isPrivate, parse, type Reply } from './ask.ts';
+import { ask, type Call, isObject, isPrivate, type Members, parse } from './ask.ts';
 import { attempt, SignInError, visible } from './errors.ts';
 import type { Request, RequestOptions } from './platform.ts';
 
@@ -61,8 +61,6 @@ export const addressOf = ({ relay }: Relay): string => `${relay}`.replace(/^(.*[
 export const isPrintableAscii = (value: unknown): value is string =>
   typeof value === 'string' && /^[ -~]+$/.test(value);
 
-type Members = Record<string, unknown>;
-
 function textsFrom(from: object): Members {
   const members: Members = {};
   TEXTS.forEach((name) => {
@@ -73,11 +71,7 @@ function textsFrom(from: object): Members {
 }
 
 /** Undefined if the response has no tokens. Missing members stay as in `before`, except for the expiry. */
-export function tokensOf(
-  json: Reply['json'],
-  dateMs: number,
-  before: object = {},
-): Tokens | undefined {
+export function tokensOf(json: Members, dateMs: number, before: object = {}): Tokens | undefined {
   const tokens = textsFrom(before);
   delete tokens.accessToken;
   IN_RESPONSE.forEach((name) => {
@@ -138,7 +132,7 @@ const decodePart = (part: string): string | undefined =>
   attempt(() => decodeURIComponent(escape(atob(part.replace(/-/g, '+').replace(/_/g, '/')))));
 
 /** Leaves out members that are not text. */
-export const formOf = (form: Readonly<Record<string, unknown>>): string =>
+export const formOf = (form: Members): string =>
   Object.keys(form)
     .filter((name) => isPrintableAscii(form[name]))
     .map((name) => `${name}=${encodeURIComponent(form[name] as string)}`)
@@ -151,7 +145,7 @@ export const relayRequest = (options: Relay, path: string, given?: object): Requ
 });
 
 /** A request to an endpoint of the provider. */
-export const formTo = (url: string, form: Readonly<Record<string, unknown>>): Request => ({
+export const formTo = (url: string, form: Members): Request => ({
   url,
   body: formOf(form),
   isProvider: true,
