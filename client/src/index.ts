@@ -4,7 +4,6 @@ import { SignInError } from './errors.ts';
 import { createPlatform, type Fetch, type FetchResponse } from './fetch.ts';
 import { lockFor } from './lock.ts';
 import * as offers from './offer.ts';
-import type { RequestOptions } from './platform.ts';
 import * as core from './session.ts';
 import type { Relay } from './tokens.ts';
 
@@ -31,7 +30,7 @@ export interface Cancellable {
   readonly signal?: CancelSignal | undefined;
 }
 
-export interface DiscoverOptions extends RequestOptions, Relay {
+export interface DiscoverOptions extends Relay {
   readonly fetch?: Fetch | undefined;
 }
 

@@ -3,7 +3,6 @@ import { ask, type Call, isObject, type Members, parse, pause, type Reply } from
 import { createCountdown } from './countdown.ts';
 import { attempt, quote, SignInError } from './errors.ts';
 import { discover, textsOf } from './offer.ts';
-import type { RequestOptions } from './platform.ts';
 import {
   addressOf,
   askForTokens,
@@ -29,7 +28,7 @@ export interface OpenClient {
   readonly issuerRequired?: boolean | undefined;
 }
 
-export interface StartOptions extends RelayService, RequestOptions {
+export interface StartOptions extends RelayService {
   /** Default: `service` is one of the relay's. */
   readonly open?: OpenClient | undefined;
   /** The device's name, which the user sees: up to 40 characters. */

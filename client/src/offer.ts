@@ -1,7 +1,6 @@
 /** What a relay offers: its services, for a menu, and its extensions (docs/extensions.md). */
 import { ask, type Call } from './ask.ts';
 import { visible } from './errors.ts';
-import type { RequestOptions } from './platform.ts';
 import { isPrintableAscii, type Relay, relayRequest } from './tokens.ts';
 
 export interface Service {
@@ -20,7 +19,7 @@ export interface Offer {
 }
 
 /** `orEmpty`: resolves with an empty offer where an older relay, or a proxy that forwards /auth/ only, has none. */
-export const discover = (call: Call<RequestOptions & Relay>, orEmpty?: boolean): Promise<Offer> =>
+export const discover = (call: Call<Relay>, orEmpty?: boolean): Promise<Offer> =>
   ask(
     call,
     relayRequest(call.options, '/services'),

@@ -1,6 +1,6 @@
 /** Revokes tokens at the provider (RFC 7009): through the relay, or directly after a blind sign-in. */
 import { ask, type Call, originOf, stop } from './ask.ts';
-import { type Request, type RequestOptions, within } from './platform.ts';
+import { type Request, within } from './platform.ts';
 import {
   formTo,
   isPrintableAscii,
@@ -28,7 +28,7 @@ export const notRevoked = (detail: string): SignedOut => ({ revoked: false, deta
 
 /** Resolves within 15 s, and never rejects. */
 export function revoke(
-  { platform, options }: Call<RelayService & RequestOptions>,
+  { platform, options }: Call<RelayService>,
   tokens: Tokens,
 ): Promise<SignedOut> {
   const call = { platform, options };

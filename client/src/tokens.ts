@@ -33,7 +33,7 @@ export interface UnverifiedUser {
   readonly picture?: string;
 }
 
-export interface Relay {
+export interface Relay extends RequestOptions {
   /** The relay's address, such as `https://relay.example`. */
   readonly relay: string;
 }
@@ -166,10 +166,7 @@ export const askForTokens = (call: Call, request: Request, before: object): Prom
   });
 
 /** Returns the new tokens, with the old refresh token if there is no new one. */
-export function refresh(
-  call: Call<RelayService & RequestOptions>,
-  tokens: Tokens,
-): Promise<Tokens> {
+export function refresh(call: Call<RelayService>, tokens: Tokens): Promise<Tokens> {
   const { tokenUrl, refreshToken, clientId, tokenType } = tokens;
   const { options } = call;
   const form = { grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId };

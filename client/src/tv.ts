@@ -1,7 +1,8 @@
 /** The build for old TV engines (webOS 3, Tizen 3). It uses XMLHttpRequest, and has no `fetch`, no signals and no lock. Its global is `SignInRelay`. */
 import { discover, type Offer } from './offer.ts';
-import { common, onStored, type Platform, type RequestOptions } from './platform.ts';
+import { common, onStored, type Platform } from './platform.ts';
 import { createCore, openOnce, type Session, type SessionOptions } from './session.ts';
+import type { Relay } from './tokens.ts';
 
 export type * from './index.ts';
 export type { Session, SessionOptions } from './session.ts';
@@ -37,7 +38,7 @@ export interface SignInRelay {
   /** Opens a session, like `createSession` of the module. */
   createSession(options: SessionOptions): Session;
   /** What the relay offers, in the operator's order. Rejects if there is no relay. */
-  discover(options: { readonly relay: string } & RequestOptions): Promise<Offer>;
+  discover(options: Relay): Promise<Offer>;
 }
 
 declare global {
