@@ -158,19 +158,16 @@ const endSignIn = (state: State, how: End): Step => [
 
 /* What happens to tokens. */
 
-const ifVersion =
-  (version: number, event: Event): Event =>
-  (state, dateMs) =>
-    state.version === version ? event(state, dateMs) : [state];
-
 /** The storage was read: it has these tokens, or why the provider ended them, or an unfinished sign-in. */
-export const storageRead = (
-  version: number,
-  tokens: Tokens | undefined,
-  ended: string | undefined,
-  isResumable: boolean,
-): Event =>
-  ifVersion(version, (state, dateMs) => {
+export const storageRead =
+  (
+    version: number,
+    tokens: Tokens | undefined,
+    ended: string | undefined,
+    isResumable: boolean,
+  ): Event =>
+  (state, dateMs) => {
+    if (state.version !== version) return [state];
     const { unsaved, account, signIn } = state;
     const isKnown = (tokens || state.tokens) && tokens?.accessToken === unsaved?.before;
     if (unsaved && (signIn?.isSaving || isKnown)) return [state];
@@ -187,7 +184,7 @@ export const storageRead = (
     // Another tab or process has signed out before these could be stored.
     const isLost = unsaved && state.tokens && !tokens;
     return isLost ? [next, { type: 'revoke', tokens: state.tokens }] : [next];
-  });
+  };
 
 /** The storage could not be read, so it is unknown who is signed in. */
 export const storageFailed =
@@ -203,14 +200,16 @@ export const refreshed =
   };
 
 /** The provider no longer accepts the tokens, or the storage could not delete those that it has: `stored`. */
-export const ended = (version: number, error: SignInError, stored?: Tokens): Event =>
-  ifVersion(version, (state) => {
+export const ended =
+  (version: number, error: SignInError, stored?: Tokens): Event =>
+  (state) => {
+    if (state.version !== version) return [state];
     // After a sign-out there is no reason to say after a restart.
     const value = { ended: error.code === 'storage_failed' ? '' : error.detail };
     const next = withUnsaved({ ...state, tokens: state.tokens || stored }, value);
     const account = signedOut(error);
     return [{ ...next, version: version + 1, tokens: undefined, account }, { type: 'save' }];
-  });
+  };
 
 /** The storage has this value now, which may not be the newest. */
 export const saved =

@@ -112,3 +112,9 @@ test('what the provider has ended stays ended, whatever the storage still has', 
     expect([status, state.tokens]).toEqual(['signed-out', undefined]);
   }
 });
+
+test('a sign-out that the storage refused does not end a newer sign-in', () => {
+  const newer = [machine.signOut, machine.signIn, machine.granted(1, OURS)];
+  const { state, effects } = apply(HELD, ...newer, machine.ended(2, FAILED, THEIRS));
+  expect([state.tokens, effects]).toEqual([OURS, []]);
+});
