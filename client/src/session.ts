@@ -123,8 +123,6 @@ export function createCore(
   let running: Running;
   let signingOut: Promise<SignedOut>;
   let pausedUntilMs = 0;
-  /** The link of the last sign-in that ended. */
-  let endedUrl: string | undefined;
   /** The tokens of the last sign-in. */
   let received: Tokens | undefined;
   /** The last access token that the API refused. */
@@ -247,20 +245,17 @@ export function createCore(
     if (link && how !== 'failed') sendAckOrCancel(call, link, how === 'saved' ? 'ack' : 'cancel');
     let removed: Promise<unknown> = Promise.resolve();
     // If storing failed, keep the link: the relay still has the result for a minute.
-    if (link && !hasCode('storage_failed', error)) {
-      endedUrl = link.resultUrl;
-      removed = storage.unfinished.remove();
-    }
+    if (link && !hasCode('storage_failed', error)) removed = storage.unfinished.remove();
     void removed.then(() => settle(how !== 'cancelled', error));
   }
 
   const readNow = () => {
-    const { version } = state;
+    const { version, attempt, signIn } = state;
     return storage.read().then(
       ({ tokens, ended, unfinished }) => {
-        const link = resume(call, unfinished);
-        // A read that began before the link was removed finds it.
-        const isResumable = link?.resultUrl !== endedUrl && !!link?.prompt.secondsLeft();
+        // A read that began before a sign-in ended may find its link.
+        const isPast = signIn || state.attempt !== attempt;
+        const isResumable = !isPast && !!resume(call, unfinished)?.prompt.secondsLeft();
         apply(machine.storageRead(version, tokens, ended, isResumable));
       },
       (error) => {

@@ -170,25 +170,31 @@ describe('an unfinished sign-in', () => {
     expect(network.asked.map(({ url }) => url)).toEqual([expect.stringContaining('&cancel=1')]);
   });
 
-  test('that is cancelled while the storage is read is not resumable', async () => {
-    const { items } = createItems();
-    const answered = Promise.withResolvers<void>();
-    let isSlow = false;
-    const getItem = async (key: string) => {
-      const value = items.getItem(key);
-      if (isSlow && key === UNFINISHED) await answered.promise;
-      return value;
-    };
-    const slow = { ...items, getItem };
-    const { session } = await signIn(1_000, { '/auth/result': [undefined] }, { items: slow });
-    isSlow = true;
-    const read = session.getTokens();
-    await heard();
-    session.cancel();
-    answered.resolve();
-    await read;
-    expect(session.state).toEqual({ status: 'signed-out' });
-  });
+  test.each(['before', 'after'])(
+    'that began %s a read, and was cancelled during it, is not resumable',
+    async (when) => {
+      const { items } = createItems(await leave(1_000));
+      const answered = Promise.withResolvers<void>();
+      let isSlow = false;
+      const getItem = async (key: string) => {
+        const value = items.getItem(key);
+        if (isSlow && key === UNFINISHED) await answered.promise;
+        return value;
+      };
+      const network = createNetwork({ '/auth/result': [undefined] }, 2_000);
+      const { session } = open(network, { items: { ...items, getItem } });
+      if (when === 'before') void session.signIn();
+      await network.advance(10);
+      isSlow = true;
+      const read = session.getTokens();
+      await heard();
+      if (when === 'after') void session.signIn();
+      session.cancel();
+      answered.resolve();
+      await read;
+      expect(session.state).toEqual({ status: 'signed-out' });
+    },
+  );
 
   test('continues if the app cancels and signs in at once, as React does in StrictMode', async () => {
     const { items } = createItems(await leave(1_000));
