@@ -51,17 +51,12 @@ export function attempt<Value>(run: () => Value): Value | undefined {
 /** Colours and cursor movements (ECMA-48 §5.4). */
 const CONTROL_SEQUENCE = /(?:[^ -\uffff]\[|\x9b)[ -?]*[@-~]/g;
 
-/** Controls, changes of direction, and invisible characters. */
-const INVISIBLE = invisible(
-  '[\\p{C}\\p{Default_Ignorable_Code_Point}\\u2800\\u{1D159}\\u{13441}\\u{13442}]',
-);
-
-/** The class is a parameter, so that the compiler of the TV build does not write out each character. */
-function invisible(characters: string): RegExp {
-  // Old engines have no Unicode property escapes.
-  const plain = /[^ -\uffff]|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
-  return attempt(() => new RegExp(characters, 'gu')) || plain;
-}
+/** Controls, changes of direction, and invisible characters. Not a literal, of which the TV build would write out each character. */
+const CHARACTERS = '[\\p{C}\\p{Default_Ignorable_Code_Point}\\u2800\\u{1D159}\\u{13441}\\u{13442}]';
+/** Old engines have no Unicode property escapes. */
+const INVISIBLE =
+  attempt(() => new RegExp(CHARACTERS, 'gu')) ||
+  /[^ -\uffff]|[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 /** Untrusted text in one line, without terminal controls and invisible characters. */
 export const visible = (text: string): string =>
