@@ -8,7 +8,7 @@ export type Members = Record<string, unknown>;
 export interface Reply {
   /** 0: no complete response. */
   readonly status: number;
-  /** Empty if the response is no JSON object. */
+  /** Of the response. If that is no JSON object, none that is read. */
   readonly json: Readonly<Members>;
   readonly isJson: boolean;
   /** By the monotonic clock, and by the wall clock. */
@@ -102,7 +102,7 @@ export async function ask<Value>(
     const isHtml = /^\s*</.test(text);
     const isRedirect = /^3/.test(`${status}`);
     const parsed = parse(text);
-    const json = isObject(parsed) ? parsed : {};
+    const json: Members = Object(parsed);
     const words = describe(request, response, isHtml, json.error, origin);
     const detail = `${words} (${shownUrl(request.url)})`;
     // The relay sends no HTML here: it comes from a proxy or a captive portal, whatever its status.
@@ -215,9 +215,6 @@ function describe(
   const words = what ? quote(what) : 'not what was expected';
   return `${status === 404 ? 'The path is wrong: ' : ''}${who} answered ${status}: ${words}`;
 }
-
-export const isObject = (value: unknown): value is Members =>
-  Object(value) === value && !Array.isArray(value);
 
 /** Undefined if it is not JSON. */
 export const parse = (text: unknown): unknown => attempt(() => JSON.parse(text as string));

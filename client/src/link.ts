@@ -1,5 +1,5 @@
 /** One sign-in at the relay: starts it, and fetches its result. */
-import { ask, type Call, isObject, type Members, parse, pause, type Reply } from './ask.ts';
+import { ask, type Call, type Members, parse, pause, type Reply } from './ask.ts';
 import { createCountdown } from './countdown.ts';
 import { attempt, quote, SignInError } from './errors.ts';
 import { discover, textsOf } from './offer.ts';
@@ -127,7 +127,7 @@ export function resume(call: Call<StartOptions>, text: unknown): Link | undefine
   const { blind, open } = call.options;
   const stored = Object(parse(text));
   const { extensions, verifier, startedAtMs } = stored;
-  const started = isObject(stored.started) && parseStart(stored.started);
+  const started = parseStart(Object(stored.started));
   if (!started || typeof startedAtMs !== 'number') return undefined;
   // If there is no verifier, the tokens come from the relay.
   if ((verifier || blind || open) && !isPrintableAscii(verifier)) return undefined;

@@ -1,5 +1,5 @@
 /** What a session stores: the tokens, and an unfinished sign-in, under two keys. */
-import { isObject, parse } from './ask.ts';
+import { parse } from './ask.ts';
 import { SignInError, visible } from './errors.ts';
 import { ownTokenUrl, type StartOptions } from './link.ts';
 import { type Platform, within } from './platform.ts';
@@ -85,9 +85,9 @@ export function openStorage(
     /** Leaves out what is not valid. Reads in one turn, so that no write comes between. */
     read: () =>
       inTurn('read', async (): Promise<StoredState> => {
-        const stored = parse(await items.getItem(key));
-        const { ended } = Object(stored);
-        const tokens = isObject(stored) ? storedTokens(stored, ownTokenUrl(options)) : undefined;
+        const stored = Object(parse(await items.getItem(key)));
+        const { ended } = stored;
+        const tokens = storedTokens(stored, ownTokenUrl(options));
         if (tokens) return { tokens };
         const reason = typeof ended === 'string' ? visible(ended.slice(0, MAX_REASON)) : undefined;
         const unfinished = await items.getItem(unfinishedKey);

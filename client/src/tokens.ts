@@ -1,5 +1,5 @@
 /** Tokens: reading, refreshing, their expiry and their user. */
-import { ask, type Call, isObject, isPrivate, type Members, parse } from './ask.ts';
+import { ask, type Call, isPrivate, type Members, parse } from './ask.ts';
 import { attempt, SignInError, visible } from './errors.ts';
 import type { Request, RequestOptions } from './platform.ts';
 
@@ -116,8 +116,8 @@ export const isClockPlausible = (tokens: Tokens, dateMs: number): boolean =>
 
 /** Reads untrusted claims: visible characters only, and an https picture. */
 export function userOf({ idToken }: Tokens): UnverifiedUser | undefined {
-  const claims = parse(decodePart(`${idToken}`.split('.')[1] || ''));
-  if (!isObject(claims)) return undefined;
+  const claims = parse(decodePart(`${idToken}`.split('.')[1] || '')) as Members | undefined;
+  if (!claims) return undefined;
   const user: Members = {};
   ['sub', 'name', 'email', 'picture'].forEach((name) => {
     const value = claims[name];
