@@ -80,24 +80,17 @@ const ageOf = (path: string): Promise<number> =>
 
 const readIfThere = (path: string) => readFile(path, 'utf8').catch(ignore('ENOENT'));
 
-async function replace(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${nonce()}`;
-  try {
-    await create(temporary, text);
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
-}
+const replace = (path: string, text: string) => create(`${path}.${nonce()}`, text, path);
 
-/** Writes a new file, for its owner alone. `flush`: it is on the disk before anything is renamed. */
-const create = (path: string, text: string) =>
-  writeFile(path, text, { flag: 'wx', mode: 0o600, flush: true }).catch(async (error) => {
-    // On a full disk it is there, and empty.
-    if (error.code !== 'EEXIST') await rm(path, { force: true });
-    throw error;
-  });
+/** Writes a new file, for its owner alone, and then renames it. `flush`: it is on the disk before that. */
+const create = (path: string, text: string, newPath?: string) =>
+  writeFile(path, text, { flag: 'wx', mode: 0o600, flush: true })
+    .then(() => (newPath ? rename(path, newPath) : undefined))
+    .catch(async (error) => {
+      // On a full disk it is there, and empty.
+      if (error.code !== 'EEXIST') await rm(path, { force: true });
+      throw error;
+    });
 
 /** The locks that this process holds or waits for. Any other lock file with its pid is stale. */
 const held = new Set<string>();

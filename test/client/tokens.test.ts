@@ -1,6 +1,14 @@
 /** The tokens of a session: one refresh for all who ask, in one process and in several. tabs.test.ts has tabs. */
 import { describe, expect, test } from 'bun:test';
-import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
@@ -593,6 +601,12 @@ describe('processes that share a folder', () => {
     utimesSync(old ?? '', hourAgo, hourAgo);
     await store(refresher.grant(HOUR_MS));
     expect([old, recent, file].map((path) => existsSync(path ?? ''))).toEqual([false, true, true]);
+  });
+
+  test('a file that cannot be renamed is removed', async () => {
+    mkdirSync(join(shared, 'key.json'));
+    await expect(fileStorage(shared).setItem('key', 'secret')).rejects.toThrow('rename');
+    expect(readdirSync(shared).filter((name) => name.startsWith('key'))).toEqual(['key.json']);
   });
 
   test('a folder that cannot be written is reported by name', async () => {
