@@ -25,7 +25,7 @@ export class SignInError extends Error {
   /** What the app shows, in English. For other languages, translate by `code`. */
   readonly show: string;
 
-  /** `detail`: one sentence for the app's developer, without a secret. @internal */
+  /** `detail`: one sentence for the app's developer, without a secret. */
   constructor(
     readonly code: SignInErrorCode,
     readonly detail: string,

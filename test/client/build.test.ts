@@ -133,6 +133,7 @@ const relay = process.argv[2] ?? '';
 
 async function main(): Promise<void> {
   try {
+    if (!relay) throw new SignInError('refused', 'No relay');
     const session = createSession({ relay, service: 'mal' });
     const tokens: Tokens | undefined = await session.getTokens();
     if (tokens) console.log(tokens.accessToken);
