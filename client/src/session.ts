@@ -42,7 +42,7 @@ export interface Session {
    * all callers. Rejects with `signed_out` or `invalid_grant` if the user has to sign in.
    */
   getToken(options?: RejectedToken): Promise<string>;
-  /** Everything that is stored, without a refresh. Undefined if nobody is signed in. */
+  /** Everything that is stored, even if it has expired. Undefined if nothing is. */
   getTokens(): Promise<Tokens | undefined>;
 }
 

@@ -7,9 +7,9 @@ import type { Request, RequestOptions } from './platform.ts';
 export interface Tokens {
   readonly accessToken: string;
   readonly refreshToken?: string;
-  /** Seconds since the tokens were received. */
+  /** For how many seconds the access token is valid, from when it was received. */
   readonly expiresIn?: number;
-  /** The same as a time, in milliseconds of `Date.now()`. */
+  /** When it expires, in milliseconds of `Date.now()`. */
   readonly expiresAt?: number;
   readonly tokenType?: string;
   readonly scope?: string;

@@ -140,6 +140,14 @@ describe('a token', () => {
     expect(refresher.seen.length).toBe(1);
   });
 
+  test('that has expired, without a refresh token, is stored, but nobody is signed in', async () => {
+    const { refreshToken: _, ...tokens } = refresher.grant(-1);
+    const { session, accessToken } = keep(tokens);
+    expect(await session.getTokens()).toMatchObject({ accessToken: tokens.accessToken });
+    expect(session.state).toMatchObject({ status: 'signed-out', error: { code: 'invalid_grant' } });
+    expect(await failureOf(accessToken())).toMatchObject({ code: 'invalid_grant' });
+  });
+
   test('that the API rejected is refreshed, but not its successor', async () => {
     const tokens = refresher.grant(HOUR_MS / 2);
     const { accessToken } = keep(tokens);
