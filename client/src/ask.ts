@@ -184,8 +184,7 @@ const send = (call: Call, request: Request): Promise<Response> =>
     let cancelTimer = wait(platform, timeoutMs, body === undefined, () => {
       cancelTimer = platform.later(TICK_MS, () => {
         cancelRequest();
-        const cause = Error(`no answer within ${timeoutMs} ms`);
-        end({ status: 0, text: '', cause });
+        end({ status: 0, text: '', cause: Error(`no answer within ${timeoutMs} ms`) });
       });
     });
     call.abandon = () => {

@@ -104,13 +104,11 @@ async function fetchWith(
   if (origins?.every((each) => each !== origin)) {
     throw new SignInError('refused', `The option origins does not have ${origin}`);
   }
-  const signal = (init.signal === undefined ? request?.signal : init.signal) as
-    | CancelSignal
-    | undefined;
-  const ask = (token: string, body: string | Request) => {
+  const { signal = request?.signal } = init as Cancellable;
+  const ask = (token: string, target: string | Request) => {
     const headers = new Headers(init.headers ?? request?.headers);
     headers.set('Authorization', `Bearer ${token}`);
-    return fetch(body as string, { ...init, headers });
+    return fetch(target as string, { ...init, headers });
   };
   const rejected = await getToken({ signal });
   // A body can be sent only once, so it is copied.
@@ -127,7 +125,7 @@ async function fetchWith(
   return ask(fresh, again);
 }
 
-/** Waits for `run`. An abort ends the wait, and calls `onAbort`. */
+/** Waits for `run`. An abort meanwhile ends the wait, and calls `onAbort`. An earlier one prevents `run`. */
 function unlessAborted<Value>(
   signal: CancelSignal | undefined,
   run: () => Promise<Value>,

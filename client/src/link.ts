@@ -29,7 +29,7 @@ export interface OpenClient {
 }
 
 export interface StartOptions extends RelayService {
-  /** Default: `service` is one of the relay's. */
+  /** Default: the relay's own client at `service`. */
   readonly open?: OpenClient | undefined;
   /** The device's name, which the user sees: up to 40 characters. */
   readonly device?: string | undefined;
@@ -231,8 +231,7 @@ export async function poll(
 
   function next(isRepeated: boolean) {
     // A poll after a failure is short, so that the app soon learns that the relay is back.
-    const mostSeconds = isRepeated ? 1 : WAIT_SECONDS;
-    const seconds = Math.min(Math.floor(leftMs() / 1_000), mostSeconds);
+    const seconds = Math.min(Math.floor(leftMs() / 1_000), isRepeated ? 1 : WAIT_SECONDS);
     const wait = hasWait ? `&wait=${seconds}` : '';
     const timeoutMs = hasWait ? seconds * 1_000 + LATENCY_MS : LONG_POLL_MS;
     return { url: resultUrl + wait + progress, timeoutMs };
@@ -298,8 +297,7 @@ function exchange(call: Call<StartOptions>, verifier: string, json: Members): Pr
   const own = `${addressOf(options)}/`;
   const isElsewhere = isPrintableAscii(tokenUrl) && (!!named || tokenUrl.indexOf(own) !== 0);
   if (!isPrintableAscii(code) || !isElsewhere || !isPrintableAscii(clientId)) {
-    const what = 'The relay sent no code, or its own token URL';
-    throw new SignInError('refused', what);
+    throw new SignInError('refused', 'The relay sent no code, or its own token URL');
   }
   const form = {
     grant_type: 'authorization_code',

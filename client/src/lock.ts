@@ -22,9 +22,8 @@ export const lockFor =
         cancelTimer();
         reject(new SignInError(code, detail, cause));
       };
-      const cancelTimer = platform.later(LOCK_MS, () =>
-        fail('busy', 'Another process holds the lock'),
-      );
+      const late = () => fail('busy', 'Another process holds the lock');
+      const cancelTimer = platform.later(LOCK_MS, late);
       const runAlone = () => {
         cancelTimer();
         // A run after the time limit has no caller any more, and could spend a refresh token.

@@ -37,8 +37,9 @@ export interface State {
   /** The current tokens, stored or not. */
   readonly tokens?: Tokens | undefined;
   readonly unsaved?: Unsaved | undefined;
-  /** What is shown while there is no sign-in, and after one that failed. */
+  /** What is shown while there is neither a sign-in nor a failed one. */
   readonly account: SessionState;
+  /** What is shown of a sign-in that failed, until it is dismissed. */
   readonly failure?: SessionState | undefined;
   /** The number of sign-ins so far, and the one in progress. */
   readonly attempt: number;
@@ -199,7 +200,7 @@ export const refreshed =
     return isCurrent ? withTokens(state, tokens, dateMs) : tooLate(state, tokens);
   };
 
-/** The provider no longer accepts the tokens, or the storage could not delete those that it has: `stored`. */
+/** The provider no longer accepts the tokens, or a sign-out could not delete them from the storage: `stored`. */
 export const ended =
   (version: number, error: SignInError, stored?: Tokens): Event =>
   (state) => {
@@ -244,7 +245,7 @@ const withTokens = (state: State, tokens: Tokens, dateMs: number): Step => [
 
 const withUnsaved = (state: State, value: Unsaved['value']): State => ({
   ...state,
-  unsaved: { value, before: (state.unsaved || { before: state.tokens?.accessToken }).before },
+  unsaved: { value, before: state.unsaved ? state.unsaved.before : state.tokens?.accessToken },
 });
 
 function accountOf(tokens: Tokens, dateMs: number): SessionState {

@@ -132,8 +132,7 @@ export function relayProvider(options: RelayProviderOptions) {
       },
     };
     const own = createPlatform((url, init) => (url === tokenUrl ? passOn(init) : fetch(url, init)));
-    const tokensLock = lockFor(own, storage, tokensKey);
-    return createCore(own, sessionOptions, storage, tokensKey, tokensLock);
+    return createCore(own, sessionOptions, storage, tokensKey, lockFor(own, storage, tokensKey));
   }
 
   /** The SDK sends a token request to the server that it has found. */
@@ -222,9 +221,7 @@ export function relayProvider(options: RelayProviderOptions) {
       const { authorizationServerUrl, authorizationServerMetadata, resourceMetadata } = state;
       // The SDK does not say for which of several discoveries it asks for a token request.
       if (found && serverOf(found) !== authorizationServerUrl) {
-        throw new Error(
-          'The MCP server names another authorization server now: restart the client',
-        );
+        throw new Error('The MCP server names another authorization server: restart the client');
       }
       await load();
       const { discovery: before } = kept;

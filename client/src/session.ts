@@ -98,7 +98,7 @@ const NOBODY = 'Nobody is signed in';
 const ignore = () => {};
 const hasCode = (code: SignInErrorCode, error: unknown) => (error as SignInError)?.code === code;
 
-/** The sign-in in progress. */
+/** The sign-in in progress, or the last one. */
 interface Running extends Call<SessionOptions> {
   readonly attempt: number;
   readonly ended: Promise<boolean>;
@@ -357,8 +357,8 @@ export function createCore(
     const recheck = (error: SignInError, nth: number): void | Promise<void> => {
       if (state.tokens?.refreshToken !== spent) return;
       if (nth === RECHECKS) return apply(machine.ended(version, error));
-      const read = pause(call, nth && RECHECK_MS).then(readNow);
-      return read.then(() => recheck(error, nth + 1));
+      const checked = pause(call, nth && RECHECK_MS).then(readNow);
+      return checked.then(() => recheck(error, nth + 1));
     };
     const fresh = await refresh(call, tokens).catch((error) => {
       if (!hasCode('invalid_grant', error)) throw error;
