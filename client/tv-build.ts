@@ -2,6 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { transformSync } from '@swc/core';
 import { minify } from 'uglify-js';
+import type { Link } from './src/link.ts';
+import type { Unsaved } from './src/machine.ts';
+import type { Platform } from './src/platform.ts';
 import type { SignInRelay } from './src/tv.ts';
 
 const ENTRY = fileURLToPath(new URL('src/tv.ts', import.meta.url));
@@ -48,73 +51,43 @@ const OWN: Readonly<Record<string, string>> = {
   _type_of: 'typeof ',
 };
 
-/** The names of the members of a type, and of all types that it leads to. */
+/** The names of the members of a type and of all types that it leads to, and its literal texts. */
 type Names<Type> = Type extends (...given: infer Given extends unknown[]) => infer Result
   ? Names<Given[number]> | Names<Awaited<Result>>
   : Type extends object
     ? {
         [Name in keyof Type]-?: (string extends Name ? never : Name) | Names<Type[Name]>;
       }[keyof Type]
-    : never;
+    : Type extends string
+      ? string extends Type
+        ? never
+        : Type
+      : never;
 
-/** Does not compile with a name that the types of tv.js have too. */
-const internal = <Name extends string>(
-  ...names: (Name extends Names<SignInRelay> ? never : Name)[]
-): readonly string[] => names;
+/** Names that the app, stored values, a challenge or the browser have too. */
+type Outside =
+  | Names<SignInRelay | Link['resumable'] | Unsaved['value'] | Platform['challenge']>
+  | keyof (XMLHttpRequest & Location & Performance & Math & PropertyDescriptor & typeof Object);
+
+type Words<Text> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
+/** Names of OAuth and of headers are not the client's either. */
+type Wrong<Text> = Extract<Words<Text>, Outside | `${string}_${string}` | Capitalize<string>>;
+
+/** Does not compile with such a name. */
+const internal = <Text extends string>(
+  ...texts: ([Wrong<Text>] extends [never] ? Text : Wrong<Text>)[]
+) => new RegExp(`^(${texts.join(' ').replace(/ /g, '|')})$`);
 
 /**
  * Members that only the client's own code uses, which get shorter names. No request, no stored
  * value and no object of the browser that the client uses has one of these.
  */
-const INTERNAL_NAMES = internal(
-  'abandon',
-  'attempt',
-  'before',
-  'body',
-  'clear',
-  'confirm',
-  'countdown',
-  'date',
-  'endMs',
-  'failure',
-  'how',
-  'initialMs',
-  'isJson',
-  'isProvider',
-  'isSaving',
-  'isStopped',
-  'items',
-  'json',
-  'key',
-  'known',
-  'label',
-  'later',
-  'leftMs',
-  'onReply',
-  'onStored',
-  'options',
-  'outage',
-  'platform',
-  'read',
-  'refusal',
-  'remove',
-  'resultUrl',
-  'retryAfter',
-  'save',
-  'sent',
-  'settle',
-  'shown',
-  'text',
-  'tokens',
-  'tookMs',
-  'type',
-  'unfinished',
-  'unsaved',
-  'version',
-  'wallMs',
+const INTERNAL = internal(
+  'abandon attempt before body clear confirm countdown date endMs failure how initialMs isJson',
+  'isProvider isSaving isStopped items json key known label later leftMs onReply onStored options',
+  'outage platform read refusal remove resultUrl retryAfter save sent settle shown text tokens',
+  'tookMs type unfinished unsaved version wallMs',
 );
-
-const INTERNAL = new RegExp(`^(${INTERNAL_NAMES.join('|')})$`);
 
 /** All modules in one, without their types, as ES5 that needs no more than a `Promise`. */
 export async function bundleForTv(): Promise<string> {
