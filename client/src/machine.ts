@@ -177,7 +177,7 @@ export const storageRead =
       ...state,
       tokens,
       unsaved: undefined,
-      account: tokens ? accountOf(tokens, dateMs) : signedOut(error, isResumable && !signIn),
+      account: tokens ? accountOf(tokens, dateMs) : signedOut(error, isResumable),
     };
     if (account.status === 'signed-out' && next.account.status === 'signed-in') {
       return signIn ? endSignIn(next, 'overtaken') : [{ ...next, failure: undefined }];
