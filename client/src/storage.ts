@@ -3,7 +3,7 @@ import { parse } from './ask.ts';
 import { SignInError, visible } from './errors.ts';
 import { ownTokenUrl, type StartOptions } from './link.ts';
 import { type Platform, within } from './platform.ts';
-import { addressOf, type RelayService, storedTokens, type Tokens } from './tokens.ts';
+import { addressOf, type RelayService, storedTokens } from './tokens.ts';
 
 type Stored = string | null | undefined;
 
@@ -49,15 +49,6 @@ const ANSWER_MS = 30_000;
 /** The longest stored reason: one sentence, which apps log. */
 const MAX_REASON = 400;
 
-/** Empty if nobody is signed in. */
-interface StoredState {
-  readonly tokens?: Tokens | undefined;
-  /** Why the provider ended the last session. */
-  readonly ended?: string | undefined;
-  /** The unfinished sign-in, if there are no tokens. */
-  readonly unfinished?: Stored;
-}
-
 /** Runs operations one by one, so that a write never follows the one that replaces it. Failures reject with `storage_failed`. */
 export function createQueue(platform: Platform) {
   let last: Promise<unknown> = Promise.resolve();
@@ -82,16 +73,20 @@ export function openStorage(
   const remove = (name: string) => inTurn('delete', () => items.removeItem(name));
 
   return {
-    /** Leaves out what is not valid. Reads in one turn, so that no write comes between. */
+    /**
+     * The tokens. If there are none, why the provider ended the last session, and the unfinished
+     * sign-in. Leaves out what is not valid. Reads in one turn, so that no write comes between.
+     */
     read: () =>
-      inTurn('read', async (): Promise<StoredState> => {
+      inTurn('read', async () => {
         const stored = Object(parse(await items.getItem(key)));
         const { ended } = stored;
         const tokens = storedTokens(stored, ownTokenUrl(options));
         if (tokens) return { tokens };
-        const reason = typeof ended === 'string' ? visible(ended.slice(0, MAX_REASON)) : undefined;
-        const unfinished = await items.getItem(unfinishedKey);
-        return { ended: reason, unfinished };
+        return {
+          ended: typeof ended === 'string' ? visible(ended.slice(0, MAX_REASON)) : undefined,
+          unfinished: await items.getItem(unfinishedKey),
+        };
       }),
     /** Stores what is current when its turn has come. */
     save<Value>(current: () => Value): Promise<Value> {
