@@ -30,9 +30,7 @@ export interface Cancellable {
   readonly signal?: CancelSignal | undefined;
 }
 
-export interface DiscoverOptions extends Relay {
-  readonly fetch?: Fetch | undefined;
-}
+export type DiscoverOptions = Pick<SessionOptions, keyof Relay | 'fetch'>;
 
 /** What the relay offers, in the operator's order. Rejects if there is no relay, or an older one that does not say. */
 export const discover = (options: DiscoverOptions): Promise<offers.Offer> =>
@@ -48,18 +46,15 @@ export interface SessionOptions extends core.SessionOptions {
   readonly origins?: readonly string[] | undefined;
 }
 
-/** The `fetch` of the app's runtime. */
 type RuntimeFetch = typeof globalThis extends { fetch: infer Own }
   ? Own
   : (url: string, init?: object) => Promise<FetchResponse>;
-
-export interface TokenOptions extends core.RejectedToken, Cancellable {}
 
 export interface Session extends core.Session {
   /** An aborted signal cancels the sign-in. */
   signIn(options?: Cancellable): Promise<boolean>;
   /** A refresh continues after an abort, since other callers may need it. */
-  getToken(options?: TokenOptions): Promise<string>;
+  getToken(options?: core.RejectedToken & Cancellable): Promise<string>;
   /** `fetch` with the access token as a bearer token (RFC 6750). After a 401 it refreshes the token and repeats the request. */
   readonly fetch: RuntimeFetch;
 }
