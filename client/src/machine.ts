@@ -68,7 +68,6 @@ export type End = 'saved' | 'failed' | 'cancelled' | 'overtaken';
 export type Effect =
   | { readonly type: 'sign-in'; readonly attempt: number }
   | { readonly type: 'end'; readonly how: End; readonly error?: SignInError }
-  /** Stores what is unsaved. */
   | { readonly type: 'save' }
   /** Deletes and revokes what is stored. If nothing is, or the storage cannot be read, revokes `known`. */
   | { readonly type: 'clear'; readonly known: Tokens | undefined }

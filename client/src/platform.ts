@@ -78,7 +78,6 @@ const encode = (bytes: Uint8Array) =>
     .replace(/\//g, '_')
     .replace(/=/g, '');
 
-/** What is the same in both builds. */
 export const common = {
   now: () => performance.now(),
   // A test may replace `Date`.

@@ -60,15 +60,13 @@ const LONGEST_SAVE_PAUSE_MS = 2_000;
 /** The default storage. */
 const memory = createMemory();
 
-interface Opened {
+/** The sessions of this process. There is one for each key of a storage. */
+const opened: {
   readonly items: SessionStorage;
   readonly key: string;
   readonly options: SessionOptions;
   readonly session: Session;
-}
-
-/** The sessions of this process. There is one for each key of a storage. */
-const opened: Opened[] = [];
+}[] = [];
 
 /** Returns the open session, or a new one. Throws if the open one has other options. */
 export function openOnce<Own extends Session>(

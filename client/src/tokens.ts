@@ -103,10 +103,8 @@ const lifeMs = ({ expiresIn }: Tokens) => (expiresIn || Infinity) * 1_000;
 const leftMs = ({ expiresAt = Infinity }: Tokens, dateMs: number) => expiresAt - dateMs;
 const earlyMs = (tokens: Tokens) => Math.min(EARLY_MS, lifeMs(tokens) / 2);
 
-/** True if they have expired by wall-clock time. */
 export const isExpired = (tokens: Tokens, dateMs: number): boolean => leftMs(tokens, dateMs) <= 0;
 
-/** True if it is time to refresh them. */
 export const isDue = (tokens: Tokens, dateMs: number): boolean =>
   !!tokens.refreshToken && leftMs(tokens, dateMs) <= earlyMs(tokens);
 
