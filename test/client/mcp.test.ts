@@ -75,6 +75,11 @@ test.each([
   await expect(createClient().connect()).rejects.toMatchObject({ code });
 });
 
+test('the dev provider names the relay to a client that spells it another way', async () => {
+  const relay = dev.relayUrl.replace('127.0.0.1', 'localhost');
+  await expect(createClient({ relay }).connect()).rejects.toThrow(dev.relayUrl);
+});
+
 /** The server refuses the access token that is stored. */
 async function revoke(): Promise<void> {
   const { access_token: token = '' } = (await createClient().authProvider.tokens()) ?? {};

@@ -64,10 +64,11 @@ export function createMcpServer(
       )
       // RFC 7591 §3. All clients get the same id.
       .post('/register', async (c) => {
-        const asked: unknown = await c.req.json().catch(() => undefined);
-        const { redirect_uris } = Object(asked);
+        const { redirect_uris } = Object(await c.req.json().catch(() => undefined));
         const isOpen = Array.isArray(redirect_uris) && `${redirect_uris}` === redirectUri;
-        if (!isOpen) return c.json({ error: 'invalid_redirect_uri' }, 400);
+        // The SDK shows the description, and not the error.
+        const error_description = `The relay's redirect URI is ${redirectUri}`;
+        if (!isOpen) return c.json({ error: 'invalid_redirect_uri', error_description }, 400);
         const client = { client_id: CLIENT_ID, token_endpoint_auth_method: 'none' };
         return c.json({ ...client, redirect_uris: [redirectUri] }, 201);
       })
