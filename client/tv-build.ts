@@ -120,6 +120,8 @@ export async function bundleForTv(): Promise<string> {
   const options = {
     module: false,
     toplevel: true,
+    // The page of a packaged app is windows-1252, unless it names another encoding.
+    output: { ascii_only: true },
     // The smallest after gzip, of all that keep ES5.
     compress: { arrows: false, functions: false, inline: 1, passes: 6, pure_getters: true },
     mangle: {
