@@ -100,7 +100,9 @@ async function expectEnding(ending: EndingName, session: string): Promise<void> 
   if (result === TOKENS) expect((await acknowledge(dev, session)).status).toBe(204);
   const statuses: number[] = [];
   for (const _ of refreshes.slice(1)) {
-    statuses.push((await refresh(dev, refreshToken, {}, 'dev')).status);
+    const { status, headers } = await refresh(dev, refreshToken, {}, 'dev');
+    expect(headers.get('retry-after')).toBe(status === 503 ? '5' : null);
+    statuses.push(status);
   }
   if (refreshes.length > 0) statuses.push((await refreshAtProvider(refreshToken)).status);
   expect(statuses).toEqual([...refreshes]);

@@ -59,7 +59,7 @@ const TABLE = {
   },
   'refresh-503': {
     does: 'The user signs in. The first two refreshes get a 503 from the provider, later ones succeed.',
-    device: 'tokens; two refreshes get a 503, the third brings a new access token',
+    device: 'tokens; two refreshes get a 503 with `Retry-After: 5`, the third a new access token',
   },
   restart: {
     does: 'The relay restarts and is down for 5 seconds; sign-ins survive, as with Redis.',
