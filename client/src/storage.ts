@@ -70,7 +70,7 @@ export function openStorage(
 ) {
   const unfinishedKey = `unfinished-${key}`;
   const inTurn = createQueue(platform);
-  const remove = (name: string) => inTurn('delete', () => items.removeItem(name));
+  const remove = async (name: string) => items.removeItem(name);
 
   return {
     /**
@@ -97,13 +97,13 @@ export function openStorage(
       };
       return inTurn('write', write).then(() => value);
     },
-    /** Overwrites what cannot be deleted. */
-    clear: () => remove(key).catch(() => inTurn('delete', () => items.setItem(key, '{}'))),
+    /** Overwrites what cannot be deleted, before anything reads it. */
+    clear: () => inTurn('delete', () => remove(key).catch(() => items.setItem(key, '{}'))),
     unfinished: {
       read: () => inTurn('read', () => items.getItem(unfinishedKey)),
       save: (text: string) => inTurn('write', () => items.setItem(unfinishedKey, text)),
       /** Best effort: a leftover is harmless. */
-      remove: () => remove(unfinishedKey).catch(() => {}),
+      remove: () => inTurn('delete', () => remove(unfinishedKey)).catch(() => {}),
     },
   };
 }

@@ -161,11 +161,13 @@ describe('the storage', () => {
     ]);
   });
 
-  test('that can write and not delete: the tokens are overwritten', async () => {
+  test('that can write and not delete: tokens are overwritten before anything reads', async () => {
     const removeItem = () => Promise.reject(new Error('no deletion'));
-    const { advance, ends, items } = begin([REVOKED], TOKENS, { removeItem } as object);
+    const { advance, ends, items, session } = begin([REVOKED], TOKENS, { removeItem } as object);
+    const read = session.getTokens().then(session.getTokens);
     await advance(10);
     expect([ends[0]?.result, items.getItem(KEY)]).toEqual([{ revoked: true }, '{}']);
+    expect([await read, session.state]).toEqual([undefined, { status: 'signed-out' }]);
   });
 
   test('that cannot be read: the result says that, and not that nobody was signed in', async () => {
