@@ -108,11 +108,7 @@ export function open(network: Pick<Network, 'platform'>, options: OpenOptions = 
   const prompts: Prompt[] = [];
   const session = createCore(
     network.platform,
-    {
-      relay: `${RELAY}/`,
-      service: 'mal',
-      ...more,
-    },
+    { relay: `${RELAY}/`, service: 'mal', ...more },
     items,
     KEY,
     lockFor(network.platform, items, KEY),
