@@ -49,6 +49,7 @@ const TICK_MS = 1_000;
 const JUMP_MS = 2_000;
 /** This many pages or redirects in a row mean a captive portal, or a web server that is not a relay. */
 const MAX_PAGES = 3;
+const HTML = /^\s*</;
 /** Matches no user name, which may look like a host. `URL` is missing on old TVs, and has no `origin` in React Native. */
 const ADDRESS = /^(https?):\/\/([^\s/?#@\\:[\]]+|\[[\da-f:.]+\])(:\d{1,5})?\//;
 
@@ -99,11 +100,11 @@ export async function ask<Value>(
     const askedDateMs = date();
     const response = await send(call, request);
     const { status, text, cause } = response;
-    const isHtml = /^\s*</.test(text);
+    const isHtml = HTML.test(text);
     const isRedirect = /^3/.test(`${status}`);
     const parsed = parse(text);
     const json: Members = Object(parsed);
-    const words = describe(request, response, isHtml, json.error, origin);
+    const words = describe(request, response, json.error, origin);
     const detail = `${words} (${shownUrl(request.url)})`;
     // The relay sends no HTML here: it comes from a proxy or a captive portal, whatever its status.
     const isRefusal = /^(4(?!08|25|29)|301|308)/.test(`${status}`) && (isRedirect || !isHtml);
@@ -194,13 +195,9 @@ const send = (call: Call, request: Request): Promise<Response> =>
   });
 
 /** Describes a response that was not expected. A JSON body, even a truncated one, may contain secrets, so only its `error` is shown. */
-function describe(
-  { url, isProvider }: Request,
-  { status, text, location, cause }: Response,
-  isHtml: boolean,
-  error: unknown,
-  origin: string | undefined,
-): string {
+function describe(request: Request, response: Response, error: unknown, origin?: string): string {
+  const { url, isProvider } = request;
+  const { status, text, location, cause } = response;
   const who = isProvider ? 'The provider' : 'The relay';
   if (!status) {
     const isElsewhere = origin && !isProvider && originOf(url) !== origin;
@@ -209,7 +206,7 @@ function describe(
     return [`${who} did not answer${cors}`].concat(reasons.filter(Boolean).map(quote)).join(': ');
   }
   if (location) return `${who} answered ${status}: a redirect to ${shownUrl(location)}`;
-  if (isHtml) return `A website or a proxy answered ${status}: a web page`;
+  if (HTML.test(text)) return `A website or a proxy answered ${status}: a web page`;
   const what = error || (status > 200 && !/^\s*[[{"]/.test(text) && text);
   const words = what ? quote(what) : 'not what was expected';
   return `${status === 404 ? 'The path is wrong: ' : ''}${who} answered ${status}: ${words}`;
