@@ -243,7 +243,10 @@ export function createCore(
     if (link && how !== 'failed') sendAckOrCancel(call, link, how === 'saved' ? 'ack' : 'cancel');
     let removed: Promise<unknown> = Promise.resolve();
     // If storing failed, keep the link: the relay still has the result for a minute.
-    if (link && !hasCode('storage_failed', error)) removed = storage.unfinished.remove();
+    if (link && !hasCode('storage_failed', error)) {
+      running.link = undefined;
+      removed = storage.unfinished.remove();
+    }
     void removed.then(() => settle(how !== 'cancelled', error));
   }
 
@@ -271,6 +274,8 @@ export function createCore(
     return storage.save(current).then(
       (value) => {
         if (value) apply(machine.saved(value));
+        // The sign-in had failed, and its link would bring these tokens again when they are old.
+        if (value && value === received && !state.signIn && running.link) end('saved');
         return state.unsaved && store(SAVE_PAUSE_MS);
       },
       (error) => {
