@@ -106,24 +106,20 @@ describe('tokens', () => {
   });
 
   test('that are stored while another call reads the storage stay', async () => {
-    let tries = 0;
+    const tries: string[] = [];
     const { items } = createItems(null, (key) => {
-      if (key !== KEY) return;
-      tries += 1;
-      if (tries === 1) throw new Error('busy');
+      if (key === KEY && tries.push(key) === 1) throw new Error('busy');
     });
     const network = createNetwork({ '/auth/start': [started()], ...ANSWERS });
-    const getItem = (key: string) =>
-      new Promise<string>((resolve) => {
-        network.clock.setTimer(30, () => resolve(items.getItem(key) as string));
-      });
+    const wait = () => new Promise<void>((resolve) => void network.clock.setTimer(30, resolve));
+    const getItem = (key: string) => wait().then(() => items.getItem(key));
     const { session } = open(network, { items: { ...items, getItem } });
     void session.signIn();
-    while (tries === 0) await network.advance(10);
+    while (!tries.length) await network.advance(10);
     await network.advance(470);
     // Reads until the second try to save, and then again, by the lock.
     const [token] = await Promise.all([session.getToken(), network.advance(1_000)]);
-    expect([token, tries, session.state.status]).toEqual(['a', 2, 'signed-in']);
+    expect([token, tries.length, session.state.status]).toEqual(['a', 2, 'signed-in']);
   });
 });
 
