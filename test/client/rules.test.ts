@@ -20,7 +20,6 @@ import {
   NOT_FOUND,
   OFFER,
   OPEN,
-  type OpenOptions,
   open,
   RELAY,
   STARTED,
@@ -37,6 +36,7 @@ describe('waiting for the result', () => {
     ['JSON of something else', [200, '{"session":"other"}']],
     ['a list', [200, '[]']],
     ['a full relay', [503, 'Server busy\n']],
+    ['JSON of a gateway', [503, '{"error":"access_denied"}']],
     ['a limit', [429, 'Rate limited\n', '3']],
     ['a proxy that refuses', [403, 'forbidden']],
     ['a proxy without a route', NOT_FOUND],
@@ -157,10 +157,11 @@ describe('starting', () => {
 
   test('the prompt has what the user needs, and no secret', async () => {
     const link = `${RELAY}/base/L/BCDF-GHJK`;
-    const answer = started({ userCode: 'BCDF-GHJK', link });
+    const answer = started({ userCode: 'BCDF-GHJK', link, qr: 'javascript:0' });
     const { prompts } = await signIn(30, { '/auth/start': [answer], '/auth/result': [undefined] });
+    const verificationUrl = `${RELAY}/base/link`;
     expect(prompts).toMatchObject([
-      { link, userCode: 'BCDF-GHJK', verificationUrl: `${RELAY}/base/link`, expiresIn: 600 },
+      { link, userCode: 'BCDF-GHJK', verificationUrl, qr: undefined, expiresIn: 600 },
     ]);
     expect(JSON.stringify(prompts)).not.toContain('secret');
   });
@@ -366,9 +367,9 @@ describe('what the relay offers', () => {
 
   test.each([
     [OFFER([], 'must'), {}, 'No Web Crypto here for blind sign-ins'],
-    [NOT_FOUND, { blind: true }, 'The relay does not offer blind sign-ins'],
+    [NOT_FOUND, { blind: true, platform: BLIND }, 'The relay does not offer blind sign-ins'],
     [NOT_FOUND, { open: OPEN }, 'The relay does not offer open sign-ins'],
-  ] as [Answer, OpenOptions, string][])(
+  ] as [Answer, Parameters<typeof signIn>[2], string][])(
     'a blind or open sign-in that cannot be is refused: %j, %j',
     async (answer, options, detail) => {
       const { network, ends } = await signIn(1_000, { '/services': [answer] }, options);
