@@ -28,8 +28,8 @@ describe('when the reader is gone', () => {
     const relay = await startRelay();
     relay.streams[0]?.destroy();
     await log(relay, 10);
-    expect(relay.stderr()).toBe(cannotWrite('EPIPE'));
     expect(await relay.stop()).toBe(0);
+    expect(relay.stderr()).toBe(cannotWrite('EPIPE'));
   });
 
   test('and the reader of stderr too, it keeps running', async () => {
@@ -54,8 +54,8 @@ onLinux('when the disk is full the relay says so once', async () => {
   const relay = await startRelay(full);
   closeSync(full);
   await log(relay, 10);
-  expect(relay.stderr()).toBe(cannotWrite('ENOSPC'));
   expect(await relay.stop()).toBe(0);
+  expect(relay.stderr()).toBe(cannotWrite('ENOSPC'));
 });
 
 onLinux.each(['--help', '--version', 'providers', 'health'])(
