@@ -7,6 +7,7 @@ import { start, UNKNOWN_SECRET } from '../kit/device.ts';
 import { has } from '../kit/needs.ts';
 import { runChild, startChild } from '../kit/process.ts';
 import { launchRelay, MAIN, type RelayProcess, untilHealthy } from '../kit/relay.ts';
+import { pollUntil } from '../kit/wait.ts';
 
 /** A relay whose output the test may close, or leave unread. */
 async function startRelay(stdout: number | 'unread' = 'unread') {
@@ -28,6 +29,7 @@ describe('when the reader is gone', () => {
     const relay = await startRelay();
     relay.streams[0]?.destroy();
     await log(relay, 10);
+    await pollUntil('the relay says so', relay.stderr);
     expect(await relay.stop()).toBe(0);
     expect(relay.stderr()).toBe(cannotWrite('EPIPE'));
   });
@@ -54,6 +56,7 @@ onLinux('when the disk is full the relay says so once', async () => {
   const relay = await startRelay(full);
   closeSync(full);
   await log(relay, 10);
+  await pollUntil('the relay says so', relay.stderr);
   expect(await relay.stop()).toBe(0);
   expect(relay.stderr()).toBe(cannotWrite('ENOSPC'));
 });
