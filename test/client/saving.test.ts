@@ -105,6 +105,26 @@ describe('tokens', () => {
     expect(unfinished()).toBeUndefined();
   });
 
+  test('that arrive while older ones are being stored are stored after them', async () => {
+    const written = Promise.withResolvers<void>();
+    const { items } = createItems(null, (key) =>
+      key === KEY && /old/.test(`${items.getItem(key)}`) ? written.promise : undefined,
+    );
+    items.setItem(KEY, JSON.stringify({ accessToken: 'old', refreshToken: 'r', expiresAt: 1 }));
+    const fresh: Answer = [200, '{"accessToken":"of the sign-in"}'];
+    const answers = { '/auth/start': [started()], '/refresh': [GRANTED] };
+    const network = createNetwork({ ...answers, '/auth/result': [[204], [204], fresh] }, 2);
+    const { session } = open(network, { items });
+    const signedIn = session.signIn();
+    await network.advance(1_000);
+    void failureOf(session.getToken());
+    await network.advance(10_000);
+    written.resolve();
+    await network.advance(1_000);
+    expect(await signedIn).toBe(true);
+    expect(items.getItem(KEY)).toBe(JSON.stringify({ accessToken: 'of the sign-in' }));
+  });
+
   test('that are stored while another call reads the storage stay', async () => {
     const tries: string[] = [];
     const { items } = createItems(null, (key) => {
