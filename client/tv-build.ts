@@ -40,7 +40,7 @@ function run(body) {
   });
 }
 `;
-/** By the compiler's names. The empty one leaves an async function as it is. */
+/** By the compiler's names. The empty ones leave what they are called with as it is. */
 const OWN: Readonly<Record<string, string>> = {
   _async_to_generator: '',
   _ts_generator: 'run',
